@@ -161,7 +161,7 @@ pub(crate) fn again(pack: &Pack, before: &Facts, after: &Facts, role: SlotRole) 
         Target::Developer | Target::Instructions => "developer",
         Target::User | Target::Messages => "user",
     };
-    // What sources leave out was said when the session began.
+    // Omissions of sources were reported when the session began.
     omissions.retain(|omission| matches!(omission.why, Why::Cut { .. } | Why::OverBudget { .. }));
     Some(ToldAgain { message: ContextMessage { slot: slot.id.clone(), role, fragments, inside }, omissions })
 }

@@ -1,4 +1,4 @@
-//! What an assistant that answers in chats knows of its surroundings.
+//! The surroundings of an assistant that answers in chats.
 //!
 //! These facts fill the sections of a system prompt whose sources begin with `assistant_`
 //! (`source/assistant`). All of them are optional; a section whose facts are missing is not there.

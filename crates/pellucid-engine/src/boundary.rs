@@ -1,4 +1,4 @@
-//! Which messages of role `user` a person really sent.
+//! Decides which messages of role `user` were written by the user.
 //!
 //! Instruction files, skills, the environment and records of the runtime come in that role too;
 //! they begin no turn.

@@ -1,4 +1,4 @@
-//! What came of the provider's cache: what we sent, set against what the provider then says.
+//! The verdict about the provider's cache: compares what we sent with the counts that the provider returns.
 
 use std::time::Duration;
 

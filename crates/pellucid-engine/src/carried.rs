@@ -1,7 +1,6 @@
-//! Which items of a new history are those of the old one.
+//! Finds the items of a new history that are those of the old one.
 //!
-//! What takes the place of a history mostly repeats it. Written down as runs of the old history, only what is new costs
-//! anything.
+//! A new history mostly repeats the old one. It is recorded as runs of the old history, so only new items cost space.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +38,7 @@ pub fn carried(before: &[Item], after: &[Item]) -> Vec<Carried> {
         match (found, stretches.last_mut()) {
             (Some(found), Some(Carried::Run { n, .. })) if found.contains(&next) => *n += 1,
             (Some(found), _) => {
-                // What was said twice is taken in the order in which it was said.
+                // Equal items are matched in their order.
                 let from = found.iter().find(|place| **place >= next).or(found.first()).copied().unwrap_or_default();
                 stretches.push(Carried::Run { from, n: 1 });
             }

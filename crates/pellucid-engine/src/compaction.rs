@@ -8,7 +8,7 @@
 //! the summary (`region`), and want an account of the person's requests (`requests`). Where no model
 //! gives a summary, one can be made by rule (`local`).
 //!
-//! Some providers summarise by themselves (`by_provider`). A layout may have the oldest turns go instead, with a
+//! Some providers summarise by themselves (`by_provider`). A layout may remove the oldest turns instead, with a
 //! running summary in their place (`by_window`).
 //!
 //! Not here: when it happens (`turn`).
@@ -305,7 +305,7 @@ impl Compaction {
             fragments = vec![Fragment::layout(NO_SUMMARY)];
         }
         transcript.record_draft(&Draft::text("summary", "user", fragments));
-        // What stays was cut when it was recorded, and is not cut again.
+        // Kept items were cut when they were recorded, and are not cut again.
         let truncation = transcript.truncation();
         transcript.set_truncation(UNCUT);
         for copied in self.tail.iter().chain(&self.set_aside) {

@@ -1,9 +1,9 @@
 //! Whether a request extends the one before it, as the model reads them.
 //!
-//! Providers bill text that a model has read before at a lower price, as long as it is the same from the first thing
-//! that the model reads. That is not the first byte: tools may follow the conversation in the body and be read before
-//! it. So two requests are compared part by part in the order of reading, and every part that was added, removed,
-//! changed or moved is named. How far the bytes agree is a second figure.
+//! Providers bill text that a model has read before at a lower price, as long as everything is the same from the
+//! first part that the model reads. That part is not at the first byte: tools may follow the conversation in the body
+//! and be read before it. So two requests are compared part by part in the order of reading, and every part that was
+//! added, removed, changed or moved is named. How far the bytes agree is a second figure.
 //!
 //! Not here: what parts there are (`reading`), and what the provider then says (`cache_verdict`).
 

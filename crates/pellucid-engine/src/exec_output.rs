@@ -1,7 +1,7 @@
 //! The answer to the model for a command that ended: as JSON, or as a few lines.
 //!
-//! Some tools answer with JSON. Models that were trained with the freeform patch tool get the
-//! same as a few lines.
+//! Some tools answer with JSON. Models that were trained with the freeform patch tool get the same content as a few
+//! lines.
 
 use std::time::Duration;
 

@@ -16,7 +16,7 @@ use crate::not_utf8::NotUtf8;
 pub struct Fragment {
     /// The origin of the text.
     pub origin: Origin,
-    /// The text as it is sent.
+    /// The text that is sent.
     pub text: String,
 }
 
@@ -185,7 +185,7 @@ pub enum Why {
     LeftWindow {
         /// The size of the items, in bytes.
         of: u64,
-        /// The name of the replacement; empty if there is none.
+        /// The name of the replacement; empty if nothing replaces the items.
         kept_as: String,
     },
     /// The content is blank.

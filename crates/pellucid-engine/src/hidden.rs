@@ -1,8 +1,8 @@
 //! Characters of a text that a person does not see and a model reads: invisible ones, and those that change the
 //! direction of what surrounds them.
 //!
-//! What belongs to an emoji, to an ideograph's shape or to a script that joins its letters is left alone; everything
-//! else of these kinds has no honest use in an instruction file.
+//! Characters of an emoji, of an ideograph's shape or of a script that joins its letters are left alone; every other
+//! character of these kinds has no honest use in an instruction file.
 //!
 //! Not here: what is done about them. They are reported and never removed: the model gets the file unchanged.
 

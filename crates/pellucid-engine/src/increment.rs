@@ -1,4 +1,4 @@
-//! What a server that remembers the request before need not be sent again.
+//! Finds the items that need not be sent again to a server that remembers the request before.
 //!
 //! A request adds to the one before when nothing but its items changed, and these begin with what
 //! was sent then and what the server answered. What follows is all that is new to the server.

@@ -27,7 +27,7 @@ pub fn least_tokens(wire: WireApi, body: &[u8], counter: &dyn Counter) -> u64 {
     let mut sum = Sum { wire, counter, tokens: 0 };
     if let Value::Object(body) = &body {
         for (name, value) in body {
-            // What is said about the form of the answer is not part of the prompt for certain.
+            // Settings about the form of the answer are not certain to be part of the prompt.
             if !matches!(name.as_str(), "text" | "response_format" | "output_config" | "metadata" | "client_metadata") {
                 sum.member(name, value);
             }

@@ -1,4 +1,4 @@
-//! What a summary lost, found without asking a model.
+//! Finds the texts that a summary lost, without asking a model.
 //!
 //! Compares the history that went with what is left: paths, names of code, steps of a plan that are
 //! not done, and sentences in which a person demanded something. What does not occur any more is

@@ -1,4 +1,4 @@
-//! What is kept of past sessions for sessions to come.
+//! Memories of past sessions for later sessions.
 //!
 //! In the first phase a model reads old sessions, one request each, and extracts what may help again. In the second
 //! phase an agent merges all extracts into the files of a folder, whose summary new sessions begin with.

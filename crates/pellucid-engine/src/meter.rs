@@ -1,4 +1,4 @@
-//! What a session has consumed, as far as the server says.
+//! The tokens that a session has used, as the server reports them.
 
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::usage::RateLimitSnapshot;

@@ -67,7 +67,7 @@ pub(crate) fn omissions<'a>(
     used_files(facts, fragments).into_iter().filter_map(omission).collect()
 }
 
-/// The omission for bytes that are not UTF-8 in a file, as far as it was read.
+/// The omission for bytes that are not UTF-8 in the part of a file that was read.
 pub fn omission(facts: &Facts, slot: &str, path: &str) -> Option<Omission> {
     let not_utf8 = in_file(facts, path, Used::All)?;
     Some(Omission { slot: slot.into(), what: path.to_owned(), why: Why::NotUtf8(not_utf8) })

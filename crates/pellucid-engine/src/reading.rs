@@ -1,4 +1,4 @@
-//! What surrounds the items of a request, part by part, as the model reads it.
+//! The parts of a request around its items, as the model reads them.
 //!
 //! A model does not read a request in the order of its bytes. So a frame is taken apart into named parts,
 //! each with its section: the schema of the answer, tools one by one, instructions, settings one by one. Its own bytes

@@ -239,7 +239,7 @@ impl std::error::Error for Blocked {}
 /// The decision about an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// The texts that go before the input, `None` if there are none, or why the input is refused.
+    /// The texts that go before the input, or why the input is refused; `None` means that no text goes before it.
     pub injection: Result<Option<Injection>, Blocked>,
     /// The lines for the log.
     pub log: Vec<LogLine>,
@@ -252,7 +252,7 @@ pub struct Words {
     pub workspace_notice: Vec<Fragment>,
     /// How skills are used, with a place for their number.
     pub skill_system: Vec<Fragment>,
-    /// The text about skills when there are none.
+    /// The text about skills for a workspace without skills.
     pub skill_system_none: Vec<Fragment>,
 }
 

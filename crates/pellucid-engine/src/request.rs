@@ -1,8 +1,8 @@
 //! Requests: a prompt encoded for a wire.
 //!
-//! What stays the same within a turn (instructions before the items, tools and settings after
-//! them) is encoded once as a [`Frame`]. A request is the frame around the transcript's shared
-//! bytes: its cost does not grow with the history.
+//! The part of a request that stays the same within a turn (instructions before the items, tools and settings after
+//! them) is encoded once as a [`Frame`]. A request is the frame around the transcript's shared bytes: its cost does
+//! not grow with the history.
 
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -133,7 +133,7 @@ impl Frame {
         Self::with(view(facts, wire, exec_outputs), head, tail, omissions)
     }
 
-    /// The frame of a request for a summary: no tools, no schema, items as they were recorded.
+    /// The frame of a request for a summary: no tools, no schema, recorded items.
     pub fn for_summary(pack: &Pack, facts: &Facts, instructions: &[Fragment], wire: &WireSettings) -> Self {
         let mut facts = wire::facts_on(wire.wire, facts).into_owned();
         facts.model.supports_parallel_tool_calls = false;

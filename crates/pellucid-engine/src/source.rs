@@ -1,8 +1,8 @@
 //! Sources: who can give text to a slot.
 //!
-//! What cannot be data is a named function here, one file each, listed in `SOURCES`. A source
-//! looks at facts and the pack's templates, and gives fragments with their origins. Giving
-//! nothing means that its slot is not there; giving an empty text means that it is there and empty.
+//! Sources that cannot be data are named functions, one file each, listed in `SOURCES`. A source reads facts and the
+//! pack's templates, and returns fragments with their origins. Without a result the slot is absent; with an empty
+//! text the slot is present and empty.
 //!
 //! To add one: write its file, list it below, say in `about` what it gives, name it in a layout.
 

@@ -1,7 +1,7 @@
 //! The list of tools that a request offers.
 //!
-//! Which tools, in which order, is the layout's say; their schemas are files of the pack. Keys are
-//! written in a fixed order and properties sorted by name, so the same facts give the same bytes.
+//! The layout decides which tools are listed, and their order; their schemas are files of the pack. Keys are written
+//! in a fixed order and properties sorted by name, so the same facts give the same bytes.
 
 use std::sync::Arc;
 

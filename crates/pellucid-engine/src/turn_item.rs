@@ -1,4 +1,4 @@
-//! What a person sees of an item.
+//! The events that show an item to the user.
 
 use pellucid_protocol::event::AgentContent;
 use pellucid_protocol::event::TurnItem;

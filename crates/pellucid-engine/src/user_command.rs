@@ -1,4 +1,4 @@
-//! What the model sees of a command that a person ran.
+//! The item that shows a user's command to the model.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Texts in UTF-16 units: lengths, white space and the halves that blind cuts leave.
 //!
-//! Some systems count and cut texts in these units, even within a character. Such a cut leaves a
-//! half of a pair: it counts as one unit, and is left out before anything is sent.
+//! Some systems count and cut texts in these units, even within a character. Such a cut leaves half of a surrogate
+//! pair, which counts as one unit, and is left out before anything is sent.
 
 /// How many units a text has.
 pub fn len(text: &str) -> usize {

@@ -77,7 +77,7 @@ fn is_shown(characters: &[char], at: usize) -> bool {
         '\n' | '\t' => true,
         // The end of a line in files of another system.
         '\r' => characters.get(at + 1) == Some(&'\n'),
-        // What says how a file is encoded says nothing on a terminal.
+        // The byte order mark has no effect on a terminal.
         '\u{feff}' => false,
         _ => !hidden::is_hidden(characters, at),
     }

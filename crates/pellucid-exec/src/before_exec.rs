@@ -1,7 +1,7 @@
-//! What a child does to itself between its birth and its program.
+//! The steps of a child process between its fork and its program.
 //!
-//! It leaves our session, so that no signal from our terminal reaches it and its whole group can
-//! be ended at once, and it asks to be ended when we die.
+//! The child leaves our session, so that no signal from our terminal reaches it and its whole group can be ended at
+//! once, and it asks the kernel to end it when we die.
 //!
 //! With the sandbox's `fork` it is the one file of the crate with unsafe code: no safe function runs code in a child that
 //! has not begun its program, or sets what a signal does.
@@ -24,7 +24,7 @@ pub(crate) enum Attachment {
 }
 
 /// Makes the child of this command the leader of a new session that ends with this process. The child writes its id
-/// to `told` before its program begins.
+/// to that pipe before its program begins.
 pub(crate) fn set_up(command: &mut Command, attachment: Attachment, told: Option<BorrowedFd<'static>>) {
     let parent = process::getpid();
     let set_up = move || {

@@ -141,7 +141,7 @@ pub(crate) async fn start(
 /// The limits of a command that is for a cell, and the command itself.
 fn order_of(command: &Command, attachment: Attachment) -> Option<(Order, Told)> {
     let order = command.order()?;
-    // One that outlives us is not ours to start.
+    // A command that outlives this process is not started in a cell.
     if order.backend != Backend::Namespaces || order.agent != Some(std::process::id()) {
         return None;
     }
@@ -364,7 +364,8 @@ impl Cell {
         let said = match timeout(patience, inmate.hear()).await {
             Ok(Ok(said)) => said,
             _ => {
-                // One that has ended cannot begin any more, and what it said before can still be heard.
+                // A process that has ended cannot begin the command any more, and its earlier messages can still be
+                // read.
                 inmate.kill();
                 timeout(PATIENCE, inmate.over()).await.map_err(io::Error::from)??;
                 match inmate.hear().await {
@@ -426,7 +427,7 @@ impl Inmate {
 
     /// Waits for the end of the first process, which is complete when all others of the cell have ended.
     async fn over(&self) -> io::Result<()> {
-        // What is not checked is whether this is a pipe. It is waited for just like one.
+        // `from_file_unchecked` skips the check that the file is a pipe. The handle is waited for just like a pipe.
         let first = pipe::Receiver::from_file_unchecked(File::from(self.first.try_clone()?))?;
         first.readable().await
     }

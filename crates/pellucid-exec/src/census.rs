@@ -1,4 +1,4 @@
-//! Which processes there are, whose children they are, and whether they run. Read from `/proc`.
+//! The list of processes with their parents and states, read from `/proc`.
 //!
 //! Not here: what is done to them.
 
@@ -46,7 +46,7 @@ pub(crate) fn all() -> io::Result<Vec<Process>> {
 pub(crate) fn look(id: i32) -> Option<Process> {
     let process = Process::read(&text(&format!("/proc/{id}/stat"))?)?;
     match process.state {
-        // Its first thread may have ended before the others.
+        // The first thread may have ended before the others.
         State::Dead => Some(Process { state: state(id), ..process }),
         _ => Some(process),
     }

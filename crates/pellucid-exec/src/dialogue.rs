@@ -168,7 +168,7 @@ impl Dialogue {
             _ => Status::Running,
         };
         if status != Status::Running {
-            // What it left running may hold the stream open for ever.
+            // Processes that it left running may hold the stream open for ever.
             let _ = timeout(GRACE, &mut self.tailing).await;
         }
         let stderr = self.tail.lock().unwrap_or_else(PoisonError::into_inner).lines();
@@ -196,7 +196,7 @@ impl Status {
 struct Tail {
     lines: VecDeque<String>,
     n_bytes: usize,
-    /// The beginning of an incomplete line, as far as it is kept.
+    /// The beginning of an incomplete line, cut to the limit.
     partial: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! Which variables a child sees.
+//! The variables of a child process.
 //!
 //! A pure function of the policy and our own variables. The names that begin with `CODEX_` are
 //! known to programs that look for them, so they are kept.

@@ -1,6 +1,6 @@
 //! Programs that take our place at the terminal: an editor, or what this process becomes.
 //!
-//! They stay in our session, so that the keys of the terminal reach them.
+//! Foreground commands stay in our session, so that the keys of the terminal reach them.
 
 use std::ffi::OsStr;
 use std::ffi::OsString;

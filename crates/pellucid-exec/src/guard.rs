@@ -6,7 +6,7 @@
 //! sessions are not to be ended any more. When we are gone, for whatever reason, the pipe ends, and the guard ends
 //! every session that is left.
 //!
-//! What leaves its session on purpose, as a daemon does, is beyond it once its parent has ended.
+//! A process that leaves its session on purpose, as a daemon does, is beyond the guard once its parent has ended.
 //!
 //! Not here: what the guard does (`sandbox/helper/guard.rs`), which is played like the sandbox's helper.
 

@@ -1,4 +1,4 @@
-//! Who gets a copy of all that a command writes, before anything of it is dropped.
+//! A receiver that gets a copy of all output of a command, before any of it is dropped.
 
 use std::fmt;
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 //! code that runs something unconfined, first takes a [`Pause`]: every confined process that can write where it
 //! matters is stopped, and no other is started, until the pause is dropped, for whatever reason.
 //!
-//! What cannot be stopped is ended, and if even that fails there is no pause.
+//! A process that cannot be stopped is killed, and if that fails too there is no pause.
 //!
 //! - `tree`: the processes of a confined command, stopped, continued and ended
 //!

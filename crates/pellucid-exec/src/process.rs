@@ -1,4 +1,4 @@
-//! One command from its start to its end, with bounded output.
+//! Runs one command from its start to its end, with bounded output.
 //!
 //! Standard input is empty; standard output and standard error are read separately. Whatever the
 //! command writes, only so much is kept. A command whose future is dropped is ended, and so is

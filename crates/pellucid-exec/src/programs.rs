@@ -1,7 +1,7 @@
 //! Looks up where the programs of a command lie, and whether a confined command could have put them there.
 //!
-//! Nothing is run. Names are looked for as a shell would: those with a folder in them from the working folder,
-//! the others on `PATH`, in its order.
+//! No program is run. Names are looked for as a shell would: names with a folder in them from the working folder, the
+//! others on `PATH`, in its order.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -86,7 +86,8 @@ impl<'a> Finder<'a> {
         let is_changeable = self.is_changeable(path) || self.is_changeable(&real);
         match (is_systems(path, &real), is_changeable) {
             (true, false) => Place::System,
-            // What only the administrator may write is out of reach, wherever the sandbox would let through.
+            // Paths that only the administrator may write are out of reach, even where the sandbox would allow
+            // writing.
             (true, true) if !is_administrator() => Place::System,
             (_, true) => Place::Changeable { path: text() },
             (false, false) => Place::Elsewhere { path: text() },

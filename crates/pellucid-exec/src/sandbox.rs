@@ -1,4 +1,4 @@
-//! What a child process may touch: read-only, writing in given folders, or anything.
+//! The sandbox of a child process: read-only, writing in given folders, or no limits.
 //!
 //! A sandbox turns one argument list into another. On Linux the new one begins with this very
 //! program, which plays the helper: it confines itself and then starts the command, so there is

@@ -1,7 +1,7 @@
 //! A program that this process talks to over pipes, for as long as it is needed.
 //!
-//! It leads a separate process group, like every child. It is asked to end, and killed if it does not; when the value
-//! is dropped, the program is killed at once.
+//! The program leads a separate process group, like every child. It is asked to end, and killed if it does not; when
+//! the value is dropped, the program is killed at once.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ impl Service {
     /// Asks the program and its group to end, and ends them after a while.
     pub async fn end(mut self, patience: Duration) {
         self.child.terminate_group();
-        // One that does not listen is ended with what is left of its group, when this is dropped.
+        // A program that ignores the request is killed with the rest of its group, when this is dropped.
         let _ = timeout(patience, self.child.wait()).await;
     }
 }

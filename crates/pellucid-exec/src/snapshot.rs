@@ -1,4 +1,4 @@
-//! What a login shell sets up, found out once and given to every command.
+//! The settings of a login shell, found out once and given to every command.
 //!
 //! Starting a login shell can take long. So it is started once, its settings are saved as a script, and commands that
 //! ask for a login shell read that script instead. A command runs in a new shell, which inherits only variables; so
@@ -103,7 +103,7 @@ impl Snapshot {
         let script = script_of(shell).ok_or_else(|| SnapshotError::UnknownShell(shell.to_owned()))?;
         let mut marked = env.clone();
         marked.insert("PELLUCID_MARKER".into(), MARKER.into());
-        // What is withheld is forgotten where the marker is: after all that the person wrote has been read.
+        // Withheld variables are unset at the marker: after all files of the user have been read.
         let names: Vec<&str> = plain_names(withheld).collect();
         let script = script.replacen(FORGET_MARKER, &format!("{FORGET_MARKER} {}", names.join(" ")), 1);
         let written = run(shell, ["-lc", &script], cwd, &marked).await?;

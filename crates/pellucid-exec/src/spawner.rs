@@ -256,7 +256,7 @@ pub(crate) fn spawn_left_alone(mut command: tokio::process::Command) -> io::Resu
 /// Has the thread of children do something, and waits for that on this thread.
 fn on_thread_waited<T: Send + 'static>(start: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
     let (reply, child) = mpsc::sync_channel(1);
-    // Who gave the order waits for it.
+    // The sender of the order waits for the reply.
     let order = Box::new(move || drop(reply.send(start())));
     thread_of_children()?.send(order).map_err(|_ended| not_started())?;
     child.recv().map_err(|_panicked| not_started())?
@@ -339,7 +339,7 @@ impl Order {
         // The command holds our copies of what the child reads and writes. They must be closed before a task waits
         // for the end of these streams.
         drop(command);
-        // Who gave the order may have gone; the child is dropped then, and with it its group.
+        // The sender of the order may be gone; then the child is dropped, and with it its group.
         let _ = reply.send(child);
     }
 }

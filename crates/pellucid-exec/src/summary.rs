@@ -1,4 +1,4 @@
-//! What a command seems to be about, for people who look at it.
+//! A short description of a command for people who look at it.
 //!
 //! A guess from words: nothing runs, nothing is looked up, and nothing may be decided by it. The
 //! guesses are those that other programs of the kind show, which `summary/cases.txt` holds.
@@ -61,7 +61,7 @@ fn of_script(script: &str) -> Vec<ParsedCommand> {
     let mut parts = of_commands(&commands);
     if let [part] = &mut parts[..] {
         match part {
-            // Which lines are read is worth seeing.
+            // The line numbers that are read are worth showing.
             ParsedCommand::Read { cmd, .. } if is_joined && is_excerpt => script.clone_into(cmd),
             ParsedCommand::Read { cmd, .. }
             | ParsedCommand::ListFiles { cmd, .. }

@@ -124,7 +124,8 @@ impl Terminal {
             }
         };
         let state = Arc::new(State::heard(listening));
-        // It ends with the process, which is ended when this terminal is dropped; reports of the end come after that.
+        // The task ends with the process, which is ended when this terminal is dropped; reports of the end come after
+        // that.
         Tasks::of_process().spawn("reading a terminal", pump::pump(Arc::clone(&state), child, streams));
         Ok(Self { state, kind, started })
     }

@@ -181,7 +181,7 @@ mod tests {
         let forged = "Unconfirmed main/.git/worktrees/w main/.git/worktrees/w/../..";
         check(&[MAIN, SHARED, BACK, TO_MAIN], there);
         check(&[MAIN, SHARED, ("main/.git/worktrees/w/gitdir", "../../../../work/.git"), TO_MAIN], there);
-        // It lists nothing, another work tree, or only by a link.
+        // The repository lists nothing, another work tree, or the folder only by a link.
         check(&[MAIN, SHARED, TO_MAIN], forged);
         check(&[MAIN, SHARED, ("other/.git", "x"), ("main/.git/worktrees/w/gitdir", "$R/other/.git"), TO_MAIN], forged);
         check(

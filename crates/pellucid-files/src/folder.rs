@@ -254,7 +254,7 @@ impl Folder {
         let (temporary, mut file) = folder.create_temporary(mode)?;
         let written = file.write_all(bytes).and_then(|()| folder.rename(&temporary, &folder, name));
         if written.is_err() {
-            // Nothing else can be done about a file that does not go.
+            // A file that cannot be removed is left.
             let _ = folder.remove_file(&temporary);
         }
         written

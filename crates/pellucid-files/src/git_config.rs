@@ -1,6 +1,6 @@
 //! Git's configuration format: what a file says, without what it includes.
 //!
-//! Nothing is run and no other file is read, so it is safe for a repository of strangers.
+//! No program is run and no other file is read, so parsing is safe for repositories of strangers.
 //!
 //! Not here: what keys mean.
 

@@ -1,4 +1,4 @@
-//! Which file or folder something is, whatever its name leads to later.
+//! The identity of a file or folder, whatever its name leads to later.
 
 use std::fs::Metadata;
 use std::io;

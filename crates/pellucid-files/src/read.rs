@@ -53,7 +53,7 @@ pub(crate) fn read_open(file: File, n_bytes_max: u64) -> io::Result<Vec<u8>> {
     }
     let mut bytes = Vec::with_capacity(usize::try_from(n_bytes).unwrap_or_default() + 1);
     file.take(n_bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
-    // Its length is what the system said, which is not always so: files below `/proc` have none.
+    // The length is what the system reported, which may be wrong: files below `/proc` report none.
     if bytes.len() as u64 > n_bytes_max { Err(too_long(n_bytes_max)) } else { Ok(bytes) }
 }
 
@@ -201,7 +201,7 @@ mod tests {
         io::Write::write_all(&mut { theirs }, b"four").unwrap();
         let passed_on = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&ours));
         assert_eq!(read_given(Path::new(&passed_on), 4).unwrap(), "four");
-        // It says that it has no bytes, and has some.
+        // The file reports a length of 0, and has some bytes.
         check(Path::new("/proc/self/status"), 4, Err("it is longer than 4 bytes"));
     }
 }

@@ -1,4 +1,4 @@
-//! Where a file that is open lies, whatever the name that led to it leads to by now.
+//! The path of an open file, whatever the name that led to it leads to by now.
 
 use std::fs::File;
 use std::fs::Metadata;
@@ -72,7 +72,7 @@ impl Located {
 /// The real path of an open file. `path` is the name that it was opened by.
 fn real_path(file: &File, metadata: &Metadata, path: &Path) -> io::Result<PathBuf> {
     let identity = Identity::from(metadata);
-    // What the system says of a file that is gone is no name, so a name has to lead to the very file.
+    // For a deleted file the system reports something that is not a name, so the name has to lead to the same file.
     let is_it = |path: &PathBuf| Identity::of(path).is_ok_and(|found| found == identity);
     known_to_system(file)
         .filter(is_it)

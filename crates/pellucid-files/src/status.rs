@@ -1,4 +1,4 @@
-//! What is known about something without opening it.
+//! The metadata of a file or folder, without opening it.
 
 use std::fs::Metadata;
 use std::io;

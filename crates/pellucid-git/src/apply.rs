@@ -1,4 +1,4 @@
-//! What a diff makes of files, and writing that.
+//! Computes what a diff makes of files, and writes that.
 //!
 //! Git works on copies of the files in a private folder. The results are written by us, by handles: a folder that is
 //! swapped for a link meanwhile is not followed, and no program of the repository runs. A merge also makes a new
@@ -190,7 +190,7 @@ impl<'g> Place<'g> {
         private.see(COPIES);
         let copies = Copies::make(&private, &root, &self.root, touched)?;
         if index.is_some() {
-            // What the index knows of files is true for the originals, not for their copies.
+            // The stat data in the index is true for the originals, not for their copies.
             private.ask(Ask::new(&["update-index", "-q", "--really-refresh"]), Access::Objects, None)?;
         }
         let said = apply_to_copies(&private, diff, mode, settings)?;
@@ -266,7 +266,7 @@ impl<'a> Copies<'a> {
             }
             before.insert(path, was);
         }
-        // They say how lines end.
+        // The attribute files say how lines end.
         let folders: BTreeSet<&Path> = touched.iter().flat_map(|path| path.ancestors().skip(1)).collect();
         for attributes in folders.iter().map(|folder| folder.join(".gitattributes")) {
             if let (false, Ok(Some((bytes, FileMode::File)))) =
@@ -289,7 +289,7 @@ impl<'a> Copies<'a> {
             })
             .collect::<Result<_, _>>()?;
         let changed: Vec<_> = changed.into_iter().filter(|(_, was, is)| *was != is).collect();
-        // What goes makes place for what comes.
+        // Deleted files make room for new ones.
         let (gone, new): (Vec<_>, Vec<_>) = changed.iter().partition(|(_, _, is)| is.is_none());
         for (path, was, is) in gone.into_iter().chain(new) {
             let failed = |error: io::Error| GitError::File { path: self.root.join(path), error };
@@ -366,7 +366,7 @@ impl IndexStamp {
             };
             let written = written();
             if !matches!(written, Ok(true)) {
-                // It is ours.
+                // The lock is ours.
                 let _ = folder.remove_file(lock);
             }
             written

@@ -244,7 +244,7 @@ pub fn restore(git: &Git, cwd: &Path, snapshot: &GhostCommit, limits: GhostLimit
         Some(head) => objects::files(&private, &head.commit, &[&tree.prefix])?,
         None => BTreeMap::new(),
     };
-    // What is as in the last commit, here and there, is the same here and there.
+    // Files that equal the last commit in both states are equal in both.
     let mut differing = status.changed;
     differing.extend(held.keys().chain(known.keys()).filter(|path| held.get(*path) != known.get(*path)).cloned());
     remove_late(&root, tree.root(), snapshot, &untracked)?;

@@ -1,4 +1,4 @@
-//! Where branches part, and what a work tree has that no remote branch has.
+//! The point at which branches diverge, and the changes of a work tree that no remote branch has.
 
 use std::ffi::OsString;
 use std::path::Path;

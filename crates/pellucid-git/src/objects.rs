@@ -1,4 +1,4 @@
-//! What is in a commit: its files and their bytes.
+//! The content of a commit: its files and their bytes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -100,7 +100,7 @@ pub(crate) fn is_plain(path: &Path) -> bool {
     path.components().all(|part| match part {
         std::path::Component::Normal(name) => {
             let name = name.to_string_lossy().to_ascii_lowercase();
-            // What some file systems do not see is cut away.
+            // Characters that some file systems ignore are removed.
             let seen: String = name.chars().filter(char::is_ascii).collect();
             let seen = seen.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
             seen != ".git" && !seen.starts_with("git~")

@@ -1,12 +1,12 @@
 //! The folder that git is given instead of the repository's own.
 //!
-//! It holds what a question needs: what is checked out, a copy of the index, references, and of the configuration the
-//! few settings that name no program. Everything else that a repository can say (filters, hooks, monitors, drivers,
-//! helpers, included files, settings of a work tree) is not there, so git cannot act on it, whatever future versions
+//! The folder holds what a query needs: the head, a copy of the index, references, and of the configuration the few
+//! settings that name no program. Everything else that a repository can configure (filters, hooks, monitors, drivers,
+//! helpers, included files, settings of a work tree) is missing, so git cannot act on it, whatever future versions
 //! invent. The repository's objects are read where they are.
 //!
-//! What the person's own configuration says does count, such as ignored files or a filter that they have installed,
-//! unless that configuration lies in the project.
+//! The user's configuration counts, such as ignored files or a filter that the user has installed, unless that
+//! configuration is in the project.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -309,7 +309,7 @@ impl<'g> Private<'g> {
 
 impl Drop for Private<'_> {
     fn drop(&mut self) {
-        // What does not go is in the person's own folder, and nothing depends on it.
+        // Files that cannot be removed are in the user's folder, and nothing depends on them.
         let _ = fs::remove_dir_all(&self.folder);
         let _ = self.folder.parent().map(fs::remove_dir);
     }

@@ -1,4 +1,4 @@
-//! Where git is: the first of the person's `PATH` that a project cannot have put there.
+//! Finds git: the first in the user's `PATH` that a project cannot have put there.
 
 use std::collections::BTreeMap;
 use std::env;

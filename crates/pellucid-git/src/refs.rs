@@ -1,4 +1,4 @@
-//! Which commit is checked out: `HEAD`, the reference it names, and where references lie.
+//! Finds the commit that is checked out: `HEAD`, the reference it names, and the files of references.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -122,7 +122,7 @@ fn find_packed(common_dir: &Path, name: &str) -> Packed {
     found
 }
 
-/// Calls `tell` with each packed reference until it returns false.
+/// Calls the function with each packed reference until it returns false.
 fn each_packed(common_dir: &Path, mut tell: impl FnMut(&[u8], &[u8]) -> bool) {
     let Ok(file) = pellucid_files::open(&common_dir.join("packed-refs")) else { return };
     let mut lines = BufReader::new(file.take(PACKED_BYTES_MAX));
@@ -153,7 +153,7 @@ pub fn all(common_dir: &Path) -> BTreeMap<String, String> {
         }
         found.len() < REFERENCES_MAX
     });
-    // Those that name another one, once all others are known.
+    // References to other references, once all others are known.
     let mut names = Vec::new();
     let mut folders = vec![("refs".to_owned(), 0)];
     while let Some((folder, depth)) = folders.pop() {

@@ -1,4 +1,4 @@
-//! Where remotes are, as the repository's configuration says, without anything secret.
+//! The addresses of remotes in the repository's configuration, without secrets.
 //!
 //! The addresses go to the provider, to the session's file and to its index. A password or a token in one of them is
 //! left out here, where they are read.

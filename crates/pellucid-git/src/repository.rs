@@ -1,4 +1,4 @@
-//! What git knows about a folder, read from its files.
+//! A repository's state, read from its files.
 //!
 //! Asking git itself costs a process for every question, a few milliseconds each. The answers
 //! needed here lie in a handful of small files.

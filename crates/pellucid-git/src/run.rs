@@ -301,7 +301,7 @@ pub(crate) struct Said {
     pub code: Option<i32>,
     /// The standard output.
     pub stdout: Vec<u8>,
-    /// The standard error, as far as it is kept.
+    /// The standard error, cut to a limit.
     pub stderr: String,
 }
 
@@ -325,7 +325,7 @@ fn finish(mut child: Child, ask: &Ask<'_>) -> Result<Said, GitError> {
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let end = || {
-        // One that has ended by itself cannot be ended, which is as good.
+        // A process that has ended by itself cannot be killed, which has the same result.
         let _ = group.map(|group| kill_process_group(group, Signal::KILL));
     };
     let (over, is_over) = mpsc::channel::<()>();
@@ -337,7 +337,7 @@ fn finish(mut child: Child, ask: &Ask<'_>) -> Result<Said, GitError> {
             }
             is_late
         });
-        // One that does not read it all says why.
+        // If git does not read all of it, the exit code and standard error say why.
         scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(ask.input)));
         let complaints = scope.spawn(|| {
             let mut stderr = stderr?;

@@ -80,7 +80,7 @@ impl Status {
         for record in said.split(|byte| *byte == 0) {
             let field = |n| record.splitn(n, |byte| *byte == b' ').nth(n - 1).map(path);
             let found = match record.first() {
-                // What is said of a submodule begins with an S.
+                // The field about a submodule begins with an S.
                 Some(b'1' | b'u')
                     if record.splitn(4, |byte| *byte == b' ').nth(2).is_some_and(|it| it.starts_with(b"S")) =>
                 {

@@ -341,7 +341,7 @@ impl<'a> Write<'a> {
             }
             match &step.place {
                 Some(place) => write.staged = Some(write.stage_new(place)?),
-                // What it is made of may be gone when there is a folder for it.
+                // The base of the text may be gone by the time its folder exists.
                 None => write.text = Cow::Owned(Text::whole(text.flat().map_err(failed)?)),
             }
             return Ok(write);
@@ -352,12 +352,12 @@ impl<'a> Write<'a> {
         place.folder.folder().and_then(|folder| folder.check_writable(&place.name)).map_err(failed)?;
         match Staged::new(place, &Content::Text(text), Like::Replaced(&status)) {
             Ok(staged) => write.staged = Some(staged),
-            // What has no room beside it may have none in its place, and what was there would be lost.
+            // If there is no room beside the file, there may be none in its place, and the old content would be lost.
             Err(error) if is_full(&error) => return Err(failed(error)),
-            // Where nothing can be made beside it, the file itself may still be writable.
+            // If no file can be made beside it, the file itself may still be writable.
             Err(_) => {
                 check_unchanged(step, place.status().map_err(failed)?.as_ref())?;
-                // What it is made of may be put aside before its turn, or be the file that is overwritten.
+                // The base of the text may be put aside before its turn, or be the file that is overwritten.
                 write.text = Cow::Owned(Text::whole(text.flat().map_err(failed)?));
             }
         }
@@ -517,7 +517,7 @@ impl Journal<'_> {
     fn close(self) {
         for done in self.done {
             if let Done::Aside { aside, .. } | Done::Exchanged { aside, .. } = done {
-                // It is out of the way already, so a leftover is no failure of the patch.
+                // The old file is out of the way already, so a leftover is no failure of the patch.
                 let _ = aside.folder.folder().and_then(|folder| folder.remove_file(&aside.name));
             }
         }
@@ -548,7 +548,7 @@ impl Done {
             Self::Replaced { place, old } => {
                 let staged = Staged::new(place, &old.content(), Like::Replaced(&old.status));
                 let restored = staged.and_then(|staged| staged.commit().map_err(|(error, _)| error));
-                // It has no other names, or they may be written too: it was overwritten before.
+                // The file has no other names, or they may be written too: it was overwritten before.
                 let expected = Overwritten { identity: old.status.identity, is_limited: false };
                 restored.or_else(|_| overwrite(open_to_overwrite(place, expected)?, &old.content()))
             }

@@ -1,4 +1,4 @@
-//! What a text is made of: held in memory, or left on the disk and read again when it is written.
+//! The base of a text: held in memory, or left on the disk and read again when it is written.
 //!
 //! Memory costs more than reading a file that was read a moment ago: each page of it has to be got from
 //! the system and cleared first. So a program that only applies a patch holds no file, and copies through

@@ -1,4 +1,4 @@
-//! What a verified patch does to each file, as events and approvals show it.
+//! The change that a verified patch makes to each file, as events and approvals show it.
 //!
 //! Several hunks for one file are shown as one change, from what is on the disk to what will be.
 

@@ -82,7 +82,7 @@ impl Snapshot {
         }
         let mode = if is_executable(&metadata) { Mode::Executable } else { Mode::Regular };
         let (mut file, status) = pellucid_files::open_with_status(path).ok()?;
-        // What took its place in between may be a link to anywhere.
+        // A file that replaced it in between may be a link to anywhere.
         if status.identity != Identity::from(&metadata) {
             return None;
         }

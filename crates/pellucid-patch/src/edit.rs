@@ -65,7 +65,7 @@ fn locate<'c, 'a>(haystack: &mut Haystack<'_>, chunks: &'c [Chunk<'a>]) -> Resul
             cursor = found.ok_or_else(|| Misfit::Context(context.to_owned()))?.end;
         }
         if chunk.old.is_empty() {
-            // What is only added goes to the end, wherever the cursor is.
+            // Pure additions go to the end, wherever the cursor is.
             let end = haystack.end() - usize::from(haystack.ends_with_empty_line());
             replacements.push(Replacement { old: end..end, new: &chunk.new });
             continue;

@@ -1,4 +1,4 @@
-//! What verification reads from: the disk, or a table of files.
+//! The files that verification reads: those on the disk, or a table.
 //!
 //! Not here: writing.
 

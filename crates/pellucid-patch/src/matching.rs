@@ -87,7 +87,7 @@ impl<'a> Haystack<'a> {
             needle.push(b'\n');
             needle.extend_from_slice(line.as_bytes());
         }
-        // Where it begins, and at the end, there may be no newline to go by.
+        // At the beginning and at the end there may be no newline to search for.
         let lines = &needle[1..];
         let has_end = |at: usize| matches!(text.get(at), None | Some(b'\n')) && at < self.end;
         if text[from..].starts_with(lines) && has_end(from + lines.len()) {

@@ -1,4 +1,4 @@
-//! Where the files of a patch are, held from the moment when it was checked until the patch is written.
+//! The folders of a patch's files, held from the moment when the patch was checked until it is written.
 //!
 //! A command that continues in the background can exchange a folder for a link at any time. So every folder is opened
 //! once, from its root and never through a link, and files are reached by that handle and their name. What was moved
@@ -183,8 +183,8 @@ impl<'a> Places<'a> {
         Ok(held)
     }
 
-    /// The handle from which a folder is opened, and the path from there: its writable root or, if there is none or
-    /// the root does not exist yet, the root of the file system.
+    /// The handle from which a folder is opened, and the path from there: its writable root, or the root of the file
+    /// system if the writable root is missing or does not exist yet.
     fn base(&mut self, folder: &Path) -> Result<(Rc<Folder>, PathBuf), ApplyError> {
         let limits = self.limits;
         if let Some(root) = limits.root_of(folder)

@@ -1,4 +1,4 @@
-//! One file replaced at a time: written beside its place, then renamed into it.
+//! Replaces one file at a time: written beside its place, then renamed into it.
 //!
 //! A concurrent reader sees the old text or the new, never half of one. Mode and owner are kept; a second name of the
 //! same file (a hard link) keeps the old text. Where the system can, the two are exchanged in one step, and the old
@@ -116,7 +116,7 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         if let Some(name) = &self.temporary {
-            // Nothing else can be done about a file that does not go.
+            // A file that cannot be removed is left.
             let _ = self.target.folder.folder().and_then(|folder| folder.remove_file(name));
         }
     }
@@ -199,7 +199,7 @@ fn first_mode(like: Like<'_>) -> u32 {
 
     match like {
         Like::New => 0o666,
-        // What a group may do is meant for the group of that file alone.
+        // Group permissions are meant for the group of that file alone.
         Like::Moved(other) | Like::Replaced(other) => other.mode & if other.group == *GROUP { 0o777 } else { 0o707 },
     }
 }

@@ -1,4 +1,4 @@
-//! One patch from text to disk, with the words that the program says.
+//! Applies one patch from text to disk, with the messages of the program.
 
 use std::path::Path;
 

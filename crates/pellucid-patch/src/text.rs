@@ -65,8 +65,8 @@ impl Parts {
         self.push_fresh_line("");
     }
 
-    /// Removes the last newline if the line before it is empty, or there is none. `base` returns the byte at an
-    /// offset.
+    /// Removes the last newline if the line before it is empty, or there is no such line. `base` returns the byte at
+    /// an offset.
     pub fn drop_empty_last_line(&mut self, base: impl Fn(usize) -> Option<u8>) {
         if !self.has_empty_last_line(base) {
             return;

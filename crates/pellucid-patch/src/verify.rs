@@ -448,7 +448,7 @@ impl<F: Files> Picture<'_, F> {
     fn is_below_a_new_file(&self, written: &str) -> bool {
         let path = self.absolute(written);
         let is_in_folder = || path.parent().is_some_and(|folder| self.folders.contains(folder));
-        // Where a program reads, nothing is written over a folder, so there is no file above one.
+        // Under a program's rules no file is written over a folder, so no path leads through a file.
         if self.reader == Reader::Program && !written.ends_with('/') && is_in_folder() {
             return false;
         }

@@ -50,7 +50,7 @@ pub fn edit(file: &File, buffer: &mut Vec<u8>, chunks: &[Chunk<'_>]) -> io::Resu
     let Some(end) = window.end()? else {
         return Ok(None);
     };
-    // What is only added goes to the end, before an empty last line.
+    // Pure additions go to the end, before an empty last line.
     let addition = end.lines - usize::from(end.has_empty_line);
     let mut replacements: Vec<_> = replacements
         .into_iter()
@@ -140,7 +140,7 @@ impl<'a> Window<'a> {
         if self.n_filled > self.buffer.len() / 2 {
             self.buffer.resize(self.buffer.len() * 2, 0);
         }
-        // One byte is left for a newline behind the last line.
+        // One byte is reserved for a newline after the last line.
         while self.n_filled + 1 < self.buffer.len() {
             let room = self.buffer.len() - 1;
             match self.file.read(&mut self.buffer[self.n_filled..room]) {

@@ -1,4 +1,4 @@
-//! Where a patch may write, and where a path really leads.
+//! The paths that a patch may write, and the resolution of links.
 //!
 //! A path is judged twice: by its text with `..` taken back, and by where links lead it. So neither
 //! `..`, nor an absolute path, nor a link inside the workspace that points out of it gets past.
@@ -89,7 +89,7 @@ impl<'a> Limits<'a> {
                     continue;
                 };
                 let protected = root.protected.iter().filter_map(|path| resolver.resolve(path).ok());
-                // Who names a folder as a root means it.
+                // A folder that is named as a root is not protected.
                 let protected = protected.filter(|path| !real.starts_with(path)).collect();
                 roots.push(RealRoot { root, real, protected });
             }

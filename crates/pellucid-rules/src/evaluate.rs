@@ -1,7 +1,7 @@
 //! Rules files are programs in Starlark with one function, `prefix_rule`.
 //!
-//! It can reach nothing else. How long it runs, how deep it nests and what it keeps in memory are bounded, so
-//! that a slip ends with a message. That is no defence against malice; strangers' programs are not run.
+//! A rules file can reach nothing else. Its running time, nesting and memory are bounded, so that a mistake ends with
+//! a message. That is no defence against malice; strangers' programs are not run.
 //!
 //! The interpreter is known to this file alone.
 

@@ -1,4 +1,4 @@
-//! What a rules file looks like before it is evaluated: how deep it nests, and whether it only lists rules.
+//! The syntax of a rules file before it is evaluated: how deep it nests, and whether it only lists rules.
 //!
 //! A file that only lists rules calls `prefix_rule` with texts and lists. It can neither loop nor compute,
 //! so a stranger's file of this kind costs no more than its length.

@@ -40,7 +40,7 @@ const DONE: [&str; 11] = [
     "web_search_end",
 ];
 
-/// The event as it is written to the file, or `None` if it is not kept.
+/// The event in the form of the file, or `None` if it is not kept.
 pub(crate) fn kept(event: &EventMessage, detail: Detail) -> Option<Cow<'_, EventMessage>> {
     match event {
         EventMessage::ExecCommandEnd(end) if detail == Detail::Extended => {

@@ -1,7 +1,6 @@
-//! Which session file is meant: by id, by name, or the newest of a folder.
+//! Finds a session file: by id, by name, or the newest of a folder.
 //!
-//! Nothing here needs the index: the newest file is found by the times of all and the first lines
-//! of a few.
+//! This does not need the index: the newest file is found by the times of all and the first lines of a few.
 
 use std::path::Path;
 use std::path::PathBuf;

@@ -1,10 +1,9 @@
 //! The index: a list of sessions that is quick to ask.
 //!
-//! It is an SQLite database of our own in the home folder. The reference keeps one there too, for
-//! itself: it deletes databases of other versions at start, checks the sums of its migrations and
-//! writes rows as it goes, so sharing it would tie us to one of its versions and two programs to
-//! one lock. What both share are the files, and they alone are believed: every row can be made
-//! again from its file.
+//! The index is a separate SQLite database in the home folder. The reference keeps one there too, for itself: it
+//! deletes databases of other versions at start, checks the sums of its migrations and writes rows as it goes, so
+//! sharing it would tie us to one of its versions and two programs to one lock. Both programs share the files, and
+//! the files always win: every row can be rebuilt from its file.
 //!
 //! Before a list is given, the times and sizes of all files are compared with the rows, and what
 //! changed is read again. A database that is broken is made again. One that cannot be written,
@@ -184,7 +183,7 @@ impl Index {
 /// Takes the database away. Nothing is lost with it.
 pub fn remove(home: &Path) {
     for suffix in ["", "-wal", "-shm", "-journal"] {
-        // What is not there need not go; what stays will be seen when it is opened again.
+        // A missing file need not be removed; an error shows when the database is opened again.
         let _ = fs::remove_file(home.join(format!("{FILE}{suffix}")));
     }
 }

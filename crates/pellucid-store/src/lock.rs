@@ -64,7 +64,7 @@ mod tests {
         let writer = open(true);
         assert!(is_ours(&writer).unwrap());
         assert!(!is_ours(&open(true)).unwrap());
-        // Who can only read cannot take what the writer holds, nor is the writer in doubt.
+        // A process that can only read cannot take the writer's lock, nor make the writer doubt its own.
         assert!(fcntl(open(false), FcntlArg::F_OFD_SETLK(&reads)).is_err());
         drop(writer);
         assert!(is_ours(&open(true)).unwrap());

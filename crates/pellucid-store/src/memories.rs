@@ -1,4 +1,4 @@
-//! What is kept of past sessions: extracts and the jobs that make them, in an SQLite database in the home folder.
+//! Memories of past sessions: extracts and the jobs that make them, in an SQLite database in the home folder.
 //!
 //! The reference keeps the same in its own database, which it alone writes (`index` says why). Here several processes
 //! share one: a change reads and writes in one transaction, so that two of them never take the same job. What is lost

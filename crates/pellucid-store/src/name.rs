@@ -1,4 +1,4 @@
-//! Where session files are, and what their names say.
+//! The paths of session files, and the meaning of their names.
 
 use std::path::Path;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What is asked of a list of sessions: filters, order, pages.
+//! A query for a list of sessions: filters, order, pages.
 //!
 //! The rules are here in Rust and in the index in SQL; a test compares the two.
 

@@ -160,7 +160,7 @@ impl Kind {
         })
     }
 
-    /// The value of `type` as it is written.
+    /// The value of `type` in the file.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SessionMeta => "session_meta",

@@ -52,7 +52,7 @@ pub trait Sessions {
     /// The session that was used last among those that are wanted.
     fn newest(&self, wanted: Wanted<'_>) -> Option<String>;
 
-    /// Names a session; returns the name as it was stored, without surrounding white space.
+    /// Names a session; returns the stored name, without surrounding white space.
     ///
     /// # Errors
     /// If no session has this id, or the name is blank or cannot be written.

@@ -1,4 +1,4 @@
-//! What Pellucid knows of a session beside its file: one JSON file for each session.
+//! Values that Pellucid stores about a session beside its file: one JSON file for each session.
 //!
 //! Session files belong to a format that other programs read and write, so nothing of ours goes
 //! into them. What is here can be lost without losing the conversation.

@@ -1,4 +1,4 @@
-//! Where lines go: whole lines in, whole lines kept.
+//! A destination of lines: whole lines in, whole lines kept.
 //!
 //! A line that could only be written in part is taken back, so that a full disk leaves no half lines behind. A line
 //! that a crash left incomplete is kept; the next line begins after a line end.

@@ -75,7 +75,7 @@ impl ToolLists {
         let path = self.path(digest);
         let bytes = serde_json::to_vec(&KeptList { format: FORMAT, tools: tools.to_vec() })?;
         if tools.len() > TOOLS_MAX || bytes.len() as u64 > BYTES_MAX {
-            // What was true before is not true any more.
+            // The older list is no longer true.
             let _gone = std::fs::remove_file(&path);
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the list of tools is too long to be kept"));
         }

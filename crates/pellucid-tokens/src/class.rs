@@ -1,4 +1,4 @@
-//! What kind of character one is, as far as cutting texts into pieces needs it.
+//! The class of a character, as far as splitting texts into pieces needs it.
 //!
 //! The build script takes the kinds from the Unicode tables of the regular expression that defines
 //! the encoding.

@@ -89,7 +89,7 @@ impl Merger {
         let mut n_parts = piece.len();
         while let Some(Reverse((_, start, end))) = self.queue.pop() {
             let middle = self.ends[start];
-            // One of the two was put together with another one since.
+            // One of the two was merged with another part since.
             if middle == 0 || middle >= piece.len() || self.ends[middle] != end {
                 continue;
             }
@@ -120,7 +120,7 @@ fn count_short(piece: &[u8]) -> usize {
     // With a word of zeros behind it, every part of it can be read as a word.
     let mut bytes = [0; SHORT + WORD_BYTES];
     bytes[..piece.len()].copy_from_slice(piece);
-    // Where each part begins, and the rank of what it makes with the next one.
+    // The offset of each part, and the rank of its merge with the next one.
     let mut starts = [0_u8; SHORT + 2];
     let mut ranks = [NO_RANK; SHORT + 2];
     for at in 0..piece.len() {

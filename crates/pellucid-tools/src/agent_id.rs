@@ -1,6 +1,6 @@
 //! Parses the id of an agent as a model wrote it, and describes an invalid one.
 //!
-//! What is wrong is said as other programs of this kind say it, whatever the library for ids would say.
+//! The errors are those of other programs of this kind, whatever the library for ids would say.
 
 use pellucid_protocol::id::SessionId;
 use uuid::Uuid;

@@ -104,8 +104,7 @@ mod tests {
     use crate::bench::Bench;
     use crate::bench::function;
 
-    /// Searches with a stand-in for ripgrep that runs this script, and checks the answer to the model. `DIR` is the
-    /// work folder.
+    /// Searches with a script in place of ripgrep, and checks the answer to the model. `DIR` is the work folder.
     #[track_caller]
     fn check_search(script: &str, arguments: &str, expected: &Expect) {
         let mut bench = Bench::new();

@@ -1,4 +1,4 @@
-//! What confines something that a call runs, in the words of records.
+//! The sandbox of a process that a call runs, in the words of records.
 
 use pellucid_protocol::call_record::HeldSandbox;
 use pellucid_protocol::settings::NetworkAccess;

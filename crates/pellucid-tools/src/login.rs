@@ -133,7 +133,7 @@ impl Login {
     fn make_once(&self, home: &Path, situation: &Situation, ahead: Option<Ahead>) {
         let mut state = locked(&self.state);
         if !state.is_for(&situation.cwd) {
-            // What was there for another folder goes first: the new one has the same file.
+            // The snapshot for another folder is dropped first: the new one has the same file.
             *state = State::Without(situation.cwd.clone());
             self.make(home.to_owned(), situation, ahead);
         }

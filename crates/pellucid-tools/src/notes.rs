@@ -1,4 +1,4 @@
-//! What is noted of a call while it is done: when, on which grounds, who was asked, in which sandbox, how it ended.
+//! Notes of a call while it runs: when, on which grounds, who was asked, in which sandbox, how it ended.
 //!
 //! The session keeps it beside its file. The notes of a call that is stopped or panics hold what was noted until then.
 

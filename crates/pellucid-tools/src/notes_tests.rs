@@ -1,4 +1,4 @@
-//! What is noted of calls: of every tool of the registry, of those of servers and clients, and of every way to end.
+//! The notes of calls: of every tool of the registry, of tools of servers and clients, and of every way to end.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ fn check_noted(bench: &Bench, calls: &[ToolCall], expected: &Expect) {
 fn every_tool_says_whether_it_needs_a_decision() {
     let bench = Bench::new();
     for tool in TOOLS {
-        // What no tool can read: nothing is done, and nothing has to be decided.
+        // Arguments that no tool can parse: nothing is done, and nothing has to be decided.
         let call =
             if tool.takes.contains(&Takes::Function) { function(tool.name, "[]") } else { custom(tool.name, "") };
         let noted = bench.run(&call).noted;
@@ -255,7 +255,7 @@ async fn a_second_attempt_outside_of_the_sandbox_is_noted() {
 async fn what_is_typed_into_a_terminal_has_the_sandbox_of_its_command() {
     let bench = Bench::new();
     let (desk, mut heard) = Desk::open();
-    // What the command prints is heard as long as it runs.
+    // The output is read as long as the command runs.
     let hearing = tokio::spawn(async move { while heard.recv().await.is_some() {} });
     let (situation, toolbox) = (Arc::new(bench.situation.clone()), bench.toolbox());
     let run = async |call: &ToolCall| {

@@ -1,4 +1,5 @@
-//! What runs outside of the sandbox is what was looked at: nothing confined changes it from the question to the end.
+//! A command outside of the sandbox is the one that was approved: no confined process changes it from the question to
+//! the end.
 //!
 //! Confined commands that still run are paused, and continue when this is dropped. Programs that cannot be paused,
 //! such as the user's editor, may still change the file that is to be run; so the file is compared before it is

@@ -1,8 +1,8 @@
 //! Applying a patch: verified first, then asked about, then written, all of it or nothing.
 //!
-//! It is written by this process, which checks every path, links followed, against what the sandbox would let a
-//! command write, and holds the folders that it checked. The user approves the files that the paths led to at that
-//! time.
+//! A patch is written by this process, which checks every path, links followed, against the folders that the sandbox
+//! would let a command write, and holds the folders that it checked. The user approves the files that the paths led
+//! to at that time.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -103,7 +103,7 @@ pub(crate) async fn apply(job: &Job, call_id: &str, body: &str, cwd: &Path) -> R
     match &outcome {
         Ok(summary) => patch.show(job, OutputStream::Stdout, summary).await,
         Err(Unwritten::Failed(text)) => patch.show(job, OutputStream::Stderr, text).await,
-        // What the sandbox refused was shown when it was asked about.
+        // The refusal of the sandbox was shown when the user was asked.
         Err(Unwritten::Declined) => {}
     }
     let (stdout, stderr, status) = match &outcome {
@@ -238,7 +238,7 @@ async fn write(
         job.notes.runs(sandbox);
         job.notes.denied();
         if outside.is_none() {
-            // It lay inside a moment ago, also for the person who was asked.
+            // The path was inside a moment ago, also for the user who was asked.
             job.notes.failed();
             return Err(Unwritten::failed(&error));
         }
@@ -248,7 +248,7 @@ async fn write(
         sandbox = HeldSandbox::outside(OutsideBecause::Retry);
         writable = Writable::Only(patch.targets.clone());
     } else if is_confined {
-        // What is written inside of the sandbox changes nothing that commands could not change.
+        // A patch inside of the sandbox changes nothing that commands could not change.
         outside = None;
     }
     job.notes.runs(sandbox);

@@ -1,4 +1,4 @@
-//! What holds for all calls of a turn.
+//! The settings that hold for all calls of a turn.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,7 +1,6 @@
 //! The answer to the model for a terminal that did not start, in the form that the model knows.
 //!
-//! That form is what another program's debug output looks like, names and all, so it is made in
-//! the same way.
+//! That form is the debug output of another program, names included, so it is made in the same way.
 
 #![allow(dead_code, reason = "the fields are read by `Debug`, which is what they are for")]
 

@@ -1,4 +1,4 @@
-//! What stays between the calls of a session: rules, grants, terminals, the sandbox, what patches did, the
+//! The state between the calls of a session: rules, grants, terminals, the sandbox, changes of patches, the
 //! JavaScript kernel.
 
 use std::collections::BTreeMap;
@@ -198,7 +198,7 @@ impl Toolbox {
             if self.protection == Protection::On {
                 protected.extend(AGENT_FOLDERS.map(|name| held.path.join(name)));
             }
-            // Who names a folder as a root means it.
+            // A folder that is named as a root is not protected.
             protected.retain(|path| !held.path.starts_with(path));
             if held.path != *name {
                 // The patch may name them either way.

@@ -103,7 +103,7 @@ pub fn broken(call_id: String, script: &str) -> FromTool {
     tracing::error!(call_id, "a command of the person failed inside Pellucid");
     let output = "the command failed: an error inside Pellucid ended it";
     let failed = UserCommand { command: script, exit_code: -1, duration: Duration::ZERO, output };
-    // It is short enough for any policy.
+    // The text is short enough for any policy.
     let record = failed.record(TruncationPolicy { mode: TruncationMode::Bytes, limit: 10_000 });
     FromTool::UserCommandEnded { call_id, record }
 }

@@ -100,7 +100,7 @@ async fn first_to_finish(watched: impl Iterator<Item = watch::Receiver<AgentStat
     let mut waiting = JoinSet::new();
     for mut status in watched {
         waiting.spawn(async move {
-            // One that is gone says no more.
+            // An agent that is gone has no further status.
             let _is_gone = status.wait_for(AgentStatus::is_final).await.is_err();
         });
     }

@@ -1,4 +1,4 @@
-//! Where an instruction file of a project may lie in the end, all links followed.
+//! The folders in which an instruction file of a project may be, all links followed.
 //!
 //! A repository of another author must not choose which of the user's files are sent to a model: a link to a key or a
 //! login would do. So a file is opened first, and then its real path is checked; the open file is the one that is

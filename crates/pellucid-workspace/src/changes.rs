@@ -1,4 +1,4 @@
-//! Which instruction files changed between two states, by hash.
+//! Finds instruction files that changed between two states, by hash.
 //!
 //! Not here: the message to the model about it, and reading the files (`documents`).
 

@@ -1,6 +1,6 @@
 //! Media types by file extension, for files that people attach instead of an image.
 //!
-//! Some entries look odd (`ts` is a video). They are what the common registries say first.
+//! Some entries look odd (`ts` is a video). They are the first entries of the common registries.
 
 use std::path::Path;
 

@@ -28,7 +28,7 @@ pub fn writable_roots(policy: &SandboxPolicy, cwd: &Path, tmpdir: Option<&OsStr>
         }
     }
     if !exclude_tmpdir_env_var && let Some(tmpdir) = tmpdir {
-        // Nothing for an empty value, or where this process runs in a folder that is gone.
+        // An empty value adds nothing, and neither does a value when the working folder is gone.
         roots.extend(std::path::absolute(tmpdir).ok().map(|tmpdir| normal(&tmpdir)));
     }
     roots

@@ -1,4 +1,4 @@
-//! What to type instead of a command or an option that there is not.
+//! Advice for a command or an option that does not exist.
 
 use clap::error::ContextKind;
 use clap::error::ContextValue;

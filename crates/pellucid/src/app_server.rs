@@ -141,7 +141,7 @@ impl TokenFile {
         let path = folder.join(format!("{}.token", address.port()));
         let written = (|| {
             pellucid_files::make_private_folder(&folder)?;
-            // One that is left belonged to a server that is gone: this one has its port.
+            // A leftover file belonged to a server that is gone: this server has its port.
             match std::fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
                 _ => {}
@@ -160,7 +160,7 @@ impl TokenFile {
 
 impl Drop for TokenFile {
     fn drop(&mut self) {
-        // What is left is overwritten by the next server on this port, and opens nothing meanwhile.
+        // A leftover file is overwritten by the next server on this port, and gives access to nothing meanwhile.
         let _ = std::fs::remove_file(&self.path);
     }
 }

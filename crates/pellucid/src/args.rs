@@ -1,4 +1,4 @@
-//! What can be typed: commands, options and their help.
+//! The command line: commands, options and their help.
 
 mod app_server;
 mod approvals;

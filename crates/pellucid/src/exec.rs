@@ -361,7 +361,7 @@ impl Show {
             (Self::Trouble, EventMessage::Error { message, failure, .. }) => {
                 style::line(&format!("error: {}", failure.plain.as_ref().unwrap_or(message)));
             }
-            // What came of it is printed.
+            // The result is printed instead.
             (Self::Trouble, EventMessage::Warning { message }) if message == compacting::ADVICE => {}
             (Self::Trouble, EventMessage::Warning { message }) => style::line(&format!("warning: {message}")),
             (Self::Trouble, EventMessage::StreamError { .. }) => {
@@ -428,7 +428,7 @@ async fn watch(mut door: Door, mut family: Family, operation: Operation, show: &
     let _ = door.submissions.send(submit(operation)).await;
     loop {
         let event = tokio::select! {
-            // What the session did comes before what came of it.
+            // Events of the session come before those of its agents.
             biased;
             event = door.events.recv() => event,
             event = family.next() => {

@@ -1,4 +1,4 @@
-//! What a command prints on standard output: texts for people, and data for programs.
+//! The output of a command on standard output: texts for people, and data for programs.
 //!
 //! A reader who has seen enough (`| head`) is no failure: the command ends quietly, with the status that it has
 //! otherwise. Not for `exec`, whose answer has to arrive.

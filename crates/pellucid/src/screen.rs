@@ -175,7 +175,7 @@ impl Write for Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // What could not be written is lost like all that comes after it.
+        // Output that cannot be written is lost, like all output after it.
         let _ = self.flush();
     }
 }

@@ -1,4 +1,4 @@
-//! Which stored session a person means: by its id, its name, or the beginning of its id.
+//! Finds the stored session that a text names: by its id, its name, or the beginning of its id.
 
 use std::path::Path;
 use std::path::PathBuf;

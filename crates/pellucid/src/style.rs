@@ -1,6 +1,6 @@
 //! Colours, and notes for a person on standard error.
 //!
-//! Where standard error cannot be written (a full disk, a closed pipe), notes are dropped and the work continues:
+//! If standard error cannot be written (a full disk, a closed pipe), notes are dropped and the work continues:
 //! nothing depends on them.
 
 use std::fmt;

@@ -1,6 +1,6 @@
 //! `trust`: what a project's configuration may reach, shown to a person and accepted by them.
 //!
-//! What is accepted is what was read to be shown: nothing is read a second time.
+//! The accepted values are those that were shown: no file is read a second time.
 
 use std::collections::BTreeSet;
 use std::io::IsTerminal;

@@ -1,4 +1,4 @@
-//! What an assistant's system prompt is made of, in the form that the reference gives it.
+//! The sizes of the parts of an assistant's system prompt, in the form of the reference's report.
 //!
 //! Made from the finished text and from the files before and after their budgets. Sizes are in UTF-16
 //! units, which are called chars here as the reference calls them.
@@ -111,7 +111,7 @@ pub struct FileReport {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SkillsReport {
-    /// The length of the list as it was given.
+    /// The length of the given list.
     pub prompt_chars: usize,
     /// The skills in it.
     pub entries: Vec<SkillReport>,
@@ -179,7 +179,7 @@ pub struct Measured<'a> {
     pub files: &'a [BootstrapFile],
     /// The files in the prompt.
     pub injected: &'a [ContextFile],
-    /// The list of skills as it was given.
+    /// The list of skills, as given.
     pub skills: &'a str,
     /// The tools that are offered.
     pub tools: &'a [ToolFacts],

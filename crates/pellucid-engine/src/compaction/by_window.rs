@@ -1,7 +1,7 @@
 //! Compaction by the window strategy: the oldest turns are removed, and a running summary replaces them.
 //!
-//! What the layout puts before the history stays. What the model is asked, and what is dropped
-//! before it is, is worked out in `window`; here items become what that looks at, and back.
+//! The texts that the layout puts before the history stay. `window` decides what the model is asked and which turns
+//! are dropped before; here items are converted for it, and back.
 
 use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;

@@ -1,4 +1,4 @@
-//! Which part of a history a summary replaces, and which items of it the model is shown.
+//! Selects the part of a history that a summary replaces, and the items of it that the model is shown.
 //!
 //! The last turns may be kept unchanged. The context of the layout need not be shown to the model, because it is sent
 //! again after the summary.

@@ -1,4 +1,4 @@
-//! What a person asked for, as a summary has to account for it.
+//! The user's requests, as a summary has to account for them.
 //!
 //! Requests are numbered in the order in which they were made. A request that was answered is completed. The list is
 //! at the end of a summary in a form that the next compaction reads again, so a request stays completed when all that

@@ -1,4 +1,4 @@
-//! What happened to the parts of a list: added, removed, changed, moved.
+//! Compares two lists of parts: added, removed, changed, moved.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -98,7 +98,7 @@ fn part_of(fragment: &Fragment, start: usize, end: usize) -> Option<Fragment> {
         return None;
     }
     let origin = match &fragment.origin {
-        // Where the text is not the file's bytes as they are, the place within is not known.
+        // If the text differs from the file's bytes, the offset within the file is not known.
         Origin::File { path, range, size } if range.end - range.start == fragment.text.len() as u64 => {
             let range = range.start + start as u64..range.start + end as u64;
             Origin::File { path: path.clone(), range, size: *size }

@@ -58,7 +58,7 @@ pub fn shares(wants: &[Want<'_>], budget: usize, allocation: Allocation, cut: Cu
 fn share(want: &Want<'_>, limit: usize, cut: Cut) -> Share {
     let kept = cut_at(want, limit, cut);
     let is_blank = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().is_empty();
-    // Nothing at all of a file that has something is no blank file.
+    // A file of which nothing is kept is not the same as a blank file.
     let is_passed_over = if kept == 0 { is_blank(want.bytes) } else { is_blank(&want.bytes[..kept]) };
     if is_passed_over { Share::Blank } else { Share::Kept(kept) }
 }
@@ -106,7 +106,7 @@ fn quotas(wants: &[Want<'_>], budget: usize) -> Vec<usize> {
     let part = |size: &u64| usize::try_from(u128::from(*size) * budget as u128 / total).unwrap_or(budget);
     let mut quotas: Vec<usize> = sizes.iter().map(part).collect();
     let mut left = budget - quotas.iter().sum::<usize>();
-    // What rounding leaves goes to the nearest files.
+    // The remainder of rounding goes to the nearest files.
     for (quota, size) in quotas.iter_mut().zip(&sizes).rev() {
         if left > 0 && (*quota as u64) < *size {
             *quota += 1;

@@ -17,7 +17,7 @@ const FILES_MAX: usize = 100;
 /// A place in a file that names another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
-    /// The path as it is written in the file.
+    /// The path, spelled as in the file.
     pub written: String,
     /// The line of the reference, from one.
     pub line: usize,

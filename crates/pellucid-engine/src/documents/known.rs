@@ -1,4 +1,4 @@
-//! Which instruction files the model has received, by hash, and where in the conversation.
+//! The instruction files that the model has received, by hash, with their places in the conversation.
 //!
 //! A session stores this beside its file, so that a resumed session knows which files changed since. Files whose text
 //! leaves the conversation, because turns are removed or summarised, are no longer known.

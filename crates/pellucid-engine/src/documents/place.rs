@@ -58,7 +58,7 @@ pub(crate) fn home_imports(pack: &Pack, facts: &Facts, slot: &Arc<str>) -> (Vec<
     place(&entries, usize::MAX, pack, facts, slot)
 }
 
-/// One file by itself, as far as it was read.
+/// One file by itself, uncut.
 pub(crate) fn alone(pack: &Pack, facts: &Facts, document: &Document) -> Vec<Fragment> {
     let entry = Entry { document, by: None, group: 0 };
     let (placed, _) = place(&[entry], usize::MAX, pack, facts, &"".into());

@@ -59,7 +59,7 @@ pub(super) struct FileSet {
 
 /// A file of the list that is there in a mode.
 struct Listed {
-    /// The path as it is written in the configuration.
+    /// The path, spelled as in the configuration.
     path: String,
     /// The heading above the file.
     title: String,

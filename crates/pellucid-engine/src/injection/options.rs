@@ -1,4 +1,4 @@
-//! Which options a source of a layout may have. Lists that callers hand over are read as they come.
+//! The options that a source of a layout may have. Lists of callers are not checked.
 
 use serde_json::Value;
 

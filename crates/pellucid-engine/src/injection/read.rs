@@ -1,4 +1,4 @@
-//! What sources want to have read, and what was found.
+//! The files that sources need, and the result of reading them.
 //!
 //! The engine names paths and reads no files; the caller fills in [`Read`]. A file of which only beginning and end
 //! can be used need not be read into memory whole: see [`FileText::Ends`].

@@ -178,7 +178,7 @@ impl RepoDocs {
         }
         let text = concat(body);
         let content = substitute::with_escapes(&self.wrapper, SLOT, &text).ok()?;
-        // Where nothing was escaped the documents keep their origins.
+        // If nothing was escaped, the documents keep their origins.
         let kept = around(&self.wrapper, body);
         Some(if concat(&kept) == content { kept } else { vec![Fragment::provided(PLACE, content)] })
     }

@@ -1,7 +1,7 @@
-//! What became of each item: the uniform account that all sources give.
+//! The report about each item, in one form for all sources.
 //!
-//! One [`Injected`] for each item and each source that gave none, whether it is used or not. It
-//! says nothing of the content itself.
+//! The report has one [`Injected`] for each item, used or not, and for each source without items. It does not contain
+//! the content itself.
 
 use serde::Serialize;
 

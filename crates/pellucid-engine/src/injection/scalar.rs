@@ -1,6 +1,6 @@
 //! Loosely typed values: reads a number, a text or a flag from a value of any type.
 //!
-//! Nothing here reports an error: a value that is of no use counts as absent.
+//! No function here reports an error: an unusable value counts as absent.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! Sources of items: read from loosely typed options, asked what they want read, and collected.
 //!
-//! What is no source, or none that is known, is passed over as the reference does; the account says
-//! so. A source never makes another fail.
+//! A value that is not a known source is skipped, as in the reference; the report says so. A source never makes
+//! another fail.
 
 use std::collections::BTreeMap;
 

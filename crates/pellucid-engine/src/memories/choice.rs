@@ -1,4 +1,4 @@
-//! Which sessions are read.
+//! Chooses the sessions that are read.
 
 /// The clients whose sessions are read: those in which a person talked. Sessions of scripts and of agents are not.
 pub const SOURCES: [&str; 2] = ["cli", "vscode"];

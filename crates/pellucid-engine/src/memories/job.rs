@@ -1,5 +1,4 @@
-//! Who may work on what: a job has one holder, whose lease ends by itself, so that a process which was killed keeps
-//! nothing from being done.
+//! Claims of jobs: a job has one holder, whose lease expires, so that a killed process does not block the job.
 //!
 //! The process that finishes a job names the token with which it took the job. The token of a lease that ended and was
 //! taken over finishes nothing.

@@ -1,4 +1,4 @@
-//! What an entry costs.
+//! The cost of an entry in tokens.
 //!
 //! Arithmetic is that of doubles throughout, because budgets are shares of a window.
 

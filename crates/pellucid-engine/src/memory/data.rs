@@ -1,4 +1,4 @@
-//! What is remembered of a chat, in the reference's own notation.
+//! The memory of a chat, in the reference's notation.
 //!
 //! Keys and their meaning are those of its files, so that a chat's memory can be carried over. Unknown keys are kept
 //! unchanged.

@@ -1,4 +1,4 @@
-//! What strategies work on: the entries of a chat.
+//! The entries of a chat, which strategies work on.
 
 use serde::Deserialize;
 use serde::Serialize;

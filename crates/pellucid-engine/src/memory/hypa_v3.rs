@@ -107,7 +107,7 @@ pub fn hypa_v3(input: &Input<'_>, data: &mut V3Data, answers: &mut Answers<'_>) 
 
     let rest = entries[at..].iter().cloned();
     if data.summaries.is_empty() {
-        // What was reserved stays counted.
+        // The reserved tokens stay counted.
         let block = (!input.is_experimental()).then(|| Entry::memory(format!("{OPEN}{CLOSE}"), SUPA_MEMORY));
         return Ok(Outcome { entries: block.into_iter().chain(rest).collect(), tokens, data: (), batches });
     }

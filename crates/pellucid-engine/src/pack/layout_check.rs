@@ -1,5 +1,5 @@
-//! What is refused in a layout though every name in it is known: keys that could never have an effect, and roles that are
-//! missing, so that something would never be sent.
+//! Refuses keys of a layout that could never have an effect, and missing roles without which a text would never be
+//! sent.
 //!
 //! Only what the file itself says is checked; what it takes from beneath was checked there.
 

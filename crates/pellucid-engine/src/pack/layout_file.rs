@@ -202,7 +202,7 @@ pub(super) struct Reader<'a> {
 
 impl Reader<'_> {
     fn layout(&self, raw: &RawLayout, beneath: Option<&Layout>) -> Result<Layout, PackError> {
-        // What belongs to slots and to tools comes from beneath with them, or not at all.
+        // Values of slots and tools come from the base layout together with them, or not at all.
         let under_slots = beneath.filter(|_| raw.slot.is_empty());
         let under_tools = beneath.filter(|_| raw.tool.is_empty());
         let slots = match under_slots {

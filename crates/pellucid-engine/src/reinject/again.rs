@@ -1,7 +1,7 @@
 //! Messages of the first context that are said again after a number of turns, by their slots.
 //!
-//! They go to the end of the history, never into it. What was said, when, why and at what cost is
-//! kept, so that a report can show it.
+//! Repetitions go to the end of the history, never into it. Text, time, reason and cost of each are kept, so that a
+//! report can show them.
 //!
 //! Not here: texts that go into a person's own message (`super`).
 

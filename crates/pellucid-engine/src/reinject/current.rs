@@ -84,7 +84,7 @@ impl State {
     fn current_reason(&mut self, settings: &Settings) -> Option<String> {
         let n = self.turn_count;
         if !self.has_injected {
-            // What is pending stays, and fires with the next input.
+            // A pending reason stays, and fires with the next input.
             Some("initial".to_owned())
         } else if let Some(pending) = self.pending.take() {
             Some(pending)

@@ -1,4 +1,4 @@
-//! What is sent in place of an input: standing texts, the phase's prompt, the input.
+//! The texts in place of an input: standing texts, the phase's prompt, the input.
 //!
 //! An input that is one text becomes one longer text. An input of several items keeps its items, and the texts are
 //! separate items in front of them.
@@ -160,7 +160,7 @@ fn find_soul(text: &str) -> Option<Soul> {
         start..start + inner.len()
     };
     let after = trimmed(close + CLOSE.len()..text.len());
-    // What follows keeps its distance to what comes before, unless nothing does.
+    // The text after the soul keeps its distance to the text before, unless there is none.
     let before = if after.is_empty() { trimmed(0..open) } else { 0..open };
     Some(Soul { inside: trimmed(open + OPEN.len()..close), before, after })
 }

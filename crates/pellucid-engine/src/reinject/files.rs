@@ -1,4 +1,4 @@
-//! What was found on disk when standing texts were looked for.
+//! The standing texts that were found on disk.
 //!
 //! Texts and hashes arrive ready, so that a decision about files that did not change costs nothing.
 

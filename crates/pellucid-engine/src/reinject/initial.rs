@@ -36,7 +36,7 @@ impl State {
         let Some(reason) = reason(self, settings) else {
             return Ok(None);
         };
-        // What is pending before the first injection stays, and fires a second time.
+        // A reason that is pending before the first injection stays, and fires a second time.
         if self.has_injected {
             self.pending = None;
         }

@@ -1,4 +1,4 @@
-//! What became of every source, worked out from the request itself.
+//! The status of every source, derived from the request itself.
 //!
 //! A file that was read counts as loaded only if its bytes are among the rows. So a layer that gets lost between
 //! reading and sending shows here, whatever the facts say.
@@ -160,7 +160,7 @@ impl Report {
             is_whole |= reaches_end;
         }
         let status = match bytes {
-            // What was read back from a session file has lost its origin; its words have not.
+            // Items that were read back from a session file have lost their origin, but not their text.
             0 if file.is_in_history => {
                 let is_whole = file.n_read >= file.size;
                 return (if is_whole { self.whole(&file.path) } else { Status::Truncated }, file.n_read);

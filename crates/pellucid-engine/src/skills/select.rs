@@ -1,4 +1,4 @@
-//! Which skills an input asks for.
+//! Selects the skills that an input asks for.
 //!
 //! Skills chosen by hand come first, then those that texts link to, then those that texts name.
 //! A name that several skills have asks for none of them, unless the layout lets the first one win.

@@ -1,4 +1,4 @@
-//! What each source gives, in a line, for the reference page of packs.
+//! A line about each source, for the reference page of packs.
 
 /// The description of a source, for the reference page; empty if it has none.
 pub fn about(name: &str) -> &'static str {

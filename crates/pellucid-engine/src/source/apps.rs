@@ -1,4 +1,4 @@
-//! What the model should know of connected apps.
+//! The text about connected apps.
 
 use super::Ask;
 use super::Given;

@@ -34,7 +34,7 @@ fn give(ask: &Ask<'_>) -> Given {
     let Some(given) = given(ask.facts) else {
         return Given::text(instructions_for(ask.facts, ask.pack, ask.facts.personality));
     };
-    // What says the same loses nothing.
+    // Equal texts need no omission.
     let recorded = ask.facts.recorded_instructions.as_ref().filter(|recorded| recorded.text != given.text);
     let own = instructions_for(ask.facts, ask.pack, ask.facts.personality);
     let is_own = concat(&own) == given.text;

@@ -1,4 +1,4 @@
-//! Where the model works: directory, shell, and the network rules of managed requirements.
+//! The surroundings of the model: directory, shell, and the network rules of managed requirements.
 //!
 //! No date, system, policy or git state: what changes from day to day would break the prefix.
 

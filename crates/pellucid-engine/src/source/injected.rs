@@ -1,4 +1,4 @@
-//! What sources and callers inject: sections of the system prompt, and messages before the history.
+//! Injected content of sources and callers: sections of the system prompt, and messages before the history.
 
 use super::Ask;
 use super::Given;

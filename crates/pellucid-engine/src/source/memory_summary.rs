@@ -1,4 +1,4 @@
-//! What earlier sessions left to remember, cut to a few thousand tokens.
+//! The summary of memories of earlier sessions, cut to a few thousand tokens.
 
 use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
@@ -47,7 +47,7 @@ fn give(ask: &Ask<'_>) -> Given {
     let size = chunks.end(start + trimmed.len()).unwrap_or(memory.summary.size);
     let version = memory.summary.version();
     let kept = |from: usize, text: &str| chunks.fragments(&version, size, start + from, text);
-    // What is cut out leaves a beginning, a note and an end.
+    // A cut leaves a beginning, a note and an end.
     let same = |(a, b): &(char, char)| a == b;
     let head: usize = text.chars().zip(trimmed.chars()).take_while(same).map(|(it, _)| it.len_utf8()).sum();
     let rest = (text.chars().rev().zip(trimmed.chars().rev())).take_while(same).map(|(it, _)| it.len_utf8());

@@ -1,4 +1,4 @@
-//! What the model may do: sandbox, approvals, writable roots.
+//! The permissions of the model: sandbox, approvals, writable roots.
 //!
 //! Composed from one template for the sandbox, one for the approval policy and one for the roots. Pieces are joined
 //! by a newline unless the piece before ends with one.

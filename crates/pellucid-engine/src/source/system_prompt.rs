@@ -1,5 +1,5 @@
-//! What a system prompt begins with: what the configuration has as instructions, else the pack's own
-//! text. In mode `none` it is one line of the pack.
+//! The beginning of a system prompt: the configured instructions, else the pack's text. In mode `none` it is one line
+//! of the pack.
 
 use pellucid_protocol::settings::PromptMode;
 

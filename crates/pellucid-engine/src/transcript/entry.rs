@@ -1,4 +1,4 @@
-//! What is known of a recorded item.
+//! A recorded item: its kind, size and place.
 //!
 //! The typed item is not kept: its bytes are, either by themselves or as a range of the rendered
 //! ones, and it can be read back from them.

@@ -67,7 +67,7 @@ pub enum Pictures {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecOutputs {
-    /// The output is sent as it was recorded.
+    /// The output is sent in its recorded form.
     #[default]
     AsRecorded,
     /// The output is converted to text.
@@ -335,7 +335,7 @@ struct Pairs<'a> {
 
 /// How an item is shown.
 enum Shown {
-    /// The item is shown as it was recorded.
+    /// The item is shown in its recorded form.
     AsRecorded,
     /// The item is shown in another form.
     Changed(Item),

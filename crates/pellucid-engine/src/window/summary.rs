@@ -1,4 +1,4 @@
-//! What the model is asked for a summary with, and how a summary is shown to it later.
+//! The prompt for a summary, and how a summary is shown to the model later.
 
 use crate::cut::ends;
 use crate::injection::scalar;

@@ -1,4 +1,4 @@
-//! What comes of a translation: bytes, their account, and what found no place.
+//! The result of a translation: bytes, their origins, and omitted items.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What can be called is what the request offers.
+//! The callable tools are those that the request offers.
 
 use std::collections::BTreeSet;
 

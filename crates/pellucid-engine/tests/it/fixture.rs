@@ -1,4 +1,4 @@
-//! What tests and benchmarks of the engine begin with.
+//! Fixtures for tests and benchmarks of the engine.
 
 use std::sync::LazyLock;
 

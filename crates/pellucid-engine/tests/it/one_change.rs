@@ -1,5 +1,6 @@
-//! One change at a time between two requests, on every wire: whether the second one extends the first as the model reads
-//! them, where it differs and why. Each is judged twice, with the first request in memory and with what a record keeps.
+//! One change at a time between two requests, on every wire: whether the second one extends the first as the model
+//! reads them, where it differs and why. Each change is judged twice, with the first request in memory and with its
+//! record.
 
 use pellucid_engine::assemble::assemble;
 use pellucid_engine::continuity::Cause;

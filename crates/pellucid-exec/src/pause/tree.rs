@@ -1,10 +1,11 @@
 //! The processes of a confined command: stopped, continued, ended.
 //!
-//! They are found by their parents. Whatever a confined process does, its descendants stay below the helper that
-//! confines it: that is the first process of their namespace, or takes in those that lost their parent. A process
-//! that is stopped cannot start another, so when all that are found are stopped and no new one shows up, all are
-//! stopped. The helper itself continues: it watches the agent, and ends the command with it. So does the process that
-//! removes placeholders: it is no part of the command, and no process would be left to continue it.
+//! The processes of a confined command are found by their parents. Whatever a confined process does, its descendants
+//! stay below the helper that confines it: the helper is the first process of their namespace, or adopts processes
+//! that lost their parent. A stopped process cannot start another, so when all known processes are stopped and no new
+//! one shows up, all are stopped. The helper itself continues: it watches the agent, and ends the command with it. So
+//! does the process that removes placeholders: it is no part of the command, and no process would be left to continue
+//! it.
 //!
 //! Rounds are counted, not timed, and where they do not suffice the caller ends what it could not stop.
 //!
@@ -207,7 +208,7 @@ impl Tree {
             if send(process, Signal::STOP) {
                 self.stopped().processes.insert(process.id, process.began);
             }
-            // One that waits for a child to begin its program cannot stop before that has happened.
+            // A process that waits for a child to begin its program cannot stop before that has happened.
             if state == State::Waits && round % ROUNDS_TO_RELEASE == ROUNDS_TO_RELEASE - 1 {
                 for child in processes.iter().filter(|it| it.parent == process.id) {
                     if self.stopped().processes.get(&child.id) == Some(&child.began) {
@@ -298,7 +299,7 @@ impl Tree {
             let _ = rustix::process::pidfd_send_signal(&self.root.handle, Signal::KILL);
             return (0..ROUNDS).any(|_| is_over(&self.root.handle, PAUSE));
         }
-        // It is not to start anything any more. What loses its parent stays below it all the same.
+        // The root must not start further processes. Processes that lose their parent still stay below it.
         let _ = rustix::process::pidfd_send_signal(&self.root.handle, Signal::STOP);
         for round in 0..2 * ROUNDS {
             if self.is_over() {

@@ -123,7 +123,7 @@ impl Watch {
                 match before {
                     Before::Nothing => pending.missing.push(path.clone()),
                     Before::Link(target) => pending.links.push((path.clone(), target.clone())),
-                    // It is removed with the command that it is for.
+                    // The placeholder is removed with its command.
                     #[cfg(target_os = "linux")]
                     Before::Covered(_) => {}
                 }
@@ -348,7 +348,7 @@ mod tests {
         // A command cannot have it noted as what was there.
         watch.note_covered(std::slice::from_ref(&codex));
         assert_eq!(watch.put_aside().len(), 1);
-        // Nothing is left behind once there is nothing to keep.
+        // No file is left behind once there is nothing to keep.
         watch.note_covered(std::slice::from_ref(&codex));
         assert!(is_placeholder(&codex));
         assert_eq!(watch.finish(), []);

@@ -1,4 +1,4 @@
-//! What the agent and a cell say to each other. A cell is a set of namespaces that was made before the command came.
+//! The messages between the agent and a cell. A cell is a set of namespaces that was made before the command came.
 //!
 //! ```text
 //! agent → keeper   another one

@@ -1,5 +1,4 @@
-//! What a backend cannot hold, and what its protection costs. Said openly, in `doctor` and in the
-//! documentation, rather than found out.
+//! The gaps of each backend, and the costs of its protection. They are documented, and `doctor` prints them.
 //!
 //! Not here: what every backend allows on purpose, such as reading.
 

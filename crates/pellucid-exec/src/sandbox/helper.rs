@@ -1,7 +1,7 @@
 //! The helper: this program again, between the agent and a confined command.
 //!
-//! It runs before anything else in `main` and needs no configuration, no runtime and no threads, so
-//! that it costs little. What it plays is in its arguments (`order`).
+//! The helper runs before anything else in `main` and needs no configuration, no runtime and no threads, so that it
+//! costs little. Its arguments say what to do (`order`).
 //!
 //! ```text
 //! namespaces   agent ─ keep: mounts ─ init: the first process of a namespace ─ its copy: fences ═ command

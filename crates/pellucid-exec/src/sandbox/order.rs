@@ -1,4 +1,4 @@
-//! What the helper is asked to do, as arguments: the only language that the two sides share.
+//! The helper's arguments: the only language that the two sides share.
 //!
 //! Paths need not be UTF-8 and are passed as they are, so a list of processes shows plainly what
 //! confines a command.

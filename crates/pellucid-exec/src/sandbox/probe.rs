@@ -1,4 +1,4 @@
-//! Which mechanisms work on this machine, found by trying them, and which one is chosen.
+//! Finds by trial which mechanisms work on this machine, and chooses one.
 //!
 //! A trial needs a separate process, because a process cannot leave a sandbox: the helper tries and prints a line for
 //! each.

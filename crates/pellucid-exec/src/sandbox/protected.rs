@@ -1,4 +1,4 @@
-//! What stays read-only under a writable root: the repository's, the agents' own and this program's folders.
+//! The paths that stay read-only under a writable root: folders of the repository, of agents and of this program.
 //!
 //! Writing there would reach beyond the command: a hook or a filter of git's configuration, an agent's settings or
 //! skills run later, without a sandbox. Where agents look for their folders, a missing one must stay missing.
@@ -100,7 +100,7 @@ impl Protected {
                 is_new
             });
         }
-        // One that lies in what is read-only anyway cannot be made, unless a root lies between.
+        // A path inside of something read-only cannot be made, unless a root is between the two.
         let there = &self.there;
         self.missing.retain(|path| {
             let is_open =

@@ -1,8 +1,8 @@
 //! Scripts whose words are exactly what the programs are given, read a second time and without the grammar.
 //!
-//! What is to leave the sandbox unasked rests on this: only characters that mean themselves in every shell
-//! that we know count as literal, and the commands must be those that the grammar found. One pass, no
-//! looking back.
+//! Commands that leave the sandbox without approval rely on this: only characters that mean themselves in every shell
+//! that we know count as literal, and the commands must be those that the grammar found. The text is read in one
+//! pass, without backtracking.
 
 use pellucid_engine::approval::part::Mark;
 

@@ -1,6 +1,6 @@
 //! Scripts of plain commands: words and quoted texts, joined by `&&`, `||`, `;`, `|` or line ends.
 //!
-//! One node of any other kind, and the script is not plain.
+//! A single node of any other kind makes the script not plain.
 
 use tree_sitter::Node;
 use tree_sitter::Tree;

@@ -1,4 +1,4 @@
-//! Which argument lists are a shell with a script.
+//! Recognises argument lists that are a shell with a script.
 
 use std::path::Path;
 

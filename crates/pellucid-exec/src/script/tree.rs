@@ -1,8 +1,8 @@
 //! Scripts as trees, by the grammar of bash.
 //!
-//! Where marks do not match, the parser reads the same text again and again, and its work grows with the square
-//! of the length. So scripts are bounded, and how much may be read is counted and not timed: the same script
-//! always has the same answer.
+//! If marks do not match, the parser reads the same text again and again, and its work grows with the square of the
+//! length. So scripts are bounded, and the amount that may be read is counted and not timed: the same script always
+//! has the same answer.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;

@@ -4,7 +4,7 @@
 //! redirections, variables, substitutions and control flow, is not plain, and then there is no
 //! answer. Words keep their backslashes; quotes around them are taken off.
 //!
-//! Nothing that matters for safety may rest on this.
+//! Nothing that matters for safety may rely on this.
 
 /// Words that begin something other than a command.
 const RESERVED: [&str; 20] = [

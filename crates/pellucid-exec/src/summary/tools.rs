@@ -1,4 +1,4 @@
-//! What single programs do with their arguments: which of them read, list and search.
+//! The meaning of single programs' arguments: which programs read, list and search.
 
 use pellucid_protocol::parsed_command::ParsedCommand;
 
@@ -138,7 +138,7 @@ fn operands<'a>(arguments: &[&'a str], with_value: &[&str]) -> Vec<&'a str> {
 
 fn rg<'a>(arguments: &[&'a str]) -> Kind<'a> {
     let is_listing = arguments.contains(&"--files");
-    // What follows `--` is looked at as the rest is.
+    // Arguments after `--` are treated like the others.
     let arguments: Vec<&str> = arguments.iter().copied().filter(|it| *it != "--").collect();
     let operands = operands(&arguments, RG);
     if is_listing { Kind::List(operands.first().copied()) } else { search_first(&operands) }

@@ -32,7 +32,8 @@ pub(super) fn open() -> io::Result<(Pty, OwnedFd)> {
     let theirs = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?;
     termios::tcsetwinsize(&theirs, SIZE)?;
     rustix::fs::fcntl_setfl(&ours, rustix::fs::fcntl_getfl(&ours)? | OFlags::NONBLOCK)?;
-    // What is not checked is whether this is a pipe. It is waited for and read just like one.
+    // `from_file_unchecked` skips the check that the file is a pipe. The handle is waited for and read just like a
+    // pipe.
     let input = pipe::Sender::from_file_unchecked(File::from(ours.try_clone()?))?;
     let output = pipe::Receiver::from_file_unchecked(File::from(ours))?;
     Ok((Pty { output, input }, theirs))

@@ -15,7 +15,7 @@ use crate::process::DELTAS_MAX;
 /// Something that happened in a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
-    /// At most [`DELTA_BYTES`] of output, with whole characters as far as it is text.
+    /// At most [`DELTA_BYTES`] of output, with whole characters if it is text.
     Output {
         /// The bytes that were written.
         bytes: Vec<u8>,
@@ -54,7 +54,7 @@ pub(super) async fn report(state: Arc<State>, started: Instant, reports: mpsc::S
         }
         if let Some((exit_code, output, n_dropped)) = end {
             let n_unreported = n_unreported + n_dropped;
-            // Who does not listen any more does not want to know.
+            // A receiver that is gone needs no report.
             let _ = reports.send(Report::Ended { exit_code, output, duration: started.elapsed(), n_unreported }).await;
             return;
         }

@@ -1,7 +1,7 @@
-//! What is known about a process in a terminal: what it wrote, whether it ended, what it shall read.
+//! The state of a process in a terminal: its output, its end, its pending input.
 //!
-//! One task feeds it from the process ([`pump`](super::pump)); calls and reports wait for it to
-//! change. It knows no process, so its waits are tested with a clock that tests move.
+//! One task feeds the state from the process ([`pump`](super::pump)); calls and reports wait for a change. The state
+//! holds no process, so its waits are tested with a clock that tests move.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -81,7 +81,7 @@ impl State {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // Nothing that is done under the lock can leave a half of it undone.
+        // No change under the lock can be left half done.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -105,7 +105,7 @@ impl State {
         }
     }
 
-    // What the process does.
+    // Called by the pump.
 
     pub(super) fn wrote(&self, bytes: &[u8]) {
         if let Some(listener) = &self.listening {
@@ -134,7 +134,7 @@ impl State {
         });
     }
 
-    // What is asked of the process.
+    // Requests to the process.
 
     pub(super) fn write(&self, bytes: &[u8]) {
         self.change(|inner| inner.input.extend(bytes));
@@ -152,7 +152,7 @@ impl State {
         self.wait_for(|inner| inner.is_terminated.then_some(())).await;
     }
 
-    // What is asked about it.
+    // Queries by calls.
 
     pub(super) fn exit_code(&self) -> Option<i32> {
         self.lock().exit_code
@@ -173,7 +173,7 @@ impl State {
         let code = timeout_at(deadline, ended).await.ok()?;
         let drained = Instant::now() + DRAIN;
         if timeout_at(drained, self.when_over()).await.is_err() {
-            // What came at the same moment as the end of our patience still counts.
+            // Output that came at the same moment as the time-out still counts.
             yield_now().await;
         }
         Some(code)
@@ -192,7 +192,7 @@ impl State {
         Chunk { output, exit_code, wall_time: started.elapsed() }
     }
 
-    // What is reported of it.
+    // Reports for watchers.
 
     /// From now on, output is kept for reports.
     pub(super) fn begin_reports(&self) {

@@ -1,4 +1,4 @@
-//! Which terminals are open, by number, and which one must go when there are too many.
+//! The open terminals by number, and the choice of one to close when there are too many.
 //!
 //! Pure: the caller provides numbers, and time is the order of uses.
 

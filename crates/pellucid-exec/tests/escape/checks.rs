@@ -1,5 +1,5 @@
-//! What else a sandbox has to do: let work be done, pass on how it ends, end with the agent, and
-//! fall back without letting go.
+//! Further duties of a sandbox: let work be done, pass on how it ends, end with the agent, and fall back without
+//! letting go.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

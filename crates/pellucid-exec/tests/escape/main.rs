@@ -1,7 +1,7 @@
 //! Attempts to get out of the sandbox, for real, on every backend of this machine.
 //!
-//! One program is everything: the helper that confines (`take_over`), the attempts, the agent that
-//! is killed, and the suite that runs all of it. So it needs no test harness.
+//! This one program is the helper that confines (`take_over`), the attempts, the agent that is killed, and the suite
+//! that runs all of it. So it needs no test harness.
 //!
 //! ```text
 //! escape                    run everything; print failures and a summary   (cargo test)

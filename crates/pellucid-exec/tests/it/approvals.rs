@@ -1,5 +1,5 @@
-//! What becomes of commands in other words: forbidden ones, removal by force, and whatever is written around
-//! a command that is allowed. One line of a fixture is one command with its decision under each approval policy.
+//! Decisions about rewritten commands: forbidden ones, removal by force, and additions to an allowed command. One
+//! line of a fixture is one command with its decision under each approval policy.
 
 use std::fmt::Write as _;
 

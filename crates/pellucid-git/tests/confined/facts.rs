@@ -1,4 +1,4 @@
-//! What git is asked about a repository.
+//! Queries to git about a repository.
 
 use std::collections::BTreeSet;
 use std::fs;

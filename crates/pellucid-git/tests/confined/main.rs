@@ -1,7 +1,7 @@
 //! Git as the agent runs it, for real: confined, in repositories of strangers.
 //!
-//! One program is everything: the helper that confines git (`take_over`) and the cases that have it run. So it needs no
-//! test harness. `confined WORD` runs the cases whose names have that word, as `cargo test WORD` asks for it.
+//! This one program is the helper that confines git (`take_over`) and the cases that have it run. So it needs no test
+//! harness. `confined WORD` runs the cases whose names have that word, as `cargo test WORD` asks for it.
 
 #![allow(clippy::print_stdout, reason = "a program that reports")]
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]

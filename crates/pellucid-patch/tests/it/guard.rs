@@ -1,4 +1,4 @@
-//! Nothing is written outside of what may be written, and nothing at all if one path is outside.
+//! Nothing is written outside of the writable folders, and nothing at all if one path is outside.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

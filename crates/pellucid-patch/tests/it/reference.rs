@@ -1,4 +1,4 @@
-//! The same patches for the reference and for us: same words, same status, same files.
+//! The same patches for the reference and for us: same messages, same status, same files.
 //!
 //! Runs where `PELLUCID_REFERENCE_CODEX` names the reference's executable. What differs on purpose: a
 //! patch that fails changes nothing here, and what `cases` marks as ours.

@@ -1,4 +1,4 @@
-//! What comes of every case, as text to be read.
+//! The result of every case, as text to be read.
 
 use std::fmt::Write;
 

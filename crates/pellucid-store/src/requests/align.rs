@@ -140,7 +140,7 @@ fn pair(steps: Vec<Step>) -> Vec<Step> {
                 paired.push(Step::Changed(b, n));
             }
         }
-        // What is missing behind a changed line is missing behind its new place.
+        // Lines that are missing after a changed line are missing after its new place.
         let behind = paired.last().map(|step| match step {
             Step::Changed(_, n) | Step::Kept(_, n) | Step::New(_, n, _) => n + 1,
             Step::Missing(_, n) => *n,

@@ -1,4 +1,4 @@
-//! What a line says of a call of a tool: when, on which grounds, who was asked, in which sandbox, how it ended.
+//! The record of a tool call: when, on which grounds, who was asked, in which sandbox, how it ended.
 //!
 //! Most calls of a session have the same grounds and the same sandbox. A process writes each description once, with a
 //! number, and names it by that number from then on.

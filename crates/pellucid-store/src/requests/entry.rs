@@ -1,4 +1,4 @@
-//! What a line of a requests file says.
+//! The content of a line of a requests file.
 
 use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::event::CacheBreak;

@@ -113,7 +113,7 @@ impl Kernel {
         env.insert("CODEX_JS_TMP_DIR".into(), folder.path().into());
         env.insert("CODEX_JS_REPL_HOME".into(), job.toolbox.home().join(NAME).into());
 
-        // Where commands may write at all, the kernel may write in its own folder too.
+        // If commands may write at all, the kernel may write in its folder too.
         let mut confined = (**situation).clone();
         confined.writable_roots.push(folder.path().to_owned());
         let made = job.toolbox.roots().made(folder.path());

@@ -1,4 +1,4 @@
-//! What is said between us and the kernel: JSON, a message a line.
+//! The messages between us and the kernel: JSON, one message on each line.
 
 use pellucid_protocol::item::Item;
 use serde::Deserialize;

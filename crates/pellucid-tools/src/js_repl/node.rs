@@ -1,6 +1,6 @@
-//! Which Node runs the kernel, and whether it is new enough.
+//! Finds the Node that runs the kernel, and checks whether it is new enough.
 //!
-//! What is named first and is there counts; what is named and not there is passed over.
+//! The first configured path that exists counts; configured paths that do not exist are skipped.
 
 use std::env;
 use std::ffi::OsStr;

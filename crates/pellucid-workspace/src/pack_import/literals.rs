@@ -90,7 +90,7 @@ fn collect<'t>(tokens: &'t [Token], place: Place, strings: &mut Vec<Found<'t>>) 
             [Token::Word(word), ..] if word == "if" => after_if = true,
             [Token::Group('{', inside), rest @ ..] if after_if => {
                 collect(inside, Place { in_if: true, ..place }, strings);
-                // What comes after `else` is as conditional.
+                // A block after `else` is conditional as well.
                 after_if = rest.first().is_some_and(|next| next.is_word("else"));
             }
             [Token::Group(_, inside), ..] => collect(inside, place, strings),

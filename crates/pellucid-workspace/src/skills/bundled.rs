@@ -54,7 +54,7 @@ pub fn install(pack: &str, home: &Path) -> io::Result<()> {
     if files.is_empty() {
         return Ok(());
     }
-    // Others who start at the same time see all of it or nothing.
+    // Processes that start at the same time see all of it or nothing.
     let fresh = skills.join(format!("{}-{}", super::SYSTEM_FOLDER, std::process::id()));
     write(&fresh, &files)?;
     pellucid_files::write_private(&fresh.join(MARKER), print.as_bytes())?;

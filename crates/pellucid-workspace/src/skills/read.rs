@@ -91,7 +91,7 @@ impl Reader {
             match file.read(&mut self.buffer[len..]) {
                 Ok(n) => {
                     len += n;
-                    // What was listed is a regular file, and those give less only at their end.
+                    // A listed file is a regular file, which gives fewer bytes only at its end.
                     if len < self.buffer.len() {
                         break;
                     }

@@ -1,4 +1,4 @@
-//! Where the variant `current` keeps what belongs to a workspace, and how that comes to be.
+//! The state folder of the variant `current`, and how it is made.
 //!
 //! Files of an older place are copied over once; none is ever overwritten.
 

@@ -1,4 +1,4 @@
-//! Which request `prompt` and `context` show.
+//! Selects the request that `prompt` and `context` show.
 
 use clap::Args as ClapArgs;
 use clap::ValueEnum;

@@ -1,4 +1,4 @@
-//! What can be typed about stored sessions.
+//! The command line for stored sessions.
 
 use std::path::PathBuf;
 

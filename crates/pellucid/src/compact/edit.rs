@@ -94,7 +94,7 @@ impl Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // It may be gone already, and nothing else could be done.
+        // The file may be gone already.
         let _ = fs::remove_file(&self.path);
     }
 }

@@ -104,7 +104,7 @@ pub fn map(report: &Report) -> String {
 fn injections(session: &Session, report: &Report) -> String {
     let collected = session.facts().injection.collect(session.facts().prompt_mode);
     let accounts = collected.injected.iter().map(|injected| serde_json::to_value(injected).unwrap_or_default());
-    // What sources put before the conversation has its account already.
+    // Messages of sources before the conversation are listed already.
     let of_sources = session.pack().layout.slots.iter().filter(|slot| slot.target == Target::Messages);
     let of_sources: Vec<&str> = of_sources.map(|slot| slot.id.as_ref()).collect();
     let messages = injected_messages(report).into_iter().filter(|it| !of_sources.contains(&it.part.as_str()));

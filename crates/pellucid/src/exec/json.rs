@@ -198,7 +198,7 @@ impl Json {
     }
 
     fn turn_over(&mut self) -> Vec<Line> {
-        // What still runs is left to itself.
+        // Commands that still run are reported as left running.
         let left: Vec<Line> = std::mem::take(&mut self.commands)
             .into_iter()
             .map(|(_, id, begin)| Line::ItemCompleted { item: Item { id, details: command(&begin, Ran::Left) } })

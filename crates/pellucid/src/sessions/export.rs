@@ -115,7 +115,7 @@ impl Export {
         let folder = make_private_folder(to).and_then(|()| Folder::open(to, None));
         let folder = folder.map_err(|error| (to.to_owned(), error))?;
         let put = |path: &Path, text: &str| put(&folder, to, path, text);
-        // One that is elsewhere goes to the top.
+        // A file outside of the home folder goes to the top.
         let relative = path.strip_prefix(home).ok().or(path.file_name().map(Path::new)).unwrap_or(path);
         put(&to.join(relative), session)?;
         let file_name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! `sessions fsck`: whether everything is whole. Nothing is changed but the index, if that is
 //! asked for.
 //!
-//! What it says of a session is what `replay` says of it, and so is its status: that of the worst session.
+//! The verdict about a session is that of `replay`, and so is the exit status: that of the worst session.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,9 +1,9 @@
 //! Secrets in every place where one can be: after everything that the program does, each is found at its own place
 //! and nowhere else, in no file and in nothing that was sent or printed.
 //!
-//! What a command prints is the model's own doing and not looked for, with one exception: the keys of the program
-//! itself are never given to a command, so `env` must not show them. `OPENAI_API_KEY` is one of them only where it is the
-//! key in use, which it is not here.
+//! The output of a command is the model's and is not searched, with one exception: the keys of the program itself are
+//! never given to a command, so `env` must not show them. `OPENAI_API_KEY` is one of them only where it is the key in
+//! use, which it is not here.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What the commands report about instruction files: their hash, and characters that only the model sees.
+//! The commands' reports about instruction files: their hash, and characters that only the model sees.
 
 use expect_test::expect;
 use serde_json::Value;

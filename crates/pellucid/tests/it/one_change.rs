@@ -1,4 +1,4 @@
-//! One change at a time between two runs of the program, on every wire: the report of the next request, the event, the
+//! Single changes between two runs of the program, on every wire: the report of the next request, the event, the
 //! record and the line on standard error give the same cause, the same part and the same number of tokens.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! What a person approves is what runs outside of the sandbox, whatever a confined command does meanwhile.
+//! The approved command is the one that runs outside of the sandbox, whatever a confined command does meanwhile.
 //!
 //! The program serves a client, which plays the person: it looks at the script when it is asked, looks again, and
 //! answers.

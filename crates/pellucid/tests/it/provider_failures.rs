@@ -1,5 +1,5 @@
-//! What goes wrong between the program and a provider: the exit status, what programs and people read, how many
-//! requests are sent, and what is kept.
+//! Failures between the program and a provider: the exit status, the messages to programs and people, the number of
+//! requests, and the stored files.
 
 use std::io::BufRead;
 use std::io::BufReader;

@@ -1,4 +1,4 @@
-//! What was recorded plays back to the same events and leads to the same requests.
+//! A recording plays back to the same events and leads to the same requests.
 
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;

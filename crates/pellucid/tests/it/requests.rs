@@ -1,4 +1,4 @@
-//! What is shown is what is sent, and every byte of it has an origin.
+//! The shown request is the one that is sent, and every byte of it has an origin.
 
 use pellucid_engine::digest::Digest;
 use pellucid_testkit::MockReply;

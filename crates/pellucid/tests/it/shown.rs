@@ -1,4 +1,5 @@
-//! What is shown is what comes next, or says that it is not: tools of MCP servers, and requests for summaries.
+//! The shown request is the next one, or a note says that it may not be: tools of MCP servers, and requests for
+//! summaries.
 
 use pellucid_engine::digest::Digest;
 use pellucid_testkit::McpScript;

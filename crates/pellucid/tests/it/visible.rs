@@ -1,4 +1,4 @@
-//! What a terminal is given of texts that files, models and tools bring: nothing that commands it or hides.
+//! The text that a terminal receives from files, models and tools: nothing that controls it or hides.
 
 use pellucid_testkit::run_at_terminal;
 

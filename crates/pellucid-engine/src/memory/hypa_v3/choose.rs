@@ -1,4 +1,4 @@
-//! Which cards come back: the pinned, the newest, the most like, and some by chance.
+//! Chooses the cards that are recalled: the pinned, the newest, the most similar, and some at random.
 //!
 //! All phases but the last end with the first card that does not fit; chance passes over it.
 

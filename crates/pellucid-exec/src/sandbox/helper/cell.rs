@@ -1,8 +1,8 @@
 //! A cell from within: the first process of a set of namespaces, and beside it one that waits for the command to
 //! become.
 //!
-//! What can be done before the command is known is done: `/proc`, capabilities, the filter. The fences come last,
-//! because a terminal that the command is given may be opened again through them.
+//! Every step that does not depend on the command is done before: `/proc`, capabilities, the filter. The fences come
+//! last, because a terminal that the command is given may be opened again through them.
 //!
 //! Not here: the mounts, which the keeper arranged and a cell has a copy of.
 

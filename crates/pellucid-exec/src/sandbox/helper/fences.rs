@@ -1,4 +1,4 @@
-//! Which files, ports and processes a confined command reaches (Landlock).
+//! The files, ports and processes that a confined command reaches (Landlock).
 //!
 //! Landlock only ever grants: a right on a folder is a right on everything beneath, and nothing can be taken out
 //! again. So where `.git` must not change and no mount protects it, the folder above it is not granted; its other
@@ -126,7 +126,7 @@ fn grant_but(
         if name == "." || name == ".." {
             continue;
         }
-        // What is gone since it was listed needs no right.
+        // An entry that is gone since it was listed needs no right.
         let held = rustix::fs::openat(opened, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
         let Ok(held) = held else { continue };
         // A link is not followed: what it points to may be what must be spared.

@@ -1,4 +1,4 @@
-//! Which system calls a confined command may make (seccomp).
+//! The system calls that a confined command may make (seccomp).
 //!
 //! The filter lets everything through but what is named here, and what is named fails as if the
 //! user lacked the right, so programs can say so. It is about what the fences cannot see: sockets,

@@ -1,9 +1,9 @@
 //! The keeper: arranges the files for commands with the same limits once, and makes a cell whenever it is asked for
 //! one, so that a command which comes finds its place ready.
 //!
-//! It lives as long as a process holds the other end of its socket, and until its last cell has ended. A process
-//! beside it holds the names that must not be taken there, and removes what kept them. Commands neither see it nor
-//! reach it: every cell has separate processes and mounts.
+//! A keeper lives as long as a process holds the other end of its socket, and until its last cell has ended. A
+//! process beside it holds the names that must not be taken there, and removes the placeholders. Commands neither see
+//! it nor reach it: every cell has separate processes and mounts.
 //!
 //! Not here: what happens in a cell (`cell`).
 

@@ -77,7 +77,7 @@ pub fn make(order: &mut Order) -> Result<Placeholders, HelperError> {
     for path in std::mem::take(&mut order.protected) {
         match path.symlink_metadata() {
             Ok(_) => order.protected.push(path),
-            // What is gone needs no protection, unless the next one to come would be read.
+            // A missing path needs no protection, unless a new file there would be read.
             Err(_) if is_of_agents(&path) => order.missing.push(path),
             Err(_) => {}
         }
@@ -123,7 +123,7 @@ pub fn hold(path: &Path) -> Result<Made, HelperError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = match rustix::fs::openat(&parent, name, flags, Mode::empty()) {
             Ok(folder) => folder,
-            // Its last holder has just removed it.
+            // The last holder has just removed it.
             Err(Errno::NOENT) => continue,
             Err(error) => return failed(error),
         };
@@ -138,7 +138,7 @@ pub fn hold(path: &Path) -> Result<Made, HelperError> {
             folder,
             is_new: is_made,
         };
-        // It may have been removed before it was held.
+        // The folder may have been removed before it was held.
         if held.is_in_place() {
             return Ok(Made::Held(held));
         }

@@ -51,7 +51,7 @@ pub fn run(mut order: Order) -> Result<ExitCode, HelperError> {
     // Before the first process: it mounts another `/proc`, in which we do not exist.
     arrange(&order, &mounts)?;
     let mut init = Init::start(agent.as_ref())?;
-    // What is mounted is there until the first process ends.
+    // The mounts exist until the first process ends.
     if let Some(sweeper) = &sweeper {
         write!(sweeper.pipe(), "{}", init.process().as_raw_nonzero()).step("telling the sweeper")?;
     }
@@ -99,7 +99,7 @@ pub fn separate(flags: CloneFlags) -> Result<(), HelperError> {
 pub fn arrange(order: &Order, mounts: &[Mount]) -> Result<(), HelperError> {
     // The folder is entered again afterwards: the old one lies below the new mounts.
     let cwd = std::env::current_dir().step("finding the working directory")?;
-    // Nothing of this is to be seen outside.
+    // No mount may be visible outside.
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     rustix::mount::mount_change("/", private).step("keeping mounts to ourselves")?;
 

@@ -1,4 +1,4 @@
-//! What the helper inherited and a command must not: open files, capabilities, the way to more.
+//! Drops what the helper inherited and a command must not have: open files, capabilities, ways to gain privileges.
 //!
 //! Not here: what replaces them.
 
@@ -33,7 +33,7 @@ pub fn drop_capabilities() -> Result<(), HelperError> {
     let now = rustix::thread::capabilities(None).step("reading capabilities")?;
     if now.permitted.contains(CapabilitySet::SETPCAP) {
         for capability in CapabilitySet::all().difference(KEPT).iter() {
-            // One that this kernel does not know cannot be had.
+            // A capability that this kernel does not know cannot be gained.
             let _ = rustix::thread::remove_capability_from_bounding_set(capability);
         }
     }

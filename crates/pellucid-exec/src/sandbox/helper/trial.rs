@@ -30,7 +30,7 @@ pub fn trial(bubblewrap: Option<&Path>, everything: bool) -> String {
     let filter = filter::apply(&order);
 
     let line = |name: &str, result: Result<String, String>| match result {
-        // Nothing works without the filter.
+        // No backend works without the filter.
         Ok(detail) => match &filter {
             Ok(()) => format!("{name} works {detail}\n"),
             Err(error) => format!("{name} fails {}\n", one_line(&error.to_string())),

@@ -53,7 +53,7 @@ pub fn agent(order: &Order) -> Result<Option<OwnedFd>, HelperError> {
 /// Runs a command that confines itself, from outside of its fences.
 pub fn run_beside(order: &Order) -> Result<ExitCode, HelperError> {
     let agent = agent(order)?;
-    // What loses its parent becomes our child, so nothing gets away.
+    // Processes that lose their parent become our children, so none gets away.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).step("keeping processes together")?;
     let child = fork(|| {
         super::tell(&super::become_command(order));

@@ -1,4 +1,4 @@
-//! What is found, in folders of all kinds.
+//! The protected paths in folders of all kinds.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! One rule that allows a command, and what a model can hang on to it.
+//! A rule that allows a command, and the additions that a model can make to that command.
 
 use super::Attempt;
 use super::Tried;

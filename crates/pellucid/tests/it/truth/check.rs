@@ -1,5 +1,5 @@
-//! What must hold for every request of a play: what was shown, sent, recorded and rebuilt are the same bytes, rows
-//! cover them, and rows of a sent request are those of the process that sent it.
+//! Checks of every request of a play: the shown, sent, recorded and rebuilt bytes are the same, rows cover them, and
+//! rows of a sent request are those of the process that sent it.
 //!
 //! Records are read here as a stranger would, from their lines.
 

@@ -1,5 +1,4 @@
-//! What a session can go through, as data: how it is set up, what happens step by step, and how the server must have
-//! seen it.
+//! The situations of a session, as data: its setup, its steps, and the requests that the server must have seen.
 
 mod given;
 mod others;

@@ -1,5 +1,5 @@
-//! Where a cell is played: a home folder, a project, a server that keeps every body, and what the program said
-//! before, during and after.
+//! The stage on which a cell is played: a home folder, a project, a server that keeps every body, and the output of
+//! the program before, during and after.
 
 use std::cell::RefCell;
 use std::fs;

@@ -1,5 +1,5 @@
-//! What must hold for every record of a play: each request has a reply with times and attempts, and each call that the
-//! model got an answer to has a line with times and grounds.
+//! Checks of every record of a play: each request has a reply with times and attempts, and each call that the model
+//! got an answer to has a line with times and grounds.
 
 use std::collections::BTreeSet;
 use std::fs;

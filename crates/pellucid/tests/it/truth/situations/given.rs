@@ -1,4 +1,4 @@
-//! What is put into requests besides the conversation: texts said again, items, images, tools of servers.
+//! Content of requests besides the conversation: repeated texts, items, images, tools of servers.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

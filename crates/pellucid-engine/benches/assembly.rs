@@ -115,7 +115,7 @@ fn counted_request(transcript: &mut Transcript, frame: &Frame, news: &News) -> R
     next_request(black_box(transcript), frame, news)
 }
 
-/// Facts to bytes, with nothing there before.
+/// Measures facts to bytes, without an earlier request.
 #[divan::bench]
 fn first_request(bencher: Bencher<'_, '_>) {
     let facts = fixture::facts();

@@ -20,7 +20,7 @@ pub struct Assistant {
     pub workspace_dir: String,
     /// The bootstrap files of that folder, uncut.
     pub bootstrap: Vec<BootstrapFile>,
-    /// The same, brought within their budgets.
+    /// The bootstrap files within their budgets.
     pub files: Vec<ContextFile>,
     /// The budgets in UTF-16 units, for one file and for all files.
     pub limits: Option<(usize, usize)>,
@@ -44,7 +44,7 @@ pub struct Assistant {
     pub docs_path: Option<String>,
     /// The container that commands run in, if there is one.
     pub sandbox: Option<Sandbox>,
-    /// Numbers of those who may command it.
+    /// The numbers of the people who may command the assistant.
     pub owner_numbers: Vec<String>,
     /// Hints for the tool that sends messages.
     pub message_tool_hints: Vec<String>,
@@ -62,9 +62,9 @@ pub struct Assistant {
     pub heartbeat_prompt: Option<String>,
     /// The machine, model and channel of the session.
     pub runtime: Runtime,
-    /// How long it thinks.
+    /// The reasoning effort, as a word.
     pub think_level: Option<String>,
-    /// Whether its thoughts are shown.
+    /// Whether the model's reasoning is shown, as a word.
     pub reasoning_level: Option<String>,
 }
 
@@ -88,7 +88,7 @@ pub enum Citations {
 /// A sandbox that commands run in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sandbox {
-    /// Whether it is used.
+    /// Whether the container is used.
     pub enabled: bool,
     /// The agent's folder on the host.
     pub workspace_dir: Option<String>,

@@ -24,7 +24,7 @@ const COMMON: [&str; 33] = [
 pub struct Hit {
     /// The index of the text, from zero.
     pub index: usize,
-    /// How well it fits; more is better.
+    /// The score of the match; more is better.
     pub score: f64,
 }
 

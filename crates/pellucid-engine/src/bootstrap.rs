@@ -65,7 +65,7 @@ pub struct BootstrapFile {
     pub path: String,
     /// The text of the file; absent if the file is missing.
     pub content: Option<String>,
-    /// Whether it is missing.
+    /// Whether the file is missing.
     pub missing: bool,
     /// How many bytes the file has.
     pub size: u64,
@@ -227,7 +227,7 @@ pub enum SessionKey {
 }
 
 impl SessionKey {
-    /// Whether it is such a key, and which.
+    /// The kind of a session key that names no ordinary session.
     pub fn of(key: &str) -> Option<Self> {
         let key = utf16::trim(key);
         if key.to_lowercase().starts_with("subagent:") {

@@ -15,7 +15,7 @@ pub enum Carried {
     Run {
         /// The place of the first in the old history.
         from: usize,
-        /// How many items there are.
+        /// The number of items in the run.
         n: usize,
     },
     /// An item that the old history does not have, by its place in the new one.

@@ -36,7 +36,7 @@ impl AsRef<[u8]> for View {
 }
 
 impl Chunks {
-    /// How many bytes there are.
+    /// The number of bytes.
     pub fn len(&self) -> usize {
         self.len
     }

@@ -116,9 +116,9 @@ fn copies(transcript: &Transcript) -> impl Iterator<Item = Copied> {
 /// The result of dropping the oldest item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dropped {
-    /// There is less to summarise now.
+    /// An item was dropped, so less is summarised now.
     Some,
-    /// There is nothing left that could go.
+    /// No item is left that could be dropped.
     Nothing,
 }
 

@@ -78,7 +78,7 @@ pub enum Cause {
     Tools,
     /// The schema of the answer is another.
     Schema,
-    /// Settings are others, where the model reads them.
+    /// Settings changed that the model reads.
     Settings,
     /// Items come out differently.
     Items,
@@ -166,12 +166,12 @@ impl Sent {
         Self { frame: frame.clone(), items_len, n_items }
     }
 
-    /// How many bytes its items have.
+    /// The number of bytes of the items.
     pub(crate) fn items_len(&self) -> usize {
         self.items_len
     }
 
-    /// How many items it has.
+    /// The number of items of the request.
     pub(crate) fn n_items(&self) -> usize {
         self.n_items
     }
@@ -365,7 +365,7 @@ impl Comparison<'_> {
         match (how, old, new) {
             (CacheChangeKind::Changed, Some(old), Some(new)) => {
                 let byte = new.place.after(common(&old.text, &new.text).min(new.text.len().saturating_sub(1)));
-                let origin = self.next.frame.origin_at(byte).filter(|origin| is_told(origin));
+                let origin = self.next.frame.origin_at(byte).filter(|origin| is_known(origin));
                 origin.map_or_else(|| source_in(self.next.frame, new), source)
             }
             (_, _, Some(new)) => source_in(self.next.frame, new),
@@ -394,17 +394,17 @@ fn common(a: &[u8], b: &[u8]) -> usize {
 
 /// The origin of most of a part.
 fn source_in(frame: &Frame, part: &ReadPart) -> String {
-    let told = frame.origins(part.place, part.text.len()).filter(|(origin, _)| is_told(origin));
-    told.max_by_key(|(_, n_bytes)| *n_bytes).map_or_else(String::new, |(origin, _)| source(origin))
+    let known = frame.origins(part.place, part.text.len()).filter(|(origin, _)| is_known(origin));
+    known.max_by_key(|(_, n_bytes)| *n_bytes).map_or_else(String::new, |(origin, _)| source(origin))
 }
 
 /// The run of bytes that says most of an item.
 fn main_span(item: &Rendered) -> Option<&crate::encode::Span> {
-    item.spans.iter().filter(|span| is_told(&span.origin)).max_by_key(|span| span.len).or(item.spans.first())
+    item.spans.iter().filter(|span| is_known(&span.origin)).max_by_key(|span| span.len).or(item.spans.first())
 }
 
 /// Whether an origin says more than that something was put around a text, or written down.
-fn is_told(origin: &Origin) -> bool {
+fn is_known(origin: &Origin) -> bool {
     !matches!(origin, Origin::Wire | Origin::Layout | Origin::Recorded { .. })
 }
 

@@ -93,11 +93,11 @@ pub fn agreeing<'a>(request: &Request, marks: impl IntoIterator<Item = (usize, &
 /// The digests that are kept of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// How many bytes its body has.
+    /// The number of bytes of the body.
     pub bytes: usize,
     /// The digest of its body.
     pub body: Digest,
-    /// How many items it has.
+    /// The number of items of the request.
     pub n_items: usize,
     /// Digests of its beginnings, behind items that the request before did not have.
     pub marks: Vec<Mark>,
@@ -106,7 +106,7 @@ pub struct Account {
 /// The digest of a request's beginning, up to the end of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
-    /// How many items there are up to here.
+    /// The number of items up to here.
     pub n_items: usize,
     /// The length of the beginning, in bytes.
     pub end: usize,

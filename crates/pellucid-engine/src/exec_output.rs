@@ -16,7 +16,7 @@ use crate::cut::middle::truncate_middle;
 pub struct Ended<'a> {
     /// The exit code of the command.
     pub exit_code: i32,
-    /// How long it ran.
+    /// The running time of the command.
     pub duration: Duration,
     /// The output of the command, both streams together.
     pub output: &'a str,

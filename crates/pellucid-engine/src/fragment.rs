@@ -203,7 +203,7 @@ pub enum Why {
         /// The path of the content that has priority.
         by: String,
     },
-    /// Something else was given in its place.
+    /// Another text was given in place of the content.
     Replaced {
         /// The name of the replacement.
         by: String,

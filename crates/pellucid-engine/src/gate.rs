@@ -18,7 +18,7 @@ pub enum Gate {
     Not(Box<Self>),
     /// A feature is on.
     Feature(Feature),
-    /// This shell tool is the one to offer.
+    /// The configured shell tool is this one.
     Shell(ShellType),
     /// This form of the patch tool is the one to offer.
     Patch(ApplyPatchType),
@@ -105,7 +105,7 @@ impl Gate {
     }
 }
 
-/// Whether all of them hold.
+/// Whether all gates are open.
 pub fn all_open(gates: &[Gate], facts: &Facts) -> bool {
     gates.iter().all(|gate| gate.is_open(facts))
 }

@@ -21,7 +21,7 @@ pub struct InstructionFile {
     pub path: String,
     /// The path that the file leads to, if it is a link.
     pub target: Option<String>,
-    /// How many bytes it has.
+    /// The number of bytes of the file.
     pub size: u64,
     /// How many of them were read and looked through: all, or as many as the budget could use.
     pub n_read: u64,
@@ -35,7 +35,7 @@ pub struct InstructionFile {
 
 /// Every instruction file among the facts, the user's own first.
 pub fn instruction_files(facts: &Facts) -> Vec<InstructionFile> {
-    let told = |Read { path, size, bytes, sha256 }: Read<'_>| InstructionFile {
+    let reported = |Read { path, size, bytes, sha256 }: Read<'_>| InstructionFile {
         path: path.to_owned(),
         target: facts.links.get(path).cloned(),
         size,
@@ -44,7 +44,7 @@ pub fn instruction_files(facts: &Facts) -> Vec<InstructionFile> {
         hidden: hidden::find(bytes),
         is_in_history: false,
     };
-    read(facts).map(told).collect()
+    read(facts).map(reported).collect()
 }
 
 /// The same, with those marked whose text the history has.

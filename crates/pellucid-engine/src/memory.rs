@@ -179,14 +179,14 @@ pub struct Outcome<D> {
 pub struct Batch {
     /// The memos of the entries, which are the ids of their messages.
     pub memos: Vec<Option<String>>,
-    /// Whether a summary took their place.
+    /// Whether a summary replaced the entries.
     pub fate: BatchFate,
 }
 
 /// Whether entries that left the chat were summarised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BatchFate {
-    /// A summary took their place.
+    /// A summary replaced the entries.
     Summarised,
     /// The entries were dropped without a summary.
     PassedOver,

@@ -23,7 +23,7 @@ use crate::injection::REPO_DOCS;
 pub struct NotUtf8 {
     /// The offset of the first such byte, from 0.
     pub first: u64,
-    /// How many there are.
+    /// The number of such bytes.
     pub count: u64,
 }
 
@@ -37,7 +37,7 @@ pub enum End {
 }
 
 impl NotUtf8 {
-    /// Finds them; absent if all bytes are text.
+    /// Finds bytes that are not UTF-8; absent if all are.
     pub fn find(bytes: &[u8], end: End) -> Option<Self> {
         let (mut found, mut at): (Option<Self>, usize) = (None, 0);
         while let Err(error) = std::str::from_utf8(&bytes[at..]) {

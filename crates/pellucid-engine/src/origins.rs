@@ -121,9 +121,9 @@ fn read_origin(value: &Value, files: &[Digest]) -> Option<Origin> {
 /// The key that identifies an item when a session is loaded again.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ItemKey {
-    /// How many bytes it has.
+    /// The number of bytes of the item.
     pub bytes: usize,
-    /// The beginning of their digest.
+    /// The beginning of the digest of these bytes.
     pub digest: String,
 }
 

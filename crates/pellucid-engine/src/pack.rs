@@ -342,7 +342,7 @@ fn core_templates() -> impl Iterator<Item = (&'static str, &'static Shape)> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PackError {
-    /// A file is named but not there.
+    /// The layout names a file that does not exist.
     #[error("{file}: the pack has no such file")]
     MissingFile {
         /// The name of the file.

@@ -120,7 +120,7 @@ type Members<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
 struct Taker<'a> {
     head: &'a Bytes,
     tail: &'a Bytes,
-    /// Both, one after the other.
+    /// Head and tail, one after the other.
     whole: &'a [u8],
 }
 

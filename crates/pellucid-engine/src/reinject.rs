@@ -167,7 +167,7 @@ impl Injection {
         fragments
     }
 
-    /// The same as one text.
+    /// The parts and gaps as one text.
     pub fn text(&self) -> String {
         concat(&self.fragments())
     }
@@ -191,11 +191,11 @@ pub struct LogLine {
 pub enum Level {
     /// The user has to act.
     Error,
-    /// Something is less than it could be.
+    /// Something works less well than it could.
     Warn,
     /// A line about normal operation.
     Info,
-    /// For those who look for a fault.
+    /// Details for finding a fault.
     Debug,
 }
 

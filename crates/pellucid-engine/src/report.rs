@@ -145,7 +145,7 @@ impl Report {
         self.rows.last().map_or(0, |row| row.start + row.bytes)
     }
 
-    /// How many tokens its rows have together.
+    /// The tokens of all rows together.
     pub fn tokens(&self) -> usize {
         self.rows.iter().map(|row| row.tokens).sum()
     }

@@ -205,7 +205,7 @@ impl Frame {
         Self::with(view, head, tail, Vec::new())
     }
 
-    /// How items are shown between its parts.
+    /// The view of the items between head and tail.
     pub fn view(&self) -> View {
         self.view
     }
@@ -225,7 +225,7 @@ impl Frame {
         &self.tail.bytes
     }
 
-    /// Whether its bytes are those of another.
+    /// Whether both frames have the same bytes.
     pub fn is_same(&self, other: &Self) -> bool {
         self.view == other.view && self.head.bytes == other.head.bytes && self.tail.bytes == other.tail.bytes
     }

@@ -29,14 +29,14 @@ pub enum RequestName {
         /// The session, by its id, the beginning of its id, or its name.
         session: String,
     },
-    /// The first one of a new session.
+    /// The first request of a new session.
     Now {
         /// The git revision whose files the project has; those on disk if absent.
         revision: Option<String>,
     },
     /// The one that the lock file says.
     Lock,
-    /// The one of a saved report.
+    /// The request of a saved report.
     File {
         /// The path of the file, as typed.
         path: String,
@@ -71,11 +71,11 @@ pub enum NameError {
 /// The kinds of a word on the command line, where a message is accepted too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// A name, whatever there is.
+    /// A name, whether the request exists or not.
     Name,
     /// A name if there is a session that is called so.
     MaybeSession,
-    /// Only a message: it can name no session.
+    /// Only a message: the text cannot be a session's name.
     Message,
 }
 

@@ -14,7 +14,7 @@ use serde_json::Value;
 const TYPES: [&str; 6] = ["object", "array", "string", "number", "integer", "boolean"];
 
 /// Keys that imply a type where none is given; the first that fits counts.
-const TELLING: [(&str, &[&str]); 4] = [
+const IMPLYING: [(&str, &[&str]); 4] = [
     ("object", &["properties", "required", "additionalProperties"]),
     ("array", &["items", "prefixItems"]),
     ("string", &["enum", "const", "format"]),
@@ -157,8 +157,8 @@ fn kind(table: &Map<String, Value>) -> &str {
         Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).find(|kind| TYPES.contains(kind)),
         _ => None,
     };
-    let told = || TELLING.iter().find(|(_, keys)| keys.iter().any(|key| table.contains_key(*key)));
-    given.or_else(|| told().map(|(kind, _)| *kind)).unwrap_or("string")
+    let implied = || IMPLYING.iter().find(|(_, keys)| keys.iter().any(|key| table.contains_key(*key)));
+    given.or_else(|| implied().map(|(kind, _)| *kind)).unwrap_or("string")
 }
 
 #[cfg(test)]

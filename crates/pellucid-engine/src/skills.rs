@@ -46,7 +46,7 @@ pub struct Skill {
     pub path: String,
     /// The owner of the skill.
     pub scope: SkillScope,
-    /// Whether the user has switched it off.
+    /// Whether the user has switched the skill off.
     pub switch: Switch,
     /// The content of the metadata file beside it, if there is one.
     pub metadata: Option<Box<SkillMetadata>>,
@@ -88,7 +88,7 @@ pub enum Switch {
 }
 
 impl Skill {
-    /// Whether it can be used.
+    /// Whether the skill can be used.
     pub fn is_enabled(&self) -> bool {
         self.switch == Switch::On
     }

@@ -48,7 +48,7 @@ pub struct Source {
     pub name: &'static str,
     /// The kind of its result.
     pub kind: Kind,
-    /// Templates it uses, with what they may contain.
+    /// The templates of the source, with their placeholders.
     pub templates: &'static [(&'static str, Shape)],
     /// Computes the text of the slot.
     pub give: fn(&Ask<'_>) -> Given,

@@ -167,7 +167,7 @@ fn usable(facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
     (tools, omissions)
 }
 
-/// Tools, and what their descriptions are filled with.
+/// The tools to write, and the values of their descriptions' placeholders.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolList<'a> {
     /// The tools of the layout.
@@ -181,7 +181,7 @@ pub struct ToolList<'a> {
 }
 
 impl ToolList<'_> {
-    /// Whether there is nothing to offer.
+    /// Whether no tool is offered.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty() && self.given.is_empty()
     }

@@ -276,7 +276,7 @@ impl Transcript {
         true
     }
 
-    /// Forgets everything; what follows takes its place.
+    /// Removes all items, before others are recorded.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.n_looked_at = 0;

@@ -31,7 +31,7 @@ pub struct Update {
     pub name: &'static str,
     /// The role of the slot that it sends again.
     pub role: SlotRole,
-    /// Whether something changed that it is about.
+    /// Whether the change concerns this rule.
     is_due: fn(&Change<'_>) -> bool,
     /// Computes the message about the change.
     tell: fn(&Change<'_>, SlotRole) -> Option<ToldAgain>,
@@ -92,12 +92,12 @@ pub struct Updates {
 /// The messages about a change, in the layout's order.
 pub fn updates(change: &Change<'_>) -> Updates {
     let due = change.pack.layout.updates.iter().filter(|update| (update.is_due)(change));
-    let mut told = Updates::default();
+    let mut collected = Updates::default();
     for ToldAgain { message, omissions } in due.filter_map(|update| (update.tell)(change, update.role)) {
-        told.messages.push(message);
-        told.omissions.extend(omissions);
+        collected.messages.push(message);
+        collected.omissions.extend(omissions);
     }
-    told
+    collected
 }
 
 fn slot(change: &Change<'_>, role: SlotRole) -> Option<ToldAgain> {

@@ -16,7 +16,7 @@ pub struct UserCommand<'a> {
     pub command: &'a str,
     /// The exit code; -1 for a command without one.
     pub exit_code: i32,
-    /// How long it ran.
+    /// The running time of the command.
     pub duration: Duration,
     /// The output of the command.
     pub output: &'a str,

@@ -23,7 +23,7 @@ pub fn sent(units: &[u16]) -> String {
     char::decode_utf16(units.iter().copied()).filter_map(Result::ok).collect()
 }
 
-/// How many halves there are.
+/// The number of unpaired surrogates.
 pub fn n_halves(units: &[u16]) -> usize {
     char::decode_utf16(units.iter().copied()).filter(Result::is_err).count()
 }
@@ -63,7 +63,7 @@ pub fn trim_end(text: &str) -> &str {
     text.trim_end_matches(is_space)
 }
 
-/// Whether nothing but white space is there.
+/// Whether a text is only white space.
 pub fn is_blank(text: &str) -> bool {
     trim(text).is_empty()
 }

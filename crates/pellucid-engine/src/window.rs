@@ -32,9 +32,9 @@ const FLUSH_AT: usize = 20 * 8;
 pub struct ConversationState {
     /// The summary; blank counts as none.
     pub summary: Option<String>,
-    /// How many messages of the history it covers.
+    /// The number of messages of the history that the summary covers.
     pub cursor: usize,
-    /// How often it was made.
+    /// The number of summaries so far.
     pub compaction_count: usize,
 }
 
@@ -80,7 +80,7 @@ pub struct Parts<'a> {
 /// The next step of the loop.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// Build the prompt and say what it costs.
+    /// Build the prompt and report its cost.
     Build,
     /// Summarise these messages, and say what came of it.
     Summarise {
@@ -129,7 +129,7 @@ pub struct Window {
     limits: Limits,
     /// The history after the cursor.
     history: Vec<HistoryMessage>,
-    /// How many messages of it are dropped.
+    /// The number of messages that are dropped.
     start: usize,
     memory: Vec<String>,
     summary: Option<String>,

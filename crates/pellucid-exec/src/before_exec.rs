@@ -24,14 +24,14 @@ pub(crate) enum Attachment {
 }
 
 /// Makes the child of this command the leader of a new session that ends with this process. The child writes its id
-/// to that pipe before its program begins.
-pub(crate) fn set_up(command: &mut Command, attachment: Attachment, told: Option<BorrowedFd<'static>>) {
+/// to `guard_pipe` before its program begins.
+pub(crate) fn set_up(command: &mut Command, attachment: Attachment, guard_pipe: Option<BorrowedFd<'static>>) {
     let parent = process::getpid();
     let set_up = move || {
         process::setsid()?;
-        if let Some(told) = told {
+        if let Some(guard_pipe) = guard_pipe {
             // If the guard does not read, the child still ends with us; only its descendants may survive.
-            let _ = rustix::io::write(told, &process::getpid().as_raw_nonzero().get().to_ne_bytes());
+            let _ = rustix::io::write(guard_pipe, &process::getpid().as_raw_nonzero().get().to_ne_bytes());
         }
         if attachment == Attachment::Terminal {
             process::ioctl_tiocsctty(rustix::stdio::stdin())?;

@@ -76,7 +76,7 @@ pub enum Silence {
 pub struct Remains {
     /// The id of the process, if it runs.
     pub id: Option<u32>,
-    /// How it ended, or that it runs.
+    /// The exit status, or that the process runs.
     pub status: Status,
     /// The last lines that it wrote to standard error.
     pub stderr: Vec<String>,

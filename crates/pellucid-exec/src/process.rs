@@ -67,7 +67,7 @@ pub enum End {
     Exited(i32),
     /// By a signal that we did not send.
     Signalled(i32),
-    /// By us, because it took too long.
+    /// We ended it, because it exceeded the time limit.
     TimedOut,
 }
 

@@ -26,7 +26,7 @@ const COMMON_FOLDERS: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
 pub struct Ground<'a> {
     /// The working folder of the command.
     pub cwd: &'a Path,
-    /// The `PATH` that it is given.
+    /// The `PATH` of the command.
     pub search_path: Option<&'a OsStr>,
     /// The folders in which commands may write, in this or another turn.
     pub writable: Vec<PathBuf>,

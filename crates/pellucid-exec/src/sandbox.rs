@@ -101,7 +101,7 @@ impl Backend {
         }
     }
 
-    /// The one with this name.
+    /// The backend with this name.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str() == word)
     }

@@ -23,7 +23,7 @@ pub struct Service {
     child: Child,
 }
 
-/// How it is spoken to.
+/// The pipes to the program.
 #[derive(Debug)]
 pub struct Pipes {
     /// The standard input of the program.

@@ -303,7 +303,7 @@ async fn in_cell(command: &Command, plugs: [Plug; 3], attachment: Attachment) ->
 /// What ends the session of a child when we are gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Guarding {
-    /// Our guard process ends it.
+    /// Our guard process ends the session.
     Guard,
     /// The child, because it is a sandbox that watches us.
     Itself,
@@ -333,9 +333,9 @@ impl Order {
     fn carry_out(self) {
         let Self { mut command, attachment, guarding, runtime, reply } = self;
         let _entered = runtime.enter();
-        let told = guarding.listener();
-        before_exec::set_up(command.as_std_mut(), attachment, told);
-        let child = start(&mut command, told.is_some());
+        let guard_pipe = guarding.listener();
+        before_exec::set_up(command.as_std_mut(), attachment, guard_pipe);
+        let child = start(&mut command, guard_pipe.is_some());
         // The command holds our copies of what the child reads and writes. They must be closed before a task waits
         // for the end of these streams.
         drop(command);

@@ -76,7 +76,7 @@ pub struct Chunk {
     pub output: Kept,
     /// The exit code, if the process has ended.
     pub exit_code: Option<i32>,
-    /// How long it was collected.
+    /// How long output was collected.
     pub wall_time: Duration,
 }
 
@@ -205,7 +205,7 @@ impl Drop for Reservation {
 pub struct Keeping {
     /// Another one that was ended, because there were too many.
     pub evicted: Option<u32>,
-    /// How many there are now.
+    /// The number of open terminals now.
     pub n_open: usize,
 }
 

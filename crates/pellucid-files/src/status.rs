@@ -26,7 +26,7 @@ pub struct Status {
     pub kind: Kind,
     /// The device and inode.
     pub identity: Identity,
-    /// How many bytes it has.
+    /// The number of bytes of the file.
     pub n_bytes: u64,
     /// When it was written last, where the system knows.
     pub modified: Option<SystemTime>,

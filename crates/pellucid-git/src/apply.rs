@@ -43,7 +43,7 @@ const INDEX_BYTES_MAX: u64 = 2 << 30;
 /// How a diff is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Only whether it fits.
+    /// Checks whether the diff fits.
     Check,
     /// Only whether it could be taken back, so that it is applied already.
     CheckReversed,
@@ -101,7 +101,7 @@ fn advice(said: &str) -> &'static str {
 pub struct Committed {
     /// The content after the diff.
     pub bytes: Vec<u8>,
-    /// Whether it can be run.
+    /// Whether the file is executable.
     pub is_program: bool,
 }
 

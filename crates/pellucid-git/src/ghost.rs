@@ -290,7 +290,7 @@ fn remove_known(root: &Folder, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Untracked files, by what becomes of them.
+/// Untracked files, by whether the snapshot includes them.
 struct Untracked {
     held: Vec<PathBuf>,
     large_files: Vec<(PathBuf, u64)>,

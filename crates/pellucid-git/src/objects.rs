@@ -35,7 +35,7 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// As git writes it.
+    /// The mode in git's notation.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::File => "100644",
@@ -62,7 +62,7 @@ pub(crate) struct Listed {
     pub mode: Mode,
     /// The object with its bytes.
     pub id: String,
-    /// How many they are.
+    /// The number of bytes of the file.
     pub n_bytes: u64,
 }
 

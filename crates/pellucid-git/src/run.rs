@@ -55,7 +55,7 @@ const COMPLAINT_BYTES_MAX: u64 = 64 * 1024;
 /// Why git is not run, or has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// There is no repository.
+    /// The folder is not in a repository.
     #[error("{} is not in a git repository", .0.display())]
     NoRepository(PathBuf),
     /// A person does not trust it.
@@ -67,10 +67,10 @@ pub enum GitError {
         .0.display()
     )]
     Appeared(PathBuf),
-    /// There is no git.
+    /// Git is not installed.
     #[error("git was not found in a folder of PATH outside of the project")]
     NoProgram,
-    /// Nothing can confine it.
+    /// No sandbox can confine git.
     #[error("git is not run because nothing can confine it: {0}")]
     Unconfined(#[from] SandboxError),
     /// The repository is of a kind that cannot be copied for git.
@@ -105,7 +105,7 @@ pub enum GitError {
     TimedOut {
         /// The command that git was asked for.
         command: String,
-        /// How long it may take.
+        /// The time limit that was exceeded.
         limit: Duration,
     },
     /// The output of git was too long.
@@ -113,7 +113,7 @@ pub enum GitError {
     TooLong {
         /// The command that git was asked for.
         command: String,
-        /// How much it may say.
+        /// The limit of the output, in bytes.
         n_bytes_max: u64,
     },
 }
@@ -274,9 +274,9 @@ pub(crate) struct Ask<'a> {
     pub cwd: &'a Path,
     /// The standard input of git.
     pub input: &'a [u8],
-    /// How long it may take.
+    /// The time limit of the command.
     pub limit: Duration,
-    /// How much it may say.
+    /// The limit of the output, in bytes.
     pub n_bytes_max: u64,
 }
 

@@ -56,7 +56,7 @@ fn ask(git: &Git, cwd: &Path) -> Result<bool, GitError> {
 pub(crate) struct Status {
     /// Files that git knows, and that are other than in the last commit.
     pub changed: BTreeSet<PathBuf>,
-    /// Files that it does not know.
+    /// Files that git does not track.
     pub untracked: Vec<PathBuf>,
 }
 

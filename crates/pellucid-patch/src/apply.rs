@@ -82,7 +82,7 @@ pub enum ApplyError {
     Write {
         /// The path of the file.
         path: PathBuf,
-        /// Why, if the system said it.
+        /// The error of the operating system, if there is one.
         source: Option<io::Error>,
     },
     /// A folder for a file cannot be made.
@@ -90,7 +90,7 @@ pub enum ApplyError {
     Parents {
         /// The path of the file.
         path: PathBuf,
-        /// Why, if the system said it.
+        /// The error of the operating system, if there is one.
         source: Option<io::Error>,
     },
     /// A file cannot be deleted.
@@ -98,7 +98,7 @@ pub enum ApplyError {
     Delete {
         /// The path of the file.
         path: PathBuf,
-        /// Why, if the system said it.
+        /// The error of the operating system, if there is one.
         source: Option<io::Error>,
     },
     /// A moved file cannot be removed where it was.

@@ -78,7 +78,7 @@ impl OnDisk {
         }
     }
 
-    /// Whether it is still what was verified.
+    /// Checks that the file is still the verified one.
     fn check(&self, file: &File) -> io::Result<()> {
         if Stamp::from(&Status::of(file)?) == self.stamp { Ok(()) } else { Err(changed()) }
     }

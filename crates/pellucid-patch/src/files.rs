@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use pellucid_files::Identity;
 use pellucid_files::Status;
 
-/// Files as they are.
+/// A source of files to verify a patch against.
 pub trait Files {
     /// The content of a file. Links are followed.
     ///

@@ -31,7 +31,7 @@ pub enum Hunk<'a> {
     Add {
         /// The path of the file.
         path: &'a str,
-        /// All of its lines.
+        /// All lines of the file.
         lines: Vec<&'a str>,
     },
     /// Removes the file.
@@ -55,9 +55,9 @@ pub enum Hunk<'a> {
 pub struct Chunk<'a> {
     /// A line to be found first; the chunk lies below it.
     pub context: Option<&'a str>,
-    /// Lines that are there, context included.
+    /// The old lines, context included.
     pub old: Vec<&'a str>,
-    /// Lines that will be there, context included.
+    /// The new lines, context included.
     pub new: Vec<&'a str>,
     /// Whether the old lines are the last of the file.
     pub is_at_end: bool,

@@ -139,7 +139,7 @@ impl<'a> Places<'a> {
         Ok(held.map(|folder| Place { folder, name: name.to_owned() }))
     }
 
-    /// Holds a folder if it is there now.
+    /// Holds a folder, if it exists now.
     pub fn hold(&mut self, folder: &Path) -> Result<Option<Rc<Held>>, ApplyError> {
         if let Some(Some(held)) = self.folders.get(folder) {
             return Ok(Some(Rc::clone(held)));

@@ -129,7 +129,7 @@ pub fn read(place: &Place) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Puts back what changed places, whatever it is.
+/// Undoes an exchange, whatever kind of file it is.
 pub fn put_back(aside: &Place, place: &Place) -> io::Result<()> {
     let folder = place.folder.folder()?;
     match exchange(&folder, &aside.name, &place.name) {
@@ -185,7 +185,7 @@ pub fn open_to_overwrite(place: &Place, expected: Overwritten) -> io::Result<Fil
     Ok(file)
 }
 
-/// Overwrites a file where it is.
+/// Overwrites a file in place.
 pub fn overwrite(mut file: File, content: &Content<'_>) -> io::Result<()> {
     file.set_len(0)?;
     content.write_to(&mut file)

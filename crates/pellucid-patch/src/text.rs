@@ -18,7 +18,7 @@ const N_SLICES_MAX: usize = 1024;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parts {
     fresh: String,
-    /// Invariant: none of them is empty.
+    /// Invariant: no part is empty.
     parts: Vec<Part>,
 }
 
@@ -60,7 +60,7 @@ impl Parts {
         }
     }
 
-    /// Gives a last line its newline.
+    /// Adds the newline of a last line that has none.
     pub fn close_line(&mut self) {
         self.push_fresh_line("");
     }
@@ -107,7 +107,7 @@ impl Parts {
         })
     }
 
-    /// Writes it without putting it together first.
+    /// Writes the parts without joining them first.
     pub fn write_to(&self, base: &[u8], out: &mut impl Write) -> io::Result<()> {
         let slices = self.pieces().map(|piece| match piece {
             Piece::Base(range) => IoSlice::new(&base[range]),
@@ -128,7 +128,7 @@ impl Parts {
     }
 }
 
-/// Parts, and what they are parts of.
+/// Parts with their base.
 #[derive(Debug, Clone)]
 pub struct Text {
     base: Base,

@@ -45,7 +45,7 @@ pub enum Reader {
 /// Why a patch does not fit the files.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
-    /// The line behind `@@` is not there.
+    /// The line after `@@` was not found.
     #[error("Failed to find context '{context}' in {}", path.display())]
     Context {
         /// The context line.
@@ -53,7 +53,7 @@ pub enum VerifyError {
         /// The path of the file.
         path: PathBuf,
     },
-    /// Old lines are not there.
+    /// The old lines were not found.
     #[error("Failed to find expected lines in {}:\n{lines}", path.display())]
     Lines {
         /// The expected lines.
@@ -91,7 +91,7 @@ pub struct Verified {
     pub(crate) cwd: PathBuf,
     pub(crate) entries: BTreeMap<PathBuf, Entry>,
     pub(crate) summary: Summary,
-    /// Folders that were there.
+    /// Folders that existed during verification.
     pub(crate) folders: HashSet<PathBuf>,
     /// The reason why it cannot be written, if the model gets that error later.
     pub(crate) blocked: Option<ApplyError>,
@@ -257,7 +257,7 @@ struct Picture<'a, F> {
     texts: Texts,
     /// For files that are not held.
     buffer: Vec<u8>,
-    /// Folders that are there, or will be.
+    /// Folders that exist, or will exist after the patch.
     folders: HashSet<PathBuf>,
     verified: Verified,
 }

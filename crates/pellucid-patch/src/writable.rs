@@ -66,7 +66,7 @@ impl Writable {
 #[derive(Debug)]
 pub(crate) struct Limits<'a> {
     writable: &'a Writable,
-    /// Beside the roots, if there are some.
+    /// The roots with links followed; empty without limits.
     roots: Vec<RealRoot<'a>>,
 }
 

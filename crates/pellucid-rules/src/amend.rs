@@ -26,7 +26,7 @@ pub enum Saved {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AmendError {
-    /// There is nothing to allow.
+    /// The rule has no token.
     #[error("prefix rule requires at least one token")]
     Empty,
     /// The folder cannot be made.

@@ -40,7 +40,7 @@ pub struct Fault {
     pub range: Option<[(usize, usize); 2]>,
     /// The message, on one line.
     pub message: String,
-    /// The same at length, with the way there.
+    /// The full message, with the call stack.
     pub detail: String,
 }
 

@@ -43,7 +43,7 @@ const FILE_BYTES_MAX: u64 = 4 << 20;
 pub struct RulesFolder {
     /// The folder of the configuration file.
     pub path: PathBuf,
-    /// Which of its rules count.
+    /// Which rules of the folder count.
     pub standing: Standing,
 }
 

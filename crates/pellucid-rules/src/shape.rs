@@ -12,7 +12,7 @@ const SIGNS: &str = "()[],=";
 pub(crate) struct Shape {
     /// How many brackets are open at once.
     pub depth: usize,
-    /// Whether it only lists rules.
+    /// Whether the file only lists rules.
     pub is_list: bool,
 }
 

@@ -13,9 +13,9 @@ use crate::walk::Place;
 /// The conditions that a session has to fulfil.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted<'a> {
-    /// Only those that worked in this folder.
+    /// Only sessions that worked in this folder.
     pub cwd: Option<&'a Path>,
-    /// Only those of this provider.
+    /// Only sessions of this provider.
     pub provider: Option<&'a str>,
 }
 

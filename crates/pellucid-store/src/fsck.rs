@@ -27,7 +27,7 @@ const NAMES_BYTES_MAX: u64 = 256 << 20;
 /// The number of files that were checked, and their problems.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Findings {
-    /// How many session files there are.
+    /// The number of session files.
     pub n_sessions: usize,
     /// How many of them have a record of what was sent.
     pub n_chains: usize,
@@ -46,7 +46,7 @@ pub struct Looked {
     pub is_unproved: bool,
 }
 
-/// Something that is not as it should be.
+/// One problem, with the path of its file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Finding {
     /// The file, from the home folder.

@@ -33,7 +33,7 @@ pub struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Whether there is nothing in it.
+    /// Whether the line is blank.
     pub fn is_blank(&self) -> bool {
         self.bytes.iter().all(u8::is_ascii_whitespace)
     }

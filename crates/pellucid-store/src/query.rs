@@ -19,13 +19,13 @@ pub struct Query {
     pub providers: Vec<String>,
     /// The provider of sessions that name none.
     pub default_provider: Option<String>,
-    /// Only those that worked in this folder.
+    /// Only sessions that worked in this folder.
     pub cwd: Option<PathBuf>,
     /// Only those whose first message or name has this text, in any case.
     pub search: Option<String>,
-    /// By what they are ordered, the newest first.
+    /// The sort key; the newest sessions come first.
     pub sort: Sort,
-    /// Only those behind this one.
+    /// Only sessions after this one.
     pub cursor: Option<Cursor>,
     /// How many at most.
     pub limit: usize,
@@ -37,7 +37,7 @@ pub enum Sort {
     /// By the time of creation.
     #[default]
     Created,
-    /// When they were written last.
+    /// By the time of the last line.
     Updated,
 }
 

@@ -37,7 +37,7 @@ pub struct SessionMeta {
     /// The session that it was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from_id: Option<String>,
-    /// When it began, in UTC.
+    /// The time at which the session began, in UTC.
     pub timestamp: String,
     /// The working directory at the beginning.
     pub cwd: String,
@@ -116,10 +116,10 @@ pub struct TurnContext {
     /// The way of working together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collaboration_mode: Option<CollaborationMode>,
-    /// How long it may think.
+    /// The reasoning effort of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<ReasoningEffort>,
-    /// How its thoughts are summarised.
+    /// How the model's reasoning is summarised.
     pub summary: ReasoningSummary,
     /// The user's and the project's instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]

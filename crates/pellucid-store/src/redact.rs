@@ -33,7 +33,7 @@ const PREFIXES: [(&str, usize, &str); 17] = [
     ("AIza", 30, "key"),
 ];
 
-/// Names whose values are secret, as they end.
+/// Endings of names whose values are secret.
 const NAMES: [&str; 7] = ["api_key", "apikey", "api-key", "secret", "password", "passwd", "token"];
 
 /// The least length of a value behind such a name.

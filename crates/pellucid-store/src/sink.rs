@@ -40,7 +40,7 @@ pub struct FileSink {
     len: u64,
 }
 
-/// Whether a file has to be there.
+/// Whether a file has to exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     /// The file has to exist.

@@ -59,14 +59,14 @@ pub struct Summary {
     pub path: String,
     /// Whether the session is archived.
     pub is_archived: bool,
-    /// When it began, in seconds of Unix time.
+    /// The time at which the session began, in seconds of Unix time.
     pub created_at: i64,
-    /// When it was written last.
+    /// The time of the last line, in seconds of Unix time.
     pub updated_at: i64,
     /// The same in nanoseconds.
     #[serde(skip)]
     pub modified: i64,
-    /// How many bytes its file has.
+    /// The number of bytes of the session file.
     pub size: u64,
     /// The working directory of the last turn.
     pub cwd: String,

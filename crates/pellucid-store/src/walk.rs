@@ -26,7 +26,7 @@ const LEVELS: [&str; 3] = ["year", "month", "day"];
 /// The folder in which a session file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
-    /// Among those in use, by date.
+    /// The folder of sessions that are not archived, by date.
     Live,
     /// The folder of archived sessions.
     Archived,
@@ -41,7 +41,7 @@ pub struct Found {
     pub place: Place,
     /// When it was written last, in nanoseconds of Unix time.
     pub modified: i64,
-    /// How many bytes it has.
+    /// The number of bytes of the file.
     pub size: u64,
 }
 

@@ -59,13 +59,13 @@ pub enum Depth {
 /// Why something cannot be done with an agent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AgentError {
-    /// There is no such role.
+    /// No role has this name.
     #[error("unknown agent_type '{0}'")]
     UnknownRole(String),
     /// The role's configuration cannot be used.
     #[error("agent type is currently not available")]
     RoleUnusable,
-    /// There is no such agent.
+    /// No agent has this id.
     #[error("agent with id {0} not found")]
     NotFound(SessionId),
     /// The agent has ended.

@@ -240,7 +240,7 @@ fn answer_as_a_turn(asking: Asking, answer: Option<ClientAnswer>, toolbox: &Tool
 }
 
 impl Ran {
-    /// All of it, a line each.
+    /// The events and the answer, one on each line.
     pub(crate) fn text(&self) -> String {
         let said = self.said.iter().map(|message| match message {
             Said::Asked(question) => question.clone(),

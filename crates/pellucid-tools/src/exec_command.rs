@@ -177,7 +177,7 @@ fn shell(job: &Job, named: Option<&str>) -> PathBuf {
 /// A command in its terminal.
 struct Started {
     terminal: Terminal,
-    /// Whether it has ended already.
+    /// Whether the process has ended already.
     has_ended: bool,
     permit: Permit,
 }

@@ -86,11 +86,11 @@ struct Tool {
     name: &'static str,
     /// The kinds of input that the tool accepts.
     takes: &'static [Takes],
-    /// When it can be called.
+    /// When the tool can be called.
     when: When,
     /// What calls of it may change.
     effect: Effect,
-    /// Whether calls of it are decided about.
+    /// Whether calls of the tool need a decision.
     asks: Asks,
     run: Run,
 }
@@ -112,7 +112,7 @@ enum Takes {
 /// When a tool can be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum When {
-    /// When it is offered.
+    /// Only when the tool is offered.
     Offered,
     /// When any tool that runs commands is offered, in whatever form: models also call the forms that they know.
     ShellIsOn,
@@ -206,7 +206,7 @@ impl Failed {
 /// Why a call has no outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoOutcome {
-    /// There is no such tool.
+    /// No tool has this name.
     Unknown,
     /// The tool broke in a way that leaves the call without an answer.
     Fatal(String),
@@ -312,7 +312,7 @@ async fn dispatch(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
             // to ask for.
             tracing::warn!("a call of `{}` failed; the model got the reason", call.name);
             job.desk.tell(failed(call, "the model got the reason")).await;
-            tracing::debug!("the model was told: {text}");
+            tracing::debug!("the model got: {text}");
             Ok(ToolOutput::Text(text))
         }
         Err(Failed::Broken) => Ok(broken(call, &job.desk).await),

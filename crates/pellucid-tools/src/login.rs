@@ -61,7 +61,7 @@ fn asks_for_login(argv: &[String]) -> bool {
 
 #[derive(Debug, Default)]
 enum State {
-    /// No command has needed it yet.
+    /// No command has needed a snapshot yet.
     #[default]
     NotAsked,
     /// The snapshot for this folder is being made, or cannot be made.
@@ -84,7 +84,7 @@ impl Login {
         Self { ahead, state: Arc::default(), has_come: Arc::default(), maker: Mutex::default() }
     }
 
-    /// Has it made for commands that may come.
+    /// Starts making the snapshot for later commands.
     pub(crate) fn prepare(&self, situation: &Situation) {
         let Some(home) = &situation.snapshots else { return };
         if let Ok(permit) = self.ahead.clone().try_acquire_owned() {
@@ -125,7 +125,7 @@ impl Login {
         .or_else(|| given.cloned())
     }
 
-    /// Whether it is there.
+    /// Whether the snapshot is ready.
     pub(crate) fn is_ready(&self) -> bool {
         matches!(*locked(&self.state), State::Ready(..))
     }
@@ -184,7 +184,7 @@ mod tests {
         words.map(str::to_owned).to_vec()
     }
 
-    /// Waits until what is being made is there.
+    /// Waits until the snapshot is made.
     async fn made(login: &Login) {
         while Arc::strong_count(&login.state) > 1 {
             tokio::task::yield_now().await;

@@ -65,7 +65,7 @@ pub struct McpRoute {
     pub name: String,
     /// The name of the server.
     pub server: String,
-    /// The tool's name there.
+    /// The name of the tool on the server.
     pub tool: String,
 }
 

@@ -44,7 +44,7 @@ pub struct Noted {
     pub ended_at: String,
     /// How the call ended.
     pub outcome: CallOutcome,
-    /// Why it was done, or not.
+    /// Why the call was allowed or refused.
     pub grounds: CallGrounds,
     /// The questions for approval that it led to.
     pub answers: Vec<CallAnswer>,
@@ -74,9 +74,9 @@ struct State {
 pub struct Ran {
     /// The sandbox that confined the process.
     pub sandbox: HeldSandbox,
-    /// How its process ended, if that is known.
+    /// The exit code of the process, if it is known.
     pub exit_code: Option<i32>,
-    /// Whether the sandbox seems to have stopped it.
+    /// Whether the sandbox seems to have stopped the process.
     pub is_denied: bool,
 }
 
@@ -88,7 +88,7 @@ impl CallNotes {
         Self { clock, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// For a call that this one makes.
+    /// The notes for a call that this call makes.
     pub(crate) fn inner(&self, call_id: &str, tool: &str) -> Self {
         let inner = Self::new(call_id, tool, self.clock);
         self.lock().inner.push(inner.clone());

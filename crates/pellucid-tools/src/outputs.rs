@@ -117,7 +117,7 @@ pub struct Kept {
     pub call: String,
     /// How many bytes are kept.
     pub bytes: u64,
-    /// Whether those are all.
+    /// Whether the whole output is kept.
     pub is_whole: bool,
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Outside {
 /// A file that is to be run, in the state that the user was asked about.
 #[derive(Debug, Clone)]
 struct Seen {
-    /// As the command names it.
+    /// The name of the file in the command.
     name: String,
     path: PathBuf,
     print: Option<Print>,

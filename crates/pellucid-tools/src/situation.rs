@@ -84,7 +84,7 @@ impl std::fmt::Debug for SkillVariables {
 pub struct Offered {
     /// The name for the model.
     pub name: String,
-    /// Whether calls of it may run beside others.
+    /// Whether calls of the tool may run in parallel with others.
     pub is_parallel: bool,
     /// Whether it is called with raw text, not with arguments.
     pub takes_text: bool,

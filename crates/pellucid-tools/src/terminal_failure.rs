@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use pellucid_exec::process::SpawnError;
 
-/// Why there is no terminal.
+/// Why the terminal did not start.
 #[derive(Debug)]
 pub(crate) enum TerminalFailure {
     /// The user or a rule refused it.

@@ -103,7 +103,7 @@ pub(crate) struct Confined {
 /// A folder in which a patch may write.
 #[derive(Debug, Clone)]
 pub(crate) struct PatchRoot {
-    /// As the policy names it.
+    /// The name of the root in the policy.
     pub name: PathBuf,
     /// The folder that is meant.
     pub root: Root,

@@ -33,7 +33,7 @@ use crate::held;
 use crate::script_argv::Login;
 use crate::script_argv::script_argv;
 
-/// For how long it may run.
+/// The time limit of a user's command.
 const LIMIT: Duration = Duration::from_secs(60 * 60);
 
 /// Runs a person's command until it ends or `cancelled` does.
@@ -121,7 +121,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// How the command ended, as records say it.
+    /// The outcome of the command in the words of records.
     fn kept(&self, is_interrupted: bool) -> CallOutcome {
         match self.ended_with {
             _ if is_interrupted => CallOutcome::Interrupted,

@@ -61,7 +61,7 @@ impl Bounds {
         self
     }
 
-    /// Whether a file may lie there.
+    /// Whether a file may be at this real path.
     fn allow(&self, real: &Path) -> bool {
         let is_markdown = real.extension().is_some_and(|it| it.eq_ignore_ascii_case("md"));
         self.project.iter().any(|folder| real.starts_with(folder))

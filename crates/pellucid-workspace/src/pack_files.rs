@@ -40,7 +40,7 @@ pub enum PackPlace {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PackFilesError {
-    /// There is no such pack.
+    /// No pack has this name.
     #[error("there is no pack `{name}`; known: {}", known.join(", "))]
     Unknown {
         /// The name that was asked for.
@@ -75,10 +75,10 @@ pub enum PackFilesError {
     TooLarge {
         /// The path of the file.
         path: PathBuf,
-        /// How many bytes it has.
+        /// The number of bytes of the file.
         size: u64,
     },
-    /// There are too many files.
+    /// The folder has too many files.
     #[error("{} has more than {FILES_MAX} files, or folders more than {DEPTH_MAX} deep; is this a pack?", path.display())]
     TooMany {
         /// The path of the folder.

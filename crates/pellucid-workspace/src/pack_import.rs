@@ -30,7 +30,7 @@ pub const VERSION: &str = "0.104.0";
 /// The pack that an imported one lies over.
 pub const BASE: &str = "codex";
 
-/// Larger files are not what they should be.
+/// Larger files are refused.
 const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
 /// The texts that were found in a checkout.
@@ -83,7 +83,7 @@ pub struct Missing {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// There is nothing that a checkout has.
+    /// The folder is not a checkout.
     #[error("{} is not a checkout of the Codex CLI: it has no folder {}", root.display(), SOURCES)]
     NoCheckout {
         /// The path of the folder.

@@ -97,7 +97,7 @@ impl SkillSearch {
         search
     }
 
-    /// Finds and reads them.
+    /// Finds and reads the skills.
     pub fn load(&self) -> Skills {
         let mut finder = Finder::default();
         let here = Here::find();

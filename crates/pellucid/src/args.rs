@@ -141,7 +141,7 @@ pub struct Interactive {
 }
 
 impl Interactive {
-    /// Whether any of them was typed.
+    /// Whether any of these options was typed.
     pub fn is_given(&self) -> bool {
         self.model.is_some()
             || self.profile.is_some()
@@ -433,7 +433,7 @@ pub struct ReviewCommandArgs {
 }
 
 impl ExecOptions {
-    /// Whether there is a file of the session.
+    /// Whether the session keeps a file.
     pub fn keep(&self) -> Keep {
         if self.ephemeral { Keep::Nothing } else { Keep::File }
     }

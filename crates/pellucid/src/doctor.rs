@@ -21,11 +21,11 @@ use crate::start::Failure;
 /// How serious a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    /// As it should be.
+    /// Everything is in order.
     Good,
     /// Worth knowing; turns can run.
     Note,
-    /// Turns cannot run until it is fixed.
+    /// Turns cannot run until the problem is fixed.
     Bad,
 }
 

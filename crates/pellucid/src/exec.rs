@@ -132,7 +132,7 @@ pub enum Target {
 /// What happens when the named session does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Otherwise {
-    /// A new one begins.
+    /// A new session begins.
     BeginNew,
     /// The run fails before any request.
     Fail,

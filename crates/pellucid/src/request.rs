@@ -63,7 +63,7 @@ impl Refusal {
         Self { text: text.into(), code: 3 }
     }
 
-    /// Says it, and gives the status.
+    /// Prints the message, and returns the exit status.
     pub fn show(&self) -> ExitCode {
         style::line(&format!("error: {}", self.text));
         ExitCode::from(self.code)
@@ -83,20 +83,20 @@ pub enum Shown {
     Coming(Box<Coming>),
     /// A request that was sent.
     Sent(Box<Sent>),
-    /// A saved report of one.
+    /// A saved report of a request.
     Saved(Value),
 }
 
 /// A request that would be sent.
 #[derive(Debug)]
 pub struct Coming {
-    /// How it is called.
+    /// The name of the request, as REF.
     pub name: String,
     /// The session, as it would be then.
     pub session: Session,
     /// The request that it would send first.
     pub next: Next,
-    /// Why its bytes cannot be promised.
+    /// Why the bytes cannot be promised.
     pub reasons: Vec<Reason>,
 }
 
@@ -110,7 +110,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// How it is called.
+    /// The name of the request, as REF.
     pub fn name(&self) -> String {
         RequestName::Sent { session: self.session.clone(), number: Some(self.rebuilt.number as u64) }.to_string()
     }

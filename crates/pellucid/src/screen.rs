@@ -22,14 +22,14 @@ use pellucid_engine::visible::visible_name;
 /// For whom something is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// For a person, if one looks.
+    /// Text for people; on a terminal hidden characters are made visible.
     People,
     /// JSON, one value or several. A terminal gets the same values.
     Json,
 }
 
 impl Kind {
-    /// JSON where it was asked for.
+    /// The kind for a command with or without `--json`.
     pub fn of(is_json: bool) -> Self {
         if is_json { Self::Json } else { Self::People }
     }
@@ -45,7 +45,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// Whether a person looks at it.
+    /// Whether the stream is a terminal.
     #[expect(clippy::disallowed_methods, reason = "this is the file that may")]
     pub fn is_terminal(self) -> bool {
         match self {

@@ -46,7 +46,7 @@ pub struct PromptReport {
     /// The folder that the assistant works in.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub workspace_dir: Option<String>,
-    /// How much of one file.
+    /// The limit of one file, in characters.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bootstrap_max_chars: Option<usize>,
     /// How much of all files.
@@ -72,7 +72,7 @@ pub struct SandboxReport {
     /// `off`, `non-main` or `all`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mode: Option<String>,
-    /// Whether this session is in it.
+    /// Whether this session runs in the sandbox.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sandboxed: Option<bool>,
 }
@@ -97,13 +97,13 @@ pub struct FileReport {
     pub name: String,
     /// The path of the file.
     pub path: String,
-    /// Whether it is missing.
+    /// Whether the file is missing.
     pub missing: bool,
-    /// How long it is.
+    /// The length of the file.
     pub raw_chars: usize,
-    /// How long it is in the prompt.
+    /// The length of the file in the prompt.
     pub injected_chars: usize,
-    /// Whether it is shorter there.
+    /// Whether the file was cut for the prompt.
     pub truncated: bool,
 }
 
@@ -123,7 +123,7 @@ pub struct SkillsReport {
 pub struct SkillReport {
     /// The name of the skill.
     pub name: String,
-    /// How long its entry is.
+    /// The length of the skill's entry in the list.
     pub block_chars: usize,
 }
 
@@ -133,7 +133,7 @@ pub struct SkillReport {
 pub struct ToolsReport {
     /// How long the list in the prompt is.
     pub list_chars: usize,
-    /// How long their schemas are together.
+    /// The length of all schemas together.
     pub schema_chars: usize,
     /// One entry for each tool.
     pub entries: Vec<ToolReport>,
@@ -147,7 +147,7 @@ pub struct ToolReport {
     pub name: String,
     /// How long the text on what it is for is.
     pub summary_chars: usize,
-    /// How long its schema is.
+    /// The length of the tool's schema.
     pub schema_chars: usize,
     /// How many parameters it has, if it says so.
     pub properties_count: Option<usize>,

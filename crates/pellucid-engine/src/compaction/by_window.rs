@@ -110,9 +110,9 @@ pub(super) struct ByWindow {
     summary: Option<String>,
     /// How many items come before what is kept.
     n_gone: usize,
-    /// How many there were.
+    /// The number of items before.
     n_items: usize,
-    /// Why it cannot be made to fit.
+    /// Why the history cannot be made to fit.
     failure: Option<WindowExceeded>,
 }
 

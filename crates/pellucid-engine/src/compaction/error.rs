@@ -16,7 +16,7 @@ pub enum CompactionError {
         before: usize,
         /// The estimated tokens after the summary.
         after: usize,
-        /// By how many percent it must be smaller.
+        /// The required saving in percent.
         percent: u8,
     },
     /// Two summaries in a row saved nothing.

@@ -25,7 +25,7 @@ pub struct Region<'a> {
 }
 
 impl Region<'_> {
-    /// How many items come before those that stay.
+    /// The number of items before those that stay.
     pub(super) fn n_head(&self, items: &[Item], summary_start: &str) -> usize {
         let begins = |item: &Item| boundary::said_by_person(item).is_some_and(|said| !said.starts_with(summary_start));
         let beginnings: Vec<usize> =
@@ -46,7 +46,7 @@ impl Region<'_> {
         }
     }
 
-    /// Whether the layout says it.
+    /// Whether the layout sends this item in every session.
     pub(super) fn is_pinned(&self, item: &Item) -> bool {
         is_standing(item) || self.pinned.contains(item)
     }

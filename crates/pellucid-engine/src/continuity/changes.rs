@@ -25,7 +25,7 @@ pub(super) enum Difference {
         kind: CacheChangeKind,
         name: Arc<str>,
         old: Option<ReadPart>,
-        /// Absent if it was removed.
+        /// The part after the change; absent if it was removed.
         new: Option<ReadPart>,
         /// The place of the first difference, if the part has one.
         place: Option<Place>,
@@ -71,8 +71,8 @@ impl Difference {
         let place = if kind == CacheChangeKind::Removed { place.or(behind) } else { is.map(|part| part.place) };
         let n_bytes = is.map_or(0, |part| part.text.len());
         let comes_or_goes = matches!(kind, CacheChangeKind::Removed | CacheChangeKind::Added);
-        let told = changes.iter().find(|it| it.0 == kind && comes_or_goes && is_servers(it)).copied();
-        let (_, was, is) = told.unwrap_or((kind, was, is));
+        let of_server = changes.iter().find(|it| it.0 == kind && comes_or_goes && is_servers(it)).copied();
+        let (_, was, is) = of_server.unwrap_or((kind, was, is));
         let name = is.or(was).map_or_else(|| "".into(), |part| part.name.clone());
         Self::Part { kind, name, old: was.cloned(), new: is.cloned(), place, n_bytes }
     }

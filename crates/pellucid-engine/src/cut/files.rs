@@ -72,7 +72,7 @@ pub enum FileContent<'a> {
         head: &'a str,
         /// The end of the file.
         tail: &'a str,
-        /// How much it is in all.
+        /// The length of the whole file.
         len: usize,
     },
 }
@@ -86,7 +86,7 @@ pub struct Placed {
     pub pieces: Vec<Piece>,
     /// Whether the file was too long.
     pub is_cut: bool,
-    /// How long it was, without what was trimmed.
+    /// The length before the cut, without trimmed white space.
     pub original: usize,
     /// The budget that it had.
     pub max: Option<usize>,
@@ -99,7 +99,7 @@ pub struct Placed {
 /// A run of a placed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// How many UTF-16 units it has.
+    /// The number of UTF-16 units of the run.
     pub n_units: usize,
     /// The origin of the run.
     pub from: PieceFrom,
@@ -122,7 +122,7 @@ pub enum PieceFrom {
 pub enum Placing {
     /// The file is in the prompt.
     Placed(Placed),
-    /// There is nothing of it.
+    /// The file is blank.
     Empty,
     /// The budget is spent; no file comes after this.
     Spent,

@@ -14,7 +14,7 @@ const LINE_MIN: usize = 1024;
 pub struct Want<'a> {
     /// The bytes that were read.
     pub bytes: &'a [u8],
-    /// How many bytes it has.
+    /// The number of bytes of the file.
     pub size: u64,
     /// The index of the file in the chain; an import has that of the file that imports it.
     pub group: usize,

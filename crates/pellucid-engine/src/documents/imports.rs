@@ -56,13 +56,13 @@ pub enum Fault {
     /// The file is more import steps away than allowed.
     #[error("it is more than {max} imports away")]
     TooDeep {
-        /// How many there may be.
+        /// The maximum number of steps.
         max: usize,
     },
-    /// There are too many.
+    /// The files import too many others.
     #[error("there are more than {max} imports")]
     TooMany {
-        /// How many there may be.
+        /// The maximum number of imports.
         max: usize,
     },
     /// The file is outside of the folders that may be read.
@@ -175,7 +175,7 @@ pub fn follow(
 struct Walk<'a> {
     limits: Limits<'a>,
     read: &'a mut dyn FnMut(&str) -> Result<Document, Fault>,
-    /// Files that are there.
+    /// Files that are in the context.
     seen: Vec<String>,
     found: Vec<Imported>,
 }

@@ -51,7 +51,7 @@ pub(super) struct FileSet {
     root_key: Option<String>,
     fills_variables: bool,
     includes_missing: bool,
-    /// Whether a section without files is there.
+    /// Whether a section without files is kept.
     keeps_empty: bool,
     version: Version,
     rules: Option<FileRules>,

@@ -13,7 +13,7 @@ use crate::fragment::concat;
 /// markers and insertion without escapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
-    /// As the reference does it.
+    /// The rules of the reference.
     One,
     /// With what the reference lacks.
     Two,
@@ -73,7 +73,7 @@ pub struct Item {
     pub role: Option<Role>,
     /// The position among the items of the same target.
     pub order: i64,
-    /// When it is there.
+    /// The modes in which the item is used.
     pub modes: Vec<PromptMode>,
     /// Whether variables in it are filled; only for sections.
     pub fills_variables: bool,
@@ -151,7 +151,7 @@ impl Item {
         })
     }
 
-    /// Whether it is there in a mode.
+    /// Whether the item is used in a mode.
     pub fn is_in(&self, mode: PromptMode) -> bool {
         self.modes.contains(&mode)
     }

@@ -24,7 +24,7 @@ pub struct Wants {
 pub struct FileWanted {
     /// The absolute path of the file.
     pub path: String,
-    /// How much of it can be used.
+    /// The part of the file that can be used.
     pub keep: Keep,
 }
 
@@ -76,7 +76,7 @@ pub struct Read {
 /// Documents that were found, from the top folder down.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepoRead {
-    /// Each with its path from the top folder.
+    /// The documents, each with its path from the top folder.
     pub documents: Vec<(String, FileRead)>,
 }
 
@@ -85,7 +85,7 @@ pub struct RepoRead {
 pub enum FileRead {
     /// The file was read.
     Text(FileText),
-    /// There is no such file.
+    /// The file does not exist.
     Missing,
     /// The file exists but cannot be read.
     Failed {
@@ -112,7 +112,7 @@ pub enum FileText {
         head: Vec<u8>,
         /// The last bytes of the file, from the beginning of a character.
         tail: Vec<u8>,
-        /// How many bytes it has.
+        /// The number of bytes of the file.
         size: u64,
         /// How many bytes its text has, once what is no UTF-8 is replaced; if that was counted.
         text_bytes: u64,

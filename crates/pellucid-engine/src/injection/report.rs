@@ -31,19 +31,19 @@ pub struct Injected {
     pub prompt_mode: &'static str,
     /// The origins of the text, with their sizes.
     pub origin: Vec<InjectedOrigin>,
-    /// How many bytes it had.
+    /// The number of bytes before cutting.
     pub bytes_before: usize,
-    /// How many it has.
+    /// The number of bytes after cutting.
     pub bytes_after: usize,
-    /// How many characters it has.
+    /// The number of characters after cutting.
     pub chars_after: usize,
     /// How many tokens that may be.
     pub tokens_estimate: usize,
-    /// Whether something of it was cut.
+    /// Whether the item was cut.
     pub truncated: bool,
     /// Whether the item is in the prompt, or why not.
     pub outcome: Outcome,
-    /// Why, if it is not there.
+    /// Why the item is not in the prompt, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -53,7 +53,7 @@ pub struct Injected {
 pub struct InjectedOrigin {
     /// The file, or the name of the entry.
     pub path: String,
-    /// How many of its bytes are used.
+    /// The number of its bytes that are used.
     pub bytes: u64,
 }
 

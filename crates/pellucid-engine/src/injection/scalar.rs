@@ -94,7 +94,7 @@ pub fn strip(text: &str) -> &str {
     text.trim_matches(|c: char| matches!(c, '\0' | '\t'..='\r' | ' '))
 }
 
-/// Whether nothing is left of it.
+/// Whether a text is blank after trimming.
 pub fn is_blank(text: &str) -> bool {
     strip(text).is_empty()
 }

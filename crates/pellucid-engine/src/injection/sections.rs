@@ -93,7 +93,7 @@ pub fn preamble(items: &[Item], mode: PromptMode) -> Vec<PreambleMessage> {
     there.into_iter().filter_map(message).collect()
 }
 
-/// Whether nothing but white space is there.
+/// Whether the fragments are only white space.
 pub fn blank(fragments: &[Fragment]) -> bool {
     fragments.iter().all(|fragment| scalar::is_blank(&fragment.text))
 }

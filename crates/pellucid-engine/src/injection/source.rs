@@ -204,7 +204,7 @@ impl Collecting {
         self.left_out(Outcome::Error, what, reason);
     }
 
-    /// Notes something that is not there.
+    /// Notes a file or key that does not exist.
     pub(super) fn missing(&mut self, what: &str) {
         self.left_out(Outcome::Missing, what, "it is not there");
     }

@@ -12,9 +12,9 @@ const DAY: i64 = 24 * HOUR;
 /// How old and how idle a session has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ages {
-    /// How many days ago it changed at most.
+    /// The maximum age of the last change, in days.
     pub days_max: i64,
-    /// How many hours ago it changed at least.
+    /// The minimum age of the last change, in hours.
     pub idle_hours_min: i64,
 }
 

@@ -36,9 +36,9 @@ pub struct Holder<'a> {
 pub enum Claim {
     /// The job is claimed; this state is to be stored.
     Taken(Box<Job>),
-    /// There is nothing new to work on.
+    /// The sources have no changes since the last run.
     UpToDate,
-    /// Another process holds it.
+    /// Another process holds the job.
     Held,
     /// The job failed, and is not tried again before this time.
     Waits {

@@ -15,7 +15,7 @@ pub enum Question {
     Vectors {
         /// The texts to make vectors of.
         texts: Vec<String>,
-        /// Whether they are worth keeping.
+        /// Whether the vectors should be stored.
         keep: Keep,
     },
 }

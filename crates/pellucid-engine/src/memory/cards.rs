@@ -48,7 +48,7 @@ pub enum CategoryFilter {
 }
 
 impl CategoryFilter {
-    /// Reads it: `all`, or an id.
+    /// Parses a filter: `all`, or an id.
     pub fn parse(word: &str) -> Self {
         if word == "all" { Self::All } else { Self::Only(word.to_owned()) }
     }

@@ -42,7 +42,7 @@ pub struct Summary {
     /// The messages it was made from; nothing is the first message, which has no id.
     #[serde(default)]
     pub chat_memos: Vec<Option<String>>,
-    /// Whether it is pinned.
+    /// Whether the summary is pinned.
     #[serde(default)]
     pub is_important: bool,
     /// The id of the summary's category.
@@ -69,11 +69,11 @@ pub struct Category {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metrics {
-    /// Because they are pinned.
+    /// Summaries that were chosen because they are pinned.
     pub last_important_summaries: Vec<usize>,
-    /// Because they are new.
+    /// Summaries that were chosen because they are new.
     pub last_recent_summaries: Vec<usize>,
-    /// Because they are like what was said last.
+    /// Summaries that were chosen because they resemble the last messages.
     pub last_similar_summaries: Vec<usize>,
     /// Summaries that were chosen at random.
     pub last_random_summaries: Vec<usize>,
@@ -104,7 +104,7 @@ pub struct MainChunk {
     /// The messages it was made from.
     #[serde(default, deserialize_with = "list_or_empty")]
     pub chat_memos: Vec<Option<String>>,
-    /// The last of them.
+    /// The memo of the last message.
     #[serde(default)]
     pub last_chat_memo: Option<String>,
 }

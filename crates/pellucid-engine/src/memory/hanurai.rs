@@ -23,7 +23,7 @@ const TAKEN_OFF: usize = 16;
 pub struct Settings {
     /// The tokens that recalled entries may take.
     pub tokens: f64,
-    /// Whether paragraphs are looked at one by one.
+    /// Whether paragraphs are compared one by one.
     pub is_split: bool,
 }
 

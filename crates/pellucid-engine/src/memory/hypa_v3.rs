@@ -34,7 +34,7 @@ const CLOSE: &str = "\n</Past Events Summary>";
 /// How cards come by chance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chance {
-    /// In the order in which they are stored.
+    /// Cards are drawn in their stored order.
     Stored,
     /// In an order that this number decides.
     Seeded(u64),
@@ -45,7 +45,7 @@ pub enum Chance {
 pub struct Input<'a> {
     /// The chat and its limits.
     pub chat: Chat<'a>,
-    /// How it is made to fit.
+    /// The settings of the strategy.
     pub settings: &'a Settings,
     /// How a summary is asked for when the settings do not say.
     pub prompt: &'a str,

@@ -40,7 +40,7 @@ pub struct MemoryLayout {
     pub allocated_tokens: Option<f64>,
     /// The room for the past in Hanurai, in tokens.
     pub recall_tokens: Option<f64>,
-    /// Whether Hanurai looks at paragraphs one by one.
+    /// Whether Hanurai compares paragraphs one by one.
     pub recall_paragraphs: Option<bool>,
     /// Whether SupaMemory takes punctuation out of what it remembers.
     pub remove_punctuation: Option<bool>,

@@ -45,7 +45,7 @@ pub struct Settings {
     pub process_regex_script: bool,
     /// Whether what people say is left out of summaries.
     pub do_not_summarize_user_message: bool,
-    /// Whether it goes the experimental way.
+    /// Whether the experimental implementation is used.
     pub use_experimental_impl: bool,
     /// How many summaries a minute.
     pub summarization_requests_per_minute: f64,

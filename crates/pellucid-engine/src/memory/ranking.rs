@@ -10,7 +10,7 @@ use super::Stop;
 use super::ask::Answers;
 use super::ask::Keep;
 
-/// Vectors that are known, by their texts.
+/// Known vectors, by text.
 pub type Known = BTreeMap<String, Vec<f32>>;
 
 /// The measure that compares vectors.
@@ -141,7 +141,7 @@ impl<'a> Index<'a> {
     }
 }
 
-/// The most like first; equals keep their order.
+/// Sorts by score, the highest first; equal scores keep their order.
 pub fn descending(scored: &mut [Scored]) {
     scored.sort_by(|a, b| b.score.total_cmp(&a.score));
 }

@@ -327,7 +327,7 @@ fn without_punctuation(text: &str) -> String {
     text.chars().filter(|c| !MARKS.contains(*c)).collect()
 }
 
-/// Newlines that follow each other become one.
+/// Replaces runs of newlines by one newline.
 fn collapsed(text: &str) -> String {
     let mut collapsed = String::with_capacity(text.len());
     for c in text.chars() {

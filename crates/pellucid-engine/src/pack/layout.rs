@@ -66,7 +66,7 @@ pub struct BootstrapBudget {
 /// The rules for a long history.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CompactionRules {
-    /// How it is made shorter.
+    /// How the history is made shorter.
     pub strategy: Strategy,
     /// How many tokens of the window are kept free for the answer.
     pub reserved_output_tokens: i64,
@@ -113,7 +113,7 @@ pub struct Slot {
     pub role: Option<SlotRole>,
     /// The part of the request that the slot belongs to.
     pub target: Target,
-    /// When it is there at all.
+    /// The conditions of the slot; all must hold.
     pub gates: Vec<Gate>,
     /// A template around it.
     pub template: Option<String>,
@@ -148,7 +148,7 @@ pub struct Part {
     pub gates: Vec<Gate>,
     /// The text before the part, if the slot has text already.
     pub before: String,
-    /// How much of it is used.
+    /// The limit of the part, if it has one.
     pub budget: Option<Budget>,
     /// The file of the pack that it is, for the source `pack_file`.
     pub file: Option<String>,
@@ -184,9 +184,9 @@ pub enum Keep {
 pub struct ToolSlot {
     /// The name of the file in `tools/`, without the extension.
     pub file: Arc<str>,
-    /// When it is offered.
+    /// The conditions of the offer; all must hold.
     pub gates: Vec<Gate>,
-    /// Whether calls of it may run beside others.
+    /// Whether calls of the tool may run in parallel with others.
     pub parallel: bool,
 }
 
@@ -202,7 +202,7 @@ pub struct ToolsOnly {
 /// The rules for tools that MCP servers and clients describe.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GivenToolRules {
-    /// How they are written.
+    /// The form of these tools in requests.
     pub form: GivenToolForm,
 }
 

@@ -30,7 +30,7 @@ pub(super) fn check(raw: &RawLayout, layout: &Layout, reader: &Reader<'_>) -> Re
     check_tables(raw, layout, reader)
 }
 
-/// Keys of one slot.
+/// Checks the keys of one slot.
 fn check_slot(own: &RawSlot, slot: &Slot, reader: &Reader<'_>) -> Result<(), PackError> {
     let refused = |message: String| Err(reader.refused(&own.id, format!("slot `{}`: {message}", slot.id)));
     let is_messages = slot.target == Target::Messages;

@@ -17,7 +17,7 @@ pub(super) struct Shelf {
 pub struct PackFile {
     /// How reports and errors name it: its name in a built-in pack, else its path.
     pub shown: FileVersion,
-    /// Whether it is the user's.
+    /// Whether the file is the user's.
     pub is_users: bool,
     /// The content of the file.
     pub text: Arc<str>,

@@ -110,7 +110,7 @@ impl Literal {
 /// Which string of an item, or which part of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pick {
-    /// The one with this number, counted from zero.
+    /// The string with this number, counted from zero.
     Nth(usize),
     /// The one with this number among those of `format!`.
     Format(usize),

@@ -69,7 +69,7 @@ pub struct Parameter {
     /// The type of an array's elements, `string` unless given.
     #[serde(default)]
     pub items: Option<ParameterType>,
-    /// Whether it must be given.
+    /// Whether the parameter must be given.
     #[serde(default)]
     pub required: bool,
     /// The description for the model.

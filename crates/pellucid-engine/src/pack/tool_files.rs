@@ -36,7 +36,7 @@ impl ToolFiles {
         Ok(Self { files })
     }
 
-    /// Reads all, to see whether they are right.
+    /// Parses all files, to report their errors.
     pub(super) fn check(&self, shelf: &Shelf) -> Result<(), PackError> {
         for (name, file) in &self.files {
             if file.get().is_none() {
@@ -52,7 +52,7 @@ impl ToolFiles {
         Some(file.get_or_init(|| ToolFile::load(shelf, name).expect("built-in tools are read by a test")))
     }
 
-    /// All of them, by name.
+    /// All tools of the pack, by name.
     pub(super) fn iter<'a>(&'a self, shelf: &'a Shelf) -> impl Iterator<Item = (&'a str, &'a ToolFile)> {
         self.files.keys().filter_map(|name| Some((name.as_str(), self.get(shelf, name)?)))
     }

@@ -151,7 +151,7 @@ impl State {
     }
 }
 
-/// How skills are used, in its tags.
+/// The text about skills, between its tags.
 fn skill_system(n_skills: usize, words: &Words) -> Vec<Fragment> {
     let mut text = vec![Fragment::layout("<skill_system>\n")];
     if n_skills == 0 {

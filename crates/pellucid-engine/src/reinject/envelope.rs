@@ -20,7 +20,7 @@ const GAP: &str = "\n\n";
 pub enum Said<I> {
     /// The input is one text.
     Text(Fragment),
-    /// Several items, or one that is no text.
+    /// Several items, or one item that is not a text.
     Items(Vec<I>),
 }
 

@@ -26,7 +26,7 @@ pub struct Files {
     pub instructions_wanted: Option<String>,
     /// The file of rules.
     pub rules: Found,
-    /// The soul, where there is one.
+    /// The soul, if the workspace has one.
     pub soul: Option<Text>,
     /// The skills of the workspace.
     pub skills: Vec<Skill>,
@@ -141,7 +141,7 @@ impl Text {
         Self { origin: TextOrigin::Pack(file.clone()), text: text.into(), hash: sha1(text).into(), not_utf8: None }
     }
 
-    /// Whether it says nothing.
+    /// Whether the text is blank.
     pub fn is_blank(&self) -> bool {
         utf16::is_blank(&self.text)
     }

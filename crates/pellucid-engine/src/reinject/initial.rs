@@ -65,7 +65,7 @@ impl State {
         Ok(Some(Injection { parts, reason, instructions_hash: hi, rules_hash: hr }))
     }
 
-    /// Says once that there are no rules.
+    /// Warns once that the rules are missing.
     pub(super) fn warn_of_rules(&mut self, files: &Files, prefix: &str, log: &mut Vec<LogLine>) {
         let is_missing = files.rules.text().is_none() && files.rules != Found::NotWanted;
         if is_missing && !self.warned.rules {

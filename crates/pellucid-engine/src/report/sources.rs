@@ -21,17 +21,17 @@ use crate::instruction_file::InstructionFile;
 /// Whether a source is in the request, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// All of it is in the request.
+    /// All bytes of the source are in the request.
     Full,
     /// All of it is, with U+FFFD where bytes are not UTF-8.
     Altered,
-    /// Some of it is.
+    /// Some bytes of the source are in the request.
     Truncated,
-    /// Nothing of it is.
+    /// No byte of the source is in the request.
     Omitted,
     /// The file was looked for and does not exist.
     Missing,
-    /// Another one takes its place.
+    /// Another source with the same name is used.
     Shadowed,
     /// The content is in the request already.
     Duplicate,

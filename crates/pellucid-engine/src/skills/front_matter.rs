@@ -44,7 +44,7 @@ pub enum SkillError {
         /// The error of the parser.
         error: String,
     },
-    /// A field is there and blank.
+    /// A field is missing or blank.
     #[error("missing field `{field}`")]
     MissingField {
         /// The name of the field.
@@ -55,7 +55,7 @@ pub enum SkillError {
     TooLong {
         /// The name of the field.
         field: &'static str,
-        /// How many characters it may have.
+        /// The maximum number of characters.
         max: usize,
     },
 }

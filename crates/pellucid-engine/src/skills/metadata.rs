@@ -51,7 +51,7 @@ pub struct ToolDependency {
     pub value: String,
     /// The description for people.
     pub description: Option<String>,
-    /// How it is reached.
+    /// The transport of the server.
     pub transport: Option<String>,
     /// The command that starts the server.
     pub command: Option<String>,

@@ -61,7 +61,7 @@ pub fn needed<'a>(skills: impl IntoIterator<Item = &'a Skill>) -> Vec<NeededVari
     needed
 }
 
-/// The question for them.
+/// The question to the user for the variables.
 pub fn question(pack: &Pack, turn_id: &TurnId, needed: &[NeededVariable]) -> RequestUserInput {
     let questions = needed.iter().map(|variable| {
         let place = |mark, text: &str| (mark, vec![Fragment::fact("skill", text)]);

@@ -53,7 +53,7 @@ impl Draft {
         Item::message(self.role, self.parts.iter().map(part).collect())
     }
 
-    /// Whether it is put into the model's mouth.
+    /// Whether the message has the model's role.
     fn is_models(&self) -> bool {
         self.role == "assistant"
     }

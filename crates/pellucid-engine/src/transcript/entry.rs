@@ -37,7 +37,7 @@ pub(super) struct Entry {
     pub has_pictures: bool,
     /// Whether a turn of the person begins here.
     pub is_user_turn: bool,
-    /// Whether the model made it.
+    /// Whether the model made the item.
     pub is_model_made: bool,
     /// Whether it is thoughts that only the server can read.
     pub is_sealed_reasoning: bool,
@@ -55,7 +55,7 @@ pub(super) struct Entry {
 pub(super) enum Stored {
     /// The item's separate allocation.
     Own(Box<[u8]>),
-    /// Rendered as they are, in the chunks.
+    /// The rendered bytes in the chunks.
     Rendered(Range<usize>),
 }
 

@@ -22,7 +22,7 @@ pub struct Attributed {
     pub key: ItemKey,
     /// The spans of its bytes, each with an origin.
     pub spans: Arc<[Span]>,
-    /// Whether its bytes give them.
+    /// Whether the origins follow from the item's bytes.
     pub is_usual: bool,
 }
 

@@ -122,7 +122,7 @@ pub(super) struct Rendering {
 /// The state of a translation.
 #[derive(Debug, Clone)]
 enum Notation {
-    /// Items are recorded in it.
+    /// The notation in which items are recorded.
     Responses,
     Chat(chat::Translator),
     Messages(messages::Translator),
@@ -326,7 +326,7 @@ impl Rendering {
     }
 }
 
-/// Every call and output by its id.
+/// All calls and outputs, by id.
 #[derive(Clone, Copy)]
 struct Pairs<'a> {
     calls: &'a BTreeSet<CallId>,

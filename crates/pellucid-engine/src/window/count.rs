@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::injection::scalar;
 
-/// Tokens that a message costs whatever it says.
+/// The tokens of a message besides its text.
 const PER_MESSAGE: i64 = 4;
 
 const IMAGE: i64 = 1_600;

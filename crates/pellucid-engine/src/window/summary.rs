@@ -12,7 +12,7 @@ const OUTPUT_MAX: i64 = 8_000;
 /// How many bytes of a summary are shown.
 const SUMMARY_MAX: i64 = 20_000;
 
-/// How warm the model is when it summarises.
+/// The sampling temperature for summaries.
 pub const TEMPERATURE: f64 = 0.2;
 
 /// How many tokens a summary has at most when nothing usable is said.

@@ -85,11 +85,11 @@ fn response_format(encoder: &mut Encoder, schema: &Value) {
     encoder.wire("}}");
 }
 
-/// Translates items, as far as they have come.
+/// Translates items as they come, one after the other.
 #[derive(Debug, Clone)]
 pub(crate) struct Translator {
     developer: DeveloperRole,
-    /// Thoughts that wait for what they lead to.
+    /// Reasoning that waits for its answer or calls.
     thoughts: Vec<Piece>,
     /// The last answer, escaped. Models that repeat themselves are not shown it.
     last_answer: Option<Box<[u8]>>,

@@ -157,7 +157,7 @@ enum Role {
     Assistant,
 }
 
-/// Translates items, as far as they have come.
+/// Translates items as they come, one after the other.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Translator {
     /// The message that is still open, and whether its last block may carry the mark.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Nothing is known of it.
+/// On this system no process tree is known.
 #[derive(Debug)]
 pub(crate) enum Root {}
 

@@ -156,7 +156,7 @@ impl Tree {
         self.stopped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether nothing of it is left.
+    /// Whether no process of the tree is left.
     pub(crate) fn is_over(&self) -> bool {
         self.root.is_over()
     }
@@ -172,7 +172,7 @@ impl Tree {
         stopped.total + stopped.since.map(|since| since.elapsed()).unwrap_or_default()
     }
 
-    /// Stops all of it. Whether that worked.
+    /// Stops all processes. Returns whether all are stopped.
     pub(crate) fn stop(&self) -> bool {
         self.stopped().since.get_or_insert_with(Instant::now);
         let (mut round, mut n_left, mut n_with_new_ones) = (0, ROUNDS + ROUNDS_TO_BEGIN, 0);
@@ -195,7 +195,7 @@ impl Tree {
         self.is_over()
     }
 
-    /// Stops those that are not. Whether all were.
+    /// Stops processes that still run. Returns whether all were stopped before.
     fn stop_those(&self, processes: &[Process], members: &BTreeSet<i32>, round: usize) -> bool {
         let mut is_still = true;
         // Parents come first: a shell that sees its command stopped before itself takes it for a person's wish.
@@ -267,7 +267,7 @@ impl Tree {
         }
     }
 
-    /// Lets those continue that were stopped by us.
+    /// Continues the processes that we stopped.
     pub(crate) fn go_on(&self) {
         let ours = std::mem::take(&mut self.stopped().processes);
         match census::all() {
@@ -292,7 +292,7 @@ impl Tree {
         }
     }
 
-    /// Ends all of it. Whether that worked.
+    /// Ends all processes. Returns whether that worked.
     pub(crate) fn end(&self) -> bool {
         if self.root.kind == Kind::First {
             // The kernel ends the others of its namespace with it.

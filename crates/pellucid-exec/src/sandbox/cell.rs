@@ -58,7 +58,7 @@ pub enum Said {
 }
 
 impl Said {
-    /// Encodes it as a message.
+    /// Encodes the answer as a message.
     pub fn to_bytes(self) -> [u8; 5] {
         let (kind, number) = match self {
             Self::Begins => (b'b', 0),
@@ -70,7 +70,7 @@ impl Said {
         [kind, a, b, c, d]
     }
 
-    /// Decodes it from a message.
+    /// Decodes the answer from a message.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let &[kind, a, b, c, d] = bytes else { return None };
         let number = i32::from_ne_bytes([a, b, c, d]);

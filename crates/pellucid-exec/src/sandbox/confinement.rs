@@ -32,7 +32,7 @@ pub(super) const FENCES_THAT_HOLD: u32 = 3;
 /// Why a command cannot be confined. It is then not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SandboxError {
-    /// There is no command.
+    /// The command is empty.
     #[error("there is no command to confine")]
     NoCommand,
     /// No backend works on this system.
@@ -41,7 +41,7 @@ pub enum SandboxError {
          and --sandbox danger-full-access is only for machines that are confined by other means"
     )]
     Unavailable {
-        /// Each mechanism with what is wrong with it.
+        /// Each mechanism with the reason why it fails.
         reasons: String,
     },
     /// A root is another folder than it was.

@@ -48,7 +48,7 @@ pub struct Order {
     pub backend: Backend,
     /// The process whose end is the command's end.
     pub agent: Option<u32>,
-    /// Whether it reaches the network.
+    /// Whether the command reaches the network.
     pub network: bool,
     /// Whether a fresh `/proc` is mounted by bubblewrap.
     pub fresh_proc: bool,

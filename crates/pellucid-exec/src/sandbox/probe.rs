@@ -20,7 +20,7 @@ pub enum Wanted {
     /// The strongest that works.
     #[default]
     Strongest,
-    /// This one and no other.
+    /// This backend and no other.
     Only(Backend),
 }
 

@@ -103,7 +103,7 @@ fn read(path: Option<&str>) -> Kind<'_> {
     path.map_or(Kind::Unknown, Kind::Read)
 }
 
-/// Reading is clear if there is one file.
+/// A read of exactly one file; otherwise the kind is not known.
 fn read_only<'a>(files: &[&'a str]) -> Kind<'a> {
     match files {
         [file] => Kind::Read(file),

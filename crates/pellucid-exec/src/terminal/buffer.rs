@@ -17,7 +17,7 @@ pub(super) struct HeadTail {
 pub struct Kept {
     /// The beginning and the end.
     pub bytes: Vec<u8>,
-    /// How many bytes are missing between them.
+    /// The number of bytes missing between the two.
     pub n_omitted: u64,
 }
 

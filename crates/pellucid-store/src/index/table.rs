@@ -92,7 +92,7 @@ pub(super) fn stamp(connection: &Connection, what: What) -> rusqlite::Result<i64
 /// Changes that are written in one transaction.
 #[derive(Debug)]
 pub(super) struct Update<'a> {
-    /// New rows, or rows as they are now.
+    /// New rows, and the current state of changed rows.
     pub fresh: &'a [Summary],
     /// The paths of files that are gone.
     pub gone: &'a [String],

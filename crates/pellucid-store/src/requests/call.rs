@@ -51,10 +51,10 @@ pub struct Call {
 pub struct Run {
     /// The sandbox that confined the process.
     pub sandbox: Described<HeldSandbox>,
-    /// How its process ended, if that is known.
+    /// The exit code of the process, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// Whether the sandbox seems to have stopped it.
+    /// Whether the sandbox seems to have stopped the process.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied: bool,
 }

@@ -66,9 +66,9 @@ pub enum Broken {
     /// Lines were changed, removed, added or moved.
     #[error("{}", self.damage("").to_string().trim_start_matches(": "))]
     Lines {
-        /// The number of the first, from one.
+        /// The number of the first line, from one.
         line: usize,
-        /// How many lines there are.
+        /// The number of lines.
         n_lines: u64,
         /// The offset at which the first begins, or began.
         byte: u64,

@@ -23,7 +23,7 @@ pub const FORMAT_WITH_SEALS: u32 = 2;
 pub struct Link {
     /// The number of the line, from zero.
     pub n: u64,
-    /// When it was written, in UTC.
+    /// The time at which the line was written, in UTC.
     pub timestamp: String,
     /// The hash of the line before; absent in the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -168,7 +168,7 @@ pub struct Opened {
 pub struct Parent {
     /// The id of the session.
     pub session: String,
-    /// How many bytes of its file were copied.
+    /// The number of bytes of the parent's file that were copied.
     pub upto: u64,
 }
 
@@ -241,7 +241,7 @@ pub enum Text {
     Kept {
         /// The SHA-256 of the text.
         sha256: String,
-        /// How many bytes it has.
+        /// The number of bytes of the text.
         bytes: u64,
     },
     /// The text is in the line itself.
@@ -252,7 +252,7 @@ pub enum Text {
 }
 
 impl Text {
-    /// How many bytes it has.
+    /// The number of bytes of the text.
     pub fn len(&self) -> u64 {
         match self {
             Self::Kept { bytes, .. } => *bytes,
@@ -260,7 +260,7 @@ impl Text {
         }
     }
 
-    /// Whether it has none.
+    /// Whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -277,9 +277,9 @@ pub struct Request {
     pub at: u64,
     /// The digest of its frame.
     pub frame: String,
-    /// How many bytes its body has.
+    /// The number of bytes of the body.
     pub bytes: u64,
-    /// How many items it has.
+    /// The number of items of the request.
     pub items: u64,
     /// The SHA-256 of its body.
     pub body: String,
@@ -290,7 +290,7 @@ pub struct Request {
     /// Where the request diverges from the request before, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_break: Option<CacheBreak>,
-    /// When it was sent.
+    /// The time at which the request was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_at: Option<String>,
     /// The hashes of the files that it was made from, if they are not those of the request before.
@@ -396,7 +396,7 @@ pub enum Stretch {
     Before {
         /// The place of the first, from zero.
         from: u64,
-        /// How many items there are.
+        /// The number of items in the run.
         n: u64,
     },
     /// An item, as JSON.

@@ -134,7 +134,7 @@ impl RequestLog {
         Piece { part: part.to_owned(), text: Text::Here { text: String::new() } }
     }
 
-    /// Adds a line and gives its number.
+    /// Appends a line and returns its number.
     pub fn write(&mut self, entry: Entry) -> Option<u64> {
         let written = self.append(entry);
         match written {

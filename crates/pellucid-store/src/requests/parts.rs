@@ -25,7 +25,7 @@ pub struct Parts {
     folder: PathBuf,
 }
 
-/// Why a text is not there.
+/// Why the text of a part cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartError {

@@ -94,7 +94,7 @@ impl Tally {
         self.at - self.from
     }
 
-    /// Whether all bytes have one.
+    /// Whether no line was written since the last seal.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -130,7 +130,7 @@ impl Tally {
 pub struct Mark(u64);
 
 impl Mark {
-    /// Of a line with its newline.
+    /// The mark of a line, with its newline.
     pub fn of(line: &[u8]) -> Self {
         Self(u64::from(crc32fast::hash(line)) << 4 | line.len() as u64 & 15)
     }

@@ -42,17 +42,17 @@ pub struct Verified {
 /// could seal them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Foreign {
-    /// The first line, from one.
+    /// The number of the first line, from one.
     pub line: u64,
     /// The number of foreign lines.
     pub n_lines: u64,
     /// The offset of the first byte.
     pub from: u64,
-    /// The offset behind them.
+    /// The offset after the lines.
     pub at: u64,
     /// Whether a later process sealed them as it found them.
     pub is_sealed: bool,
-    /// Whether a seal of ours precedes them.
+    /// Whether a seal of ours precedes the lines.
     pub is_behind_seal: bool,
 }
 
@@ -143,7 +143,7 @@ fn as_it_was(path: &Path, seals: &[&Sealed]) -> io::Result<Option<Verified>> {
     Ok(Some(verified))
 }
 
-/// Pieces that follow each other are one.
+/// Adds foreign lines; adjacent pieces are merged.
 fn add_foreign(list: &mut Vec<Foreign>, foreign: Foreign) {
     if let Some(last) = list.last_mut()
         && last.at == foreign.from

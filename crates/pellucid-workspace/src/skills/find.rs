@@ -40,7 +40,7 @@ const FOLDERS_MAX: usize = 2000;
 /// The number of folders for which a separate thread pays off.
 const FOLDERS_PER_THREAD: usize = 64;
 
-/// How many threads there are at most.
+/// The maximum number of threads.
 const THREADS_MAX: usize = 8;
 
 /// Collects what it finds below one root after another.

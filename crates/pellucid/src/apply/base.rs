@@ -101,7 +101,7 @@ fn found(text: &Option<String>) -> io::Result<Found> {
 pub struct Here {
     root: PathBuf,
     changed: Changed,
-    /// Of files that are not where they were.
+    /// The modes of files that the patches moved.
     modes: BTreeMap<PathBuf, Mode>,
 }
 

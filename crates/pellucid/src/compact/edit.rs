@@ -38,7 +38,7 @@ impl Editor {
         Ok(Self { command })
     }
 
-    /// Has a text changed in it.
+    /// Opens a text in the editor and returns the changed text.
     pub fn edit(&self, text: &str, folder: &Path) -> Result<String, Failure> {
         edit(text, &self.command, folder)
     }

@@ -20,7 +20,7 @@ pub enum Absent {
 }
 
 impl Absent {
-    /// Looks whether what a job names is there.
+    /// Checks whether the session, image or commit of a job exists.
     pub fn check(self, start: &Start, work: &Work) -> Result<(), Failure> {
         match work {
             Work::Answer { images, .. } => {

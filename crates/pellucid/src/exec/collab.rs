@@ -15,7 +15,7 @@ const SHOWN_CHARS: usize = 160;
 pub struct CollabCall {
     /// The id of the tool call.
     pub call_id: String,
-    /// How far it is.
+    /// The progress of the call.
     pub phase: Phase,
     /// The item as the JSON stream shows it.
     pub item: CollabItem,
@@ -106,7 +106,7 @@ impl CollabCall {
         self
     }
 
-    /// Whether it went wrong.
+    /// Whether the call failed.
     pub fn is_failure(&self) -> bool {
         self.item.status == "failed"
     }

@@ -340,7 +340,7 @@ enum Details {
         action: WebSearchAction,
     },
     Collab(CollabItem),
-    /// Without an end it still runs.
+    /// A call of an MCP tool; without a result the call still runs.
     McpToolCall {
         invocation: McpInvocation,
         end: Option<Result<McpToolResult, String>>,

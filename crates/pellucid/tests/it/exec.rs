@@ -172,8 +172,8 @@ fn lost_instructions_are_told_and_can_stop_the_run() {
         world.files.write("work/AGENTS.md", "x".repeat(kibibytes * 1024));
         let plain = world.run(&["exec", "--script", "script.toml", "go"]);
         assert_eq!(plain.status, 0);
-        let told = "warning: ROOT/work/AGENTS.md: cut after 32768 of 33792 bytes, the budget is spent";
-        assert_eq!(plain.stderr.contains(told), is_lost, "{}", plain.stderr);
+        let warning = "warning: ROOT/work/AGENTS.md: cut after 32768 of 33792 bytes, the budget is spent";
+        assert_eq!(plain.stderr.contains(warning), is_lost, "{}", plain.stderr);
         let strict = world.run(&["exec", "--strict-context", "--script", "script.toml", "go"]);
         assert_eq!(strict.status, i32::from(is_lost), "{}", strict.stderr);
     }

@@ -98,7 +98,7 @@ impl Card {
         };
         let range = usize::try_from(start).unwrap_or(0)..usize::try_from(end).unwrap_or(0);
         let entries = chat.get(range).unwrap_or_default().iter().cloned();
-        if chat_as_system && !is_original { entries.map(told).collect() } else { entries.collect() }
+        if chat_as_system && !is_original { entries.map(as_system).collect() } else { entries.collect() }
     }
 }
 
@@ -139,7 +139,7 @@ impl Prompt {
 }
 
 /// An entry rewritten as a system message.
-fn told(entry: Entry) -> Entry {
+fn as_system(entry: Entry) -> Entry {
     if !matches!(entry.role, Role::User | Role::Assistant) {
         return entry;
     }

@@ -27,7 +27,7 @@ pub enum MessageState {
     Used,
     /// The message is left out.
     Disabled,
-    /// Neither it nor anything before it does.
+    /// The message and all before it are left out.
     AllBefore,
 }
 

@@ -189,7 +189,7 @@ pub(super) const RUNTIME: Source = Source {
     },
 };
 
-/// A text under a heading; nothing without one.
+/// A text under a heading; an empty result without a text.
 fn headed(heading: &str, name: &'static str, text: Option<&str>) -> Given {
     let Some(text) = text.map(utf16::trim).filter(|text| !text.is_empty()) else {
         return Given::nothing();

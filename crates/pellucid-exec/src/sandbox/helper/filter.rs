@@ -22,7 +22,7 @@ use super::HelperError;
 use crate::sandbox::Backend;
 use crate::sandbox::order::Order;
 
-/// Other processes: reading, writing and steering them.
+/// System calls that read, write or control other processes.
 const PROCESSES: &[i64] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,

@@ -46,9 +46,9 @@ use crate::sandbox::order::Order;
 /// The values that all cells of a keeper share.
 #[derive(Debug)]
 pub struct Common {
-    /// The limits of their commands.
+    /// The limits of the commands.
     pub order: Order,
-    /// Their filter of system calls.
+    /// The filter of system calls.
     pub programs: Vec<BpfProgram>,
     /// A handle of the agent, whose end ends the cells.
     pub agent: OwnedFd,

@@ -151,7 +151,7 @@ pub fn hold(path: &Path) -> Result<Made, HelperError> {
 }
 
 impl Held {
-    /// Whether its name still leads to it.
+    /// Whether the name still leads to this folder.
     pub fn is_in_place(&self) -> bool {
         let now = rustix::fs::statat(&self.parent, &self.name, AtFlags::SYMLINK_NOFOLLOW);
         now.is_ok_and(|now| handles::identity(&self.folder).is_ok_and(|it| it == handles::identity_of(&now)))
@@ -175,7 +175,7 @@ impl Held {
 }
 
 impl Placeholders {
-    /// Whether there is nothing to remove.
+    /// Whether no placeholder has to be removed.
     pub fn are_none(&self) -> bool {
         self.held.is_empty()
     }

@@ -27,7 +27,7 @@ pub(super) struct Raw {
     pub link: Option<usize>,
     /// The number of the record that it is the beginning of, if it cannot be read because it was torn.
     pub torn_at: Option<Torn>,
-    /// Whether secrets are blanked in it.
+    /// Whether the line has redacted values.
     pub is_blanked: bool,
 }
 

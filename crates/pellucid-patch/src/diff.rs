@@ -230,7 +230,7 @@ fn write_file(out: &mut String, names: &Names, old: Option<&Snapshot>, new: Opti
     Ok(())
 }
 
-/// The text of a file; of none, none. Nothing if it is no text.
+/// The text of a file, empty for a missing file; `None` if the file is not UTF-8.
 fn text_of(snapshot: Option<&Snapshot>) -> Option<&str> {
     snapshot.map_or(Some(""), |snapshot| std::str::from_utf8(&snapshot.bytes).ok())
 }

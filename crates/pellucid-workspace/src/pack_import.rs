@@ -79,7 +79,7 @@ pub struct Missing {
     pub why: String,
 }
 
-/// Why a folder is no checkout.
+/// Why a folder is not a checkout.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {

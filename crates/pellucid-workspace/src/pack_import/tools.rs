@@ -91,7 +91,7 @@ fn text(value: &Value) -> Result<String, String> {
     match value {
         Value::Text(text) => Ok(text.clone()),
         Value::Unknown(what) => Err(format!("it is made of `{what}`")),
-        Value::Fields(_) | Value::List(_) | Value::Nothing => Err("it is no text".to_owned()),
+        Value::Fields(_) | Value::List(_) | Value::Nothing => Err("it is not a text".to_owned()),
     }
 }
 

@@ -87,7 +87,7 @@ mod tests {
     fn a_good_pack_is_called_good() {
         check_pack(
             &[("pack.toml", "name = 'mine'\nfrom = 'codex'\n"), ("turn/aborted.md", "Stopped.")],
-            &expect!["mine: good, 1 text of its own\n"],
+            &expect!["mine: valid, 1 text defined by the pack\n"],
         );
     }
 

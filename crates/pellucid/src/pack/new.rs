@@ -92,10 +92,10 @@ mod tests {
         let make = |name: &str, from: &str| run(home.path(), name, from, &mut Vec::new());
         let failed = |name: &str, from: &str| format!("{:?}", make(name, from).unwrap_err());
         assert!(make("mine", "codex").is_ok());
-        assert!(failed("mine", "codex").contains("is there already"));
+        assert!(failed("mine", "codex").contains("already exists"));
         assert!(failed("codex", "codex").contains("is the name of a built-in pack"));
-        assert!(failed("../mine", "codex").contains("is no name for a pack"));
-        assert!(failed("", "codex").contains("is no name for a pack"));
+        assert!(failed("../mine", "codex").contains("is not a valid pack name"));
+        assert!(failed("", "codex").contains("is not a valid pack name"));
         assert!(failed("other", "nothing").contains("there is no built-in pack `nothing`"));
     }
 }

@@ -139,7 +139,7 @@ fn a_folder_that_cannot_be_written_does_not_stop_the_turn() {
     world.files.write("home/sessions", "in the way");
     let ran = world.run(&["exec", "--script", "script.toml", "hi"]);
     assert_eq!((ran.status, ran.out()), (0, "answer 1\n"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("the session is not kept"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the session is not saved"), "{}", ran.stderr);
 }
 
 #[test]

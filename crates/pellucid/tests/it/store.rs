@@ -269,7 +269,7 @@ fn damage_is_found_and_told() {
     assert!(json(&ran)["problems"].as_array().unwrap().iter().any(|it| it["is_serious"] == true));
     let replay = world.run(&["replay", &id]);
     assert_eq!(replay.status, 1);
-    assert!(replay.out().contains("not as it was written: requests/"), "{}", replay.out());
+    assert!(replay.out().contains("changed since it was written: requests/"), "{}", replay.out());
     assert!(replay.out().contains("line 4 (byte ") && replay.out().contains(", request, turn "), "{}", replay.out());
     assert!(replay.out().contains(") was changed\n"), "{}", replay.out());
 }

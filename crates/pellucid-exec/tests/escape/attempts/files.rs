@@ -29,7 +29,7 @@ pub const ATTEMPTS: &[Attempt] = &[
     attempt("write-absolute", "a new file by its absolute path", |world| write(&world.outside.join("new"))),
     attempt("write-dotdot", "a new file by a path with `..`", |_| write(Path::new("src/../../outside/new"))),
     attempt("write-symlink", "a new file through a link that was there", |_| write(Path::new("way-out/new"))),
-    attempt("write-own-symlink", "a new file through a link of its own", write_own_symlink).writing(),
+    attempt("write-own-symlink", "a new file through a link that it makes", write_own_symlink).writing(),
     attempt("write-home", "a start file of the shell", |world| write(&world.base.join(".bashrc"))),
     attempt("write-dev-shm", "shared memory as a file", write_shared_memory),
     attempt("overwrite", "the text of a file", |world| write(&world.secret)),

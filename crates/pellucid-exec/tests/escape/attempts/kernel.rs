@@ -75,7 +75,7 @@ pub const ATTEMPTS: &[Attempt] = &[
         let has_any = now.permitted.intersects(dangerous);
         if has_any { Ok(()) } else { Err(Failure::Denied("none is left".to_owned())) }
     }),
-    attempt("device-node", "a device of its own making", |_| {
+    attempt("device-node", "a device node that it makes", |_| {
         let memory = rustix::fs::makedev(1, 1);
         rustix::fs::mknodat(CWD, "src/memory", FileType::CharacterDevice, Mode::RUSR | Mode::WUSR, memory)?;
         Ok(std::fs::remove_file("src/memory")?)
@@ -89,7 +89,7 @@ pub const ATTEMPTS: &[Attempt] = &[
     attempt("kernel-settings", "a setting of the kernel", |_| {
         Ok(OpenOptions::new().write(true).open("/proc/sys/kernel/core_pattern").map(drop)?)
     }),
-    attempt("control-group", "a control group of its own", |world| {
+    attempt("control-group", "a new control group", |world| {
         let folder = format!("/sys/fs/cgroup/unified/escape-{}", world.agent);
         let folder = if Path::new("/sys/fs/cgroup/unified").is_dir() { folder } else { folder.replace("/unified", "") };
         std::fs::create_dir(&folder)?;

@@ -69,7 +69,7 @@ pub enum ExpandError {
         "Could not parse {command}: expected key=value but found '{token}'. Wrap values in double quotes if they contain spaces."
     )]
     NoAssignment {
-        /// The typed command.
+        /// The command that the user typed.
         command: String,
         /// The argument without `=`.
         token: String,
@@ -77,7 +77,7 @@ pub enum ExpandError {
     /// An argument has nothing before its `=`.
     #[error("Could not parse {command}: expected a name before '=' in '{token}'.")]
     NoKey {
-        /// The typed command.
+        /// The command that the user typed.
         command: String,
         /// The argument without a name before `=`.
         token: String,
@@ -85,7 +85,7 @@ pub enum ExpandError {
     /// Places are left without a value.
     #[error("Missing required args for {command}: {}. Provide as key=value (quote values with spaces).", .missing.join(", "))]
     Missing {
-        /// The typed command.
+        /// The command that the user typed.
         command: String,
         /// The names of the placeholders without a value.
         missing: Vec<String>,

@@ -86,7 +86,7 @@ pub(crate) enum Plug {
     Nothing,
     /// A pipe to us.
     Pipe,
-    /// An open file.
+    /// A file that is open already.
     File(OwnedFd),
 }
 

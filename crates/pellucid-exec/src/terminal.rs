@@ -188,7 +188,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// The reserved number.
+    /// The number that is reserved.
     pub fn number(&self) -> u32 {
         self.number
     }

@@ -117,7 +117,7 @@ pub(crate) enum Access {
 pub(crate) struct Private<'g> {
     git: &'g Git,
     program: Program,
-    /// The private folder.
+    /// The path of the private folder.
     folder: PathBuf,
     /// The work tree that git sees.
     work_tree: PathBuf,

@@ -299,7 +299,7 @@ impl<'a> Ask<'a> {
 pub(crate) struct Said {
     /// The exit code; absent if a signal ended it.
     pub code: Option<i32>,
-    /// The standard output.
+    /// The standard output of git.
     pub stdout: Vec<u8>,
     /// The standard error, cut to a limit.
     pub stderr: String,

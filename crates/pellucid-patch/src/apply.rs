@@ -52,7 +52,7 @@ pub enum ApplyError {
     /// The patch would write where it may not.
     #[error("{} is outside of what may be written{}", path.display(), leads_to(path, real))]
     Outside {
-        /// The absolute path.
+        /// The absolute path of the file.
         path: PathBuf,
         /// The path with links followed.
         real: PathBuf,
@@ -62,7 +62,7 @@ pub enum ApplyError {
     SameFile {
         /// A name of it.
         one: PathBuf,
-        /// The other path.
+        /// The other path of the file.
         other: PathBuf,
     },
     /// A file is not what was read.
@@ -112,7 +112,7 @@ pub enum ApplyError {
     /// Something failed, and what was done before it could not be taken back.
     #[error("{cause}; could not restore {}", list(unrestored))]
     Torn {
-        /// The first failure.
+        /// The failure that came first.
         cause: Box<ApplyError>,
         /// The paths that could not be restored.
         unrestored: Vec<PathBuf>,

@@ -51,11 +51,11 @@ pub struct Snapshot {
 /// A file's kind, as git knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// A regular file.
+    /// A regular, non-executable file.
     Regular,
     /// A file that can be run.
     Executable,
-    /// A symbolic link.
+    /// A symbolic link, not followed.
     Link,
 }
 
@@ -128,7 +128,7 @@ struct Baseline {
     /// The path before the turn.
     path: PathBuf,
     before: Option<Snapshot>,
-    /// The path now.
+    /// The path of the file now.
     now: PathBuf,
 }
 

@@ -43,7 +43,7 @@ pub trait Files {
 /// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A regular file.
+    /// A regular file, or a link to one.
     File,
     /// A folder, which cannot be patched.
     Folder,
@@ -54,7 +54,7 @@ pub enum Kind {
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The whole content.
+    /// The whole content of the file.
     pub bytes: Vec<u8>,
     /// A stamp that changes when the file does.
     pub stamp: Stamp,

@@ -34,7 +34,7 @@ pub struct Haystack<'a> {
 /// The place at which a search begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum From {
-    /// At this line.
+    /// At this place of the text.
     Place(usize),
     /// At the line where the block would be the last of the text.
     End,

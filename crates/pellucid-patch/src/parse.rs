@@ -34,7 +34,7 @@ pub enum Hunk<'a> {
         /// All lines of the file.
         lines: Vec<&'a str>,
     },
-    /// Removes the file.
+    /// Removes the file at a path.
     Delete {
         /// The path of the file.
         path: &'a str,

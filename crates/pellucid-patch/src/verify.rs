@@ -48,7 +48,7 @@ pub enum VerifyError {
     /// The line after `@@` was not found.
     #[error("Failed to find context '{context}' in {}", path.display())]
     Context {
-        /// The context line.
+        /// The line that was not found.
         context: String,
         /// The path of the file.
         path: PathBuf,
@@ -56,7 +56,7 @@ pub enum VerifyError {
     /// The old lines were not found.
     #[error("Failed to find expected lines in {}:\n{lines}", path.display())]
     Lines {
-        /// The expected lines.
+        /// The lines that were not found.
         lines: String,
         /// The path of the file.
         path: PathBuf,

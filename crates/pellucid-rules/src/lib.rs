@@ -50,7 +50,7 @@ pub struct RulesFolder {
 /// Which rules of a folder count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// All rules count.
+    /// All rules of the folder count.
     Trusted,
     /// Only rules that ask or forbid count.
     Untrusted,

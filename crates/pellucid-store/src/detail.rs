@@ -14,7 +14,7 @@ use crate::record::event_name;
 /// How much a session file keeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Detail {
-    /// The conversation only.
+    /// The conversation without events of tools.
     #[default]
     Limited,
     /// The conversation and the events of tools.

@@ -18,7 +18,7 @@ pub enum Class {
     Mark,
     /// A digit or number.
     Number,
-    /// A white-space character.
+    /// A character of white space.
     Space,
 }
 

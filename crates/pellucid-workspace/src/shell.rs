@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use crate::Environment;
 
-/// The user's shell.
+/// The shell of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shell {
     /// The language of the shell.

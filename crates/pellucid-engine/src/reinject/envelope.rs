@@ -160,7 +160,7 @@ fn find_soul(text: &str) -> Option<Soul> {
         start..start + inner.len()
     };
     let after = trimmed(close + CLOSE.len()..text.len());
-    // The text after the soul keeps its distance to the text before, unless there is none.
+    // The text after the soul keeps its distance to the text before, unless the text before is empty.
     let before = if after.is_empty() { trimmed(0..open) } else { 0..open };
     Some(Soul { inside: trimmed(open + OPEN.len()..close), before, after })
 }

@@ -72,7 +72,7 @@ pub struct Order {
 /// Why arguments are no order.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum OrderError {
-    /// An unknown argument.
+    /// The argument is not known.
     #[error("unknown argument {0:?}")]
     Unknown(OsString),
     /// An argument without its value.

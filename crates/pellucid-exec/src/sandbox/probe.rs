@@ -126,7 +126,7 @@ pub(super) fn probe(helper: &Path, wanted: Wanted) -> Findings {
     }
 }
 
-/// Tries every mechanism.
+/// Tries every mechanism of this system.
 pub(super) fn examine(helper: &Path) -> Findings {
     run(helper, true)
 }

@@ -40,7 +40,7 @@ const SED: &[&str] = &["-e", "-f", "--expression", "--file"];
 const PYTHON_WALKS: [&str; 7] =
     ["os.walk", "os.listdir", "os.scandir", "glob.glob", "glob.iglob", "pathlib.Path", ".rglob("];
 
-/// Describes one command.
+/// Describes one command by its program.
 pub(super) fn summary(words: &[String]) -> ParsedCommand {
     let cmd = join(words);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();

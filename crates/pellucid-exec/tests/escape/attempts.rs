@@ -48,7 +48,7 @@ pub enum Leaks {
 /// Policies under which an attempt means something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Under {
-    /// Under any policy.
+    /// Under any sandbox policy.
     Any,
     /// Under policies that allow writing somewhere.
     Writing,

@@ -246,7 +246,7 @@ pub enum Text {
     },
     /// The text is in the line itself.
     Here {
-        /// The text, unchanged.
+        /// The text itself, unchanged.
         text: String,
     },
 }

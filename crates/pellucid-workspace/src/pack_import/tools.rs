@@ -77,7 +77,7 @@ enum Value {
     /// A struct or a map.
     Fields(Vec<(String, Self)>),
     List(Vec<Self>),
-    /// The value `None`.
+    /// The value is `None`.
     Nothing,
     /// A value that is not understood, with its source.
     Unknown(String),

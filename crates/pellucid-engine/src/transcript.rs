@@ -333,7 +333,7 @@ impl Transcript {
 pub struct Divergence {
     /// How many bytes are the same.
     pub kept: usize,
-    /// The number of bytes before.
+    /// The number of bytes of the items before.
     pub of: usize,
 }
 

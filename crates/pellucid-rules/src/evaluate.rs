@@ -40,7 +40,7 @@ pub struct Fault {
     pub range: Option<[(usize, usize); 2]>,
     /// The message, on one line.
     pub message: String,
-    /// The full message, with the call stack.
+    /// The full message of several lines, with a traceback and an excerpt of the file.
     pub detail: String,
 }
 

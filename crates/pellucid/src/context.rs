@@ -304,7 +304,7 @@ fn counted_tokens(tokens: i64) -> String {
     format!("{} token{ending}", thousands(tokens))
 }
 
-/// Token counts of requests as a line for people: input, cached, output.
+/// Token counts of requests as a line for people: cached, sent without the cache, answered.
 pub fn usage_text(usage: &UsageSplit) -> String {
     let read = format!("{} read from the cache", counted_tokens(usage.cached_read));
     let written = usage.cache_write.map_or_else(String::new, |it| format!(", {} written to it", thousands(it)));

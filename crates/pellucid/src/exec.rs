@@ -200,7 +200,7 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
     Ok(if has_typed_codes { outcome.typed_code() } else { outcome.code() })
 }
 
-/// The operation to submit, and the first line that is shown of it.
+/// The text that is shown of the work, and the operation to submit.
 fn operation(work: Work, options: &ExecOptions) -> Result<(String, Operation), Failure> {
     match work {
         Work::Answer { prompt, images } => {

@@ -122,7 +122,7 @@ pub enum PieceFrom {
 pub enum Placing {
     /// The file is in the prompt.
     Placed(Placed),
-    /// The file is blank.
+    /// Nothing is left of the file after trimming.
     Empty,
     /// The budget is spent; no file comes after this.
     Spent,

@@ -160,8 +160,7 @@ impl Confined {
 
     /// The folder in which fences alone refuse to write: the working directory, if nothing at all may be written.
     ///
-    /// The folder that fences are needed for. Where commands may write, the filter lets them change permissions and
-    /// times of files, which fences do not see.
+    /// Where commands may write, the filter lets them change permissions and times of files, which fences do not see.
     fn fenced(&self, cwd: &Path) -> Option<PathBuf> {
         if !self.has_mounts() || !self.has_high_fences || !self.roots.is_empty() {
             return None;

@@ -43,7 +43,7 @@ fn one(pack: &Pack, name: &str, as_json: bool) -> Result<(), Failure> {
     super::print(text)
 }
 
-/// The line about a slot next to its text: file, size and state.
+/// The lines about a slot: its purpose, origin, file and placeholders.
 fn about(slot: &SlotText) -> String {
     let mut lines = vec![format!("{}: {}", slot.name, slot.about)];
     if let Some(origin) = &slot.origin {

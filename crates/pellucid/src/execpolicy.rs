@@ -63,10 +63,9 @@ fn matched<'a>(rule: &'a Rule, command: &'a [String]) -> Matched<'a> {
 /// The failed step, then its cause.
 fn failure(error: &PolicyError) -> Failure {
     let (what, cause) = match error {
-        PolicyError::File { path, source } => (format!("read policy at {}", path.display()), source.to_string()),
-        PolicyError::Fault { path, fault } => (format!("parse policy at {}", path.display()), fault.detail.clone()),
+        PolicyError::File { path, source } => (format!("could not read {}", path.display()), source.to_string()),
+        PolicyError::Fault { path, fault } => (format!("could not parse {}", path.display()), fault.detail.clone()),
         error => return Failure::new(format!("{error}")),
     };
-    let cause: Vec<String> = cause.trim_end().lines().map(|line| format!("    {line}")).collect();
-    Failure::new(format!("failed to {what}\n\nCaused by:\n{}", cause.join("\n")))
+    Failure::new(format!("{what}\n  caused by: {}", cause.trim_end().replace('\n', "\n    ")))
 }

@@ -75,10 +75,8 @@ fn rules_that_cannot_be_used_say_why() {
         &["execpolicy", "check", "-r", "none.rules", "ls"],
         &expect![[r#"
         1
-        error: failed to read policy at none.rules
-
-        Caused by:
-            No such file or directory (os error 2)
+        error: could not read none.rules
+          caused by: No such file or directory (os error 2)
     "#]],
     );
     let wrong = [("work/a.rules", "\nprefix_rule(pattern=[])\n")];
@@ -87,10 +85,8 @@ fn rules_that_cannot_be_used_say_why() {
         &["execpolicy", "check", "-r", "a.rules", "ls"],
         &expect![[r#"
         1
-        error: failed to parse policy at a.rules
-
-        Caused by:
-            starlark error: Traceback (most recent call last):
+        error: could not parse a.rules
+          caused by: starlark error: Traceback (most recent call last):
               * a.rules:2, in <module>
                   prefix_rule(pattern=[])
             error: invalid pattern element: pattern cannot be empty

@@ -1,7 +1,7 @@
 //! The surroundings of an assistant that answers in chats.
 //!
-//! These facts fill the sections of a system prompt whose sources begin with `assistant_`
-//! (`source/assistant`). All of them are optional; a section whose facts are missing is not there.
+//! These facts fill the sections of a system prompt whose sources begin with `assistant_` (`source/assistant`). All
+//! of them are optional; a section without facts is left out.
 //!
 //! - `report`: what such a prompt is made of, in the form that the reference gives it
 //! - `reply`: that report as text

@@ -31,7 +31,7 @@ use crate::utf16;
 pub const NAMES: [&str; 7] =
     ["AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md", "BOOTSTRAP.md"];
 
-/// The files that are there only if they exist, in order.
+/// The files that are listed only if they exist, in order.
 pub const MEMORY_NAMES: [&str; 2] = ["MEMORY.md", "memory.md"];
 
 /// The files that sub-agents and scheduled jobs see.
@@ -43,7 +43,7 @@ pub const MAX: usize = 20_000;
 /// How much of all files goes in, in units.
 pub const TOTAL_MAX: usize = 150_000;
 
-/// With less than this left, a file that is there ends it all.
+/// With less than this left, an existing file ends the list.
 const MIN_REMAINING: usize = 64;
 
 const HEAD_RATIO: f64 = 0.7;
@@ -73,7 +73,7 @@ pub struct BootstrapFile {
     pub chunks: FileChunks,
     /// The bytes that are not UTF-8, if there are any.
     pub not_utf8: Option<NotUtf8>,
-    /// The hash of all of them, if it is there.
+    /// The hash of the whole file, if it exists.
     pub sha256: Option<Digest>,
 }
 
@@ -87,7 +87,7 @@ impl BootstrapFile {
         Self { name, path, content, missing: false, size, chunks, not_utf8, sha256 }
     }
 
-    /// A file that is not there.
+    /// A bootstrap file that does not exist.
     pub fn missing(name: &str, path: &str) -> Self {
         let (name, path, chunks) = (name.to_owned(), path.to_owned(), FileChunks::default());
         Self { name, path, content: None, missing: true, size: 0, chunks, not_utf8: None, sha256: None }

@@ -76,7 +76,7 @@ impl Chunks {
     /// Bytes that were added in one go, or a part of them.
     ///
     /// # Panics
-    /// If they are not there, or were added in several goes that landed in different chunks.
+    /// If the bytes do not exist, or were added by several calls and are in different chunks.
     pub fn slice(&self, range: Range<usize>) -> &[u8] {
         let mut start = 0;
         for chunk in &self.chunks {

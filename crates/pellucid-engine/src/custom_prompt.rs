@@ -165,8 +165,8 @@ impl CustomPrompt {
     }
 }
 
-/// Fills the prompt that a text is the command for. Absent if it is no such command, or names a
-/// prompt that is not there.
+/// Fills the prompt that a text is the command for. Absent if the text is not such a command, or names a prompt that
+/// does not exist.
 ///
 /// # Errors
 /// If the prompt has named places and the arguments do not fill them.

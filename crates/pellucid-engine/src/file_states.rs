@@ -73,7 +73,7 @@ struct Written {
 }
 
 impl FileStates {
-    /// The files among the facts and those of the pack that lie on disk.
+    /// The files among the facts and those of the pack that are on disk.
     pub fn of(facts: &Facts, pack: &Pack) -> Self {
         let mut states = Self::default();
         for file in instruction_file::versions(facts) {

@@ -1,4 +1,4 @@
-//! Pieces of text the model may see, each with the reason it is there.
+//! Pieces of text the model may see, each with its origin.
 //!
 //! A fragment is made in one place and never edited afterwards. Whatever is left out or cut on
 //! the way becomes an [`Omission`]: the engine drops nothing in silence.

@@ -1,14 +1,14 @@
 //! Injection: items that a layout or a caller puts into a prompt, and the sources that make them.
 //!
-//! An [`Item`] is a text with a target (a section of the system prompt, or a message before the
-//! history), an order and the modes in which it is there. Four kinds of sources make items:
-//! `file_set`, `repo_docs`, `provided` and `text_store`. Their options are loosely typed, as
-//! people and programs write them; what cannot be used is left out and said in [`Outcome`].
+//! An [`Item`] is a text with a target (a section of the system prompt, or a message before the history), an order
+//! and the modes in which it is used. Four kinds of sources make items: `file_set`, `repo_docs`, `provided` and
+//! `text_store`. Their options are loosely typed, as people and programs write them; unusable values are left out and
+//! reported as [`Outcome`].
 //!
 //! A source that needs files says which ([`Source::wants`]); the caller reads them from disk into [`Read`], and
 //! [`collect`] makes the items. So the same files always make the same items.
 //!
-//! - `item`: items and when they are there
+//! - `item`: items and the modes they are used in
 //! - `file_set`, `repo_docs`, `provided`, `text_store`: the sources, each in two versions
 //! - `sections`: how items become a system prompt and messages
 //! - `cut`, `substitute`, `scalar`: budgets in bytes, slots, loosely typed values

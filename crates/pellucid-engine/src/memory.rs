@@ -86,7 +86,7 @@ impl Failure {
         Self { code, numbers, tokens, is_raised: false, detail: String::new() }
     }
 
-    /// Whether the context window is too small for what was said.
+    /// Whether the context window is too small for the chat.
     pub fn is_of_window(&self) -> bool {
         matches!(
             self.code,

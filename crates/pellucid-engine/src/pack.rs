@@ -4,8 +4,8 @@
 //! loaded: unknown sources, gates, roles and variables are refused with file, line and the known names, and so are keys
 //! that could have no effect. After that, assembly cannot fail.
 //!
-//! A user's pack lies over a built-in one: its files take the place of those beneath, and what it
-//! does not lay out is laid out as beneath.
+//! A user's pack extends a built-in one: its files replace those of the built-in pack, and parts that its layout
+//! leaves out come from the built-in layout.
 //!
 //! Not here: reading a pack from disk. Files arrive as a map from name to text.
 
@@ -174,8 +174,8 @@ impl Pack {
         Ok(pack)
     }
 
-    /// Loads a user's pack and says everything that is wrong with it: a file that is refused is
-    /// left out, and the rest is looked at again. The pack is there if something is left of it.
+    /// Loads a user's pack and returns every error in it: a refused file is left out, and the rest is checked again.
+    /// The pack is absent if nothing of it is left.
     pub fn check_user(files: &PackFiles, folder: &str) -> (Option<Self>, Vec<PackError>) {
         let mut files = files.clone();
         let mut errors = Vec::new();

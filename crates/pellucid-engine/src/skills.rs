@@ -99,7 +99,7 @@ impl Skill {
     }
 }
 
-/// Something that was found where skills lie and could not be used.
+/// A file or folder among the skills that could not be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillProblem {
     /// The path of the file or folder.
@@ -113,7 +113,7 @@ pub struct SkillProblem {
 pub enum SkillFault {
     /// This `SKILL.md` is no skill.
     Skill(SkillError),
-    /// This file beside a skill says nothing that can be used; the skill itself is there.
+    /// This file beside a skill has nothing that can be used; the skill itself is loaded.
     Metadata {
         /// The error of the parser.
         error: String,

@@ -1,9 +1,8 @@
 //! The items of a session, each encoded once.
 //!
-//! Recording an item cuts over-long tool output, writes its bytes and their origins, and keeps
-//! what later decisions need (is it a person's message, did the model make it, how many tokens).
-//! A request shares the rendered bytes: nothing is walked, written or copied again for what was
-//! there before, unless the way of showing items changes.
+//! Recording an item cuts over-long tool output, writes its bytes and their origins, and keeps what later decisions
+//! need (is it a person's message, did the model make it, how many tokens). A request shares the rendered bytes:
+//! nothing is walked, written or copied again for earlier items, unless the view changes.
 //!
 //! - `entry`: what is known of an item
 //! - `rendering`: items as requests have them

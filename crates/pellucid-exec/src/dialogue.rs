@@ -1,9 +1,9 @@
 //! A process that is talked to in lines: ours go to its standard input, its own come from its
 //! standard output.
 //!
-//! Neither side waits for the other: what is said is queued, and written while its lines are heard.
-//! Of what it writes to standard error only the last lines are kept. Dropping a dialogue ends the
-//! process and everything in its group.
+//! Neither side waits for the other: messages are queued, and written while the lines of the process are read. Of
+//! what it writes to standard error only the last lines are kept. Dropping a dialogue ends the process and everything
+//! in its group.
 //!
 //! Not here: what the lines mean.
 
@@ -57,7 +57,7 @@ pub struct Dialogue {
     tailing: Task<()>,
 }
 
-/// Why nothing more is heard.
+/// Why no further line comes.
 #[derive(Debug, thiserror::Error)]
 pub enum Silence {
     /// The process does not read any more.
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(dialogue.hear().await.unwrap(), "ready");
         dialogue.say("hello");
         // A process that is being started beside this one may hold our pipe for a moment, and then the line is
-        // written; but nothing more is heard.
+        // written; but no further line comes.
         assert!(matches!(dialogue.hear().await, Err(Silence::Deaf(_) | Silence::Ended)));
     }
 

@@ -13,7 +13,8 @@
 //! - `text`: the text of what a program wrote
 //! - `sandbox`: what a child may touch; a sandbox turns one argument list into another
 //! - `script`: what a shell script consists of
-//! - `programs`: where the programs of a command lie
+//! - `policy`: rules about commands
+//! - `programs`: finds the programs of a command
 //! - `quiet_git`: variables that keep `git` from running programs which a repository names
 //!
 //! Not here: rules about commands (`pellucid-rules`), and who is asked before a command runs (the engine decides, the

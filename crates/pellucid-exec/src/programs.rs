@@ -1,4 +1,4 @@
-//! Looks up where the programs of a command lie, and whether a confined command could have put them there.
+//! Looks up the programs of a command, and whether a confined command could have put them there.
 //!
 //! No program is run. Names are looked for as a shell would: names with a folder in them from the working folder, the
 //! others on `PATH`, in its order.

@@ -25,7 +25,7 @@ const VARIABLES: &[(&str, &str)] =
     &[("GIT_PAGER", "cat"), ("GIT_OPTIONAL_LOCKS", "0"), ("GIT_NO_LAZY_FETCH", "1"), ("GIT_ALLOW_PROTOCOL", "none")];
 const COUNT: &str = "GIT_CONFIG_COUNT";
 
-/// Adds the variables. Settings that are there already stay, and these come after them.
+/// Adds the variables. Existing settings stay, and these come after them.
 pub fn quiet(env: &mut Variables) {
     let present = env.get(&OsString::from(COUNT)).and_then(|count| count.to_str()?.parse::<usize>().ok());
     let first = present.unwrap_or(0);

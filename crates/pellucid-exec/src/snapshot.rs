@@ -130,7 +130,7 @@ impl Snapshot {
 
     fn write(&self, folder: &Path, text: &str) -> io::Result<()> {
         pellucid_files::make_private_folder(folder)?;
-        // A file that is there already keeps its mode, so it must not be there.
+        // An existing file would keep its mode, so it is removed first.
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -143,7 +143,7 @@ impl Snapshot {
         let _ = fs::remove_file(&self.path);
     }
 
-    /// The file, which is there where variables cannot be listed.
+    /// The file, which exists where variables cannot be listed.
     pub fn path(&self) -> &Path {
         &self.path
     }

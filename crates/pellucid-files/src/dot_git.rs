@@ -71,14 +71,14 @@ impl DotGit {
     }
 }
 
-/// The folder that a `.git` file names, whether it is there or not.
+/// The folder that a `.git` file names, whether it exists or not.
 pub fn named_folder(file: &Path) -> Option<PathBuf> {
     let text = read_text(file, POINTER_BYTES_MAX).ok()?;
     let target = text.strip_prefix("gitdir:")?.trim_start_matches(' ').trim_end_matches(['\r', '\n']);
     if target.is_empty() { None } else { Some(file.parent()?.join(target)) }
 }
 
-/// The folder that a work tree's own folder shares with others, whether it is there or not. Absent if it shares none.
+/// The folder that a work tree's own folder shares with others, whether it exists or not. Absent if it shares none.
 pub fn common_dir(git_dir: &Path) -> Option<PathBuf> {
     let text = read_text(&git_dir.join("commondir"), POINTER_BYTES_MAX).ok()?;
     Some(git_dir.join(text.trim_end_matches(['\r', '\n'])))
@@ -109,7 +109,7 @@ fn is_listed(entry: &Path, git_dir: &Path, common_dir: &Path) -> bool {
     listed().unwrap_or(false)
 }
 
-/// Whether the configuration of a repository that lies elsewhere names the work tree.
+/// Whether the configuration of a repository that is elsewhere names the work tree.
 fn is_named(folder: &Path, entry: &Path, git_dir: &Path) -> bool {
     let named = || {
         if !entry.symlink_metadata()?.is_file() {

@@ -118,7 +118,7 @@ impl Folder {
     /// Opens a regular file to be read, without waiting for whatever it is instead.
     ///
     /// # Errors
-    /// When there is no such file, and when what is there is a link, a folder, a pipe or a device.
+    /// If there is no such file, or the entry is a link, a folder, a pipe or a device.
     pub fn open_file(&self, name: &OsStr) -> io::Result<File> {
         self.open_regular(name, Access::Read)
     }
@@ -156,7 +156,7 @@ impl Folder {
         self.handle.status(checked(name)?)
     }
 
-    /// Whether a file that is there may be written to, which replacing it does not ask.
+    /// Whether an existing file may be written, which replacing it does not check.
     ///
     /// # Errors
     /// When it may not.
@@ -164,7 +164,7 @@ impl Folder {
         self.handle.check_writable(checked(name)?)
     }
 
-    /// Renames something, over what is there if that is no folder.
+    /// Renames an entry, over an existing one if that is not a folder.
     ///
     /// # Errors
     /// As the system says.

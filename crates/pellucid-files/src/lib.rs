@@ -8,7 +8,7 @@
 //! - `identity`: which file something is, whatever its name leads to later
 //! - `near`: shorter names for places near the current directory of the process
 //! - `normal`: paths without `.` and `..`, worked out by name
-//! - `real`: where a file that is open lies, all links resolved
+//! - `real`: the path of an open file, all links resolved
 //! - `folder`: writing below a folder that another process may change at the same time
 //! - `status`: what is known about something without opening it
 //! - `target`: a file that a person named before commands ran, written when they have

@@ -7,8 +7,7 @@ use std::path::Path;
 
 use crate::Folder;
 
-/// Makes a folder and those above it that are missing, open to this user alone. Folders that are there stay as they
-/// are.
+/// Makes a folder and those above it that are missing, open to this user alone. Existing folders are not changed.
 ///
 /// # Errors
 /// As the system says.
@@ -32,8 +31,8 @@ pub fn create_private(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Makes a file that this user alone can read and write, or empties the one that is there. A link is not followed: one
-/// that a command left there would have the agent empty any file.
+/// Makes a file that this user alone can read and write, or empties an existing one. A link is not followed: a link
+/// that a command left there would make the agent empty any file.
 ///
 /// # Errors
 /// As the system says, and when there is a link or anything else that is no regular file.

@@ -16,7 +16,7 @@ pub const TEXT_BYTES_MAX: u64 = 16 << 20;
 /// Opens a regular file. Links are followed.
 ///
 /// # Errors
-/// When there is no such file, or when what is there is something else than a regular file.
+/// If there is no such file, or the entry is not a regular file.
 pub fn open(path: &Path) -> io::Result<File> {
     open_with_status(path).map(|(file, _)| file)
 }

@@ -13,7 +13,7 @@ use crate::read::open_no_link;
 use crate::read::open_with_metadata;
 use crate::read::too_long;
 
-/// A regular file that is open, and where it lies without any link.
+/// A regular file that is open, and its path without links.
 #[derive(Debug)]
 pub struct Located {
     /// The file, opened for reading.

@@ -21,11 +21,11 @@ const MODE: u32 = 0o666;
 /// The file that a name leads to, noted before it is written.
 #[derive(Debug)]
 pub struct Target {
-    /// The nearest folder that was there.
+    /// The nearest folder that existed.
     folder: Folder,
     /// The way from it.
     below: PathBuf,
-    /// The entry that was there if it was a link or no regular file: a user may well mean `/dev/stdout`.
+    /// The entry at the name if it was a link or not a regular file: a user may well mean `/dev/stdout`.
     special: Option<(PathBuf, Identity)>,
 }
 
@@ -53,8 +53,8 @@ impl Target {
         Ok(Self { folder, below, special })
     }
 
-    /// Finds out whether it could be written now, without changing what is there. Devices and pipes are not opened, as
-    /// that can do something.
+    /// Finds out whether it could be written now, without changing the file. Devices and pipes are not opened,
+    /// because opening can have effects.
     ///
     /// # Errors
     /// Why it could not.

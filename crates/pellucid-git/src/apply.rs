@@ -114,7 +114,7 @@ pub struct Place<'g> {
 }
 
 impl<'g> Place<'g> {
-    /// Of the work tree that a folder lies in.
+    /// For the work tree of a folder.
     ///
     /// # Errors
     /// When git may not be run there.
@@ -136,7 +136,8 @@ impl<'g> Place<'g> {
         self.tree.is_some()
     }
 
-    /// Files of a commit, by paths below the root. Absent if the commit is not there, or one of them is no regular file.
+    /// Files of a commit, by paths below the root. Absent if the commit does not exist, or one of them is not a
+    /// regular file.
     pub fn committed(&self, commit: &str, paths: &BTreeSet<PathBuf>) -> Option<BTreeMap<PathBuf, Committed>> {
         if !refs::is_hash(commit) || paths.is_empty() {
             return None;

@@ -66,8 +66,8 @@ fn read_whole(file: File) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 == BLOB_BYTES_MAX { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }
 
-/// Puts a file or a link at a path. What is there is replaced, unless it is a folder. A file keeps its permissions, but
-/// for whether it can be run.
+/// Puts a file or a link at a path. An existing entry is replaced, unless it is a folder. A file keeps its
+/// permissions, except whether it is executable.
 pub(crate) fn put(root: &Folder, path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let folder = root.make_folders(path.parent().unwrap_or(Path::new("")), 0o777)?;

@@ -282,7 +282,7 @@ fn remove_late(root: &Folder, top: &Path, snapshot: &GhostCommit, untracked: &Un
     Ok(())
 }
 
-/// Removes a file that the snapshot does not have, if it is there.
+/// Removes a file that the snapshot does not have, if it exists.
 fn remove_known(root: &Folder, path: &Path) -> io::Result<()> {
     match files::look(root, path)? {
         There::File(..) | There::Link(_) => files::remove(root, path),

@@ -327,7 +327,7 @@ fn remove_old(above: &Path) {
     }
 }
 
-/// Copies a regular file with its time. One that is not there has no copy.
+/// Copies a regular file with its time. A missing file is not copied.
 fn copy_file(from: &Path, to: &Path) -> Result<(), GitError> {
     let file = match pellucid_files::open(from) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -16,7 +16,7 @@ pub fn urls(entries: &[Entry]) -> BTreeMap<String, String> {
             continue;
         };
         match (entry.section.as_str(), entry.key.as_str()) {
-            // An empty value takes back what was said before.
+            // An empty value removes the values before it.
             ("remote", "url") if value.is_empty() => urls.entry(name).or_default().clear(),
             ("remote", "url") => urls.entry(name).or_default().push(value),
             ("url", "insteadof") => rewrites.push((value, name)),

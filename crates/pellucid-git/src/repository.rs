@@ -1,7 +1,7 @@
 //! A repository's state, read from its files.
 //!
-//! Asking git itself costs a process for every question, a few milliseconds each. The answers
-//! needed here lie in a handful of small files.
+//! Asking git itself costs a process for every question, a few milliseconds each. The answers needed here are in a
+//! handful of small files.
 //!
 //! A repository that is broken, or of a kind that these files do not describe (a table of
 //! references, say), has no answers: everything is an `Option`. Only the repository's own
@@ -48,7 +48,7 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// The repository that `cwd` lies in.
+    /// The repository of `cwd`.
     ///
     /// Like git, passes over a `.git` folder that is no repository, and gives up at a `.git` file
     /// that leads nowhere.

@@ -194,7 +194,7 @@ impl Git {
         !self.shared.has_complained.swap(true, Ordering::Relaxed)
     }
 
-    /// The work tree that a folder lies in, if git may be run there.
+    /// The work tree of a folder, if git may be run there.
     ///
     /// # Errors
     /// If there is no repository, the user does not trust it, or it was made during this session.

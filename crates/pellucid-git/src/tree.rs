@@ -36,7 +36,8 @@ impl<'g> Tree<'g> {
         Private::new(self.git, self.root(), Some(&self.repository), needs)
     }
 
-    /// Makes sure that the repository's data may be written for this work tree: it is there, or where its owner says so.
+    /// Makes sure that the repository's data may be written for this work tree: it is inside, or where its owner says
+    /// so.
     pub fn check_own(&self) -> Result<(), GitError> {
         let Repository { common_dir, tie, root, .. } = &self.repository;
         let objects = common_dir.join("objects");

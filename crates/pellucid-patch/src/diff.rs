@@ -171,8 +171,8 @@ impl TurnDiff {
 
     /// The difference between then and now, or `None` if nothing changed.
     ///
-    /// `now` says what is at a path, `name` what a path is called that is spelt as a patch wrote it; files are sorted
-    /// by that name.
+    /// `now` returns the file at a path, `name` the name of a path that is spelt as a patch wrote it; files are
+    /// sorted by that name.
     pub fn unified(&self, now: impl Fn(&Path) -> Option<Snapshot>, name: impl Fn(&Path) -> String) -> Option<String> {
         let name = |path: &PathBuf| name(self.written.get(path).unwrap_or(path));
         let mut files: Vec<_> = self.files.iter().map(|baseline| (name(&baseline.now), baseline)).collect();

@@ -15,7 +15,7 @@ use crate::text::Parts;
 /// Why a chunk does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Misfit {
-    /// The line behind its `@@` is not there.
+    /// The line after its `@@` was not found.
     Context(String),
     /// The old lines were not found; here joined by newlines.
     Lines(String),

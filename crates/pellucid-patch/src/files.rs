@@ -36,7 +36,7 @@ pub trait Files {
     /// As the system says, above all that there is nothing.
     fn kind(&self, path: &Path) -> io::Result<Kind>;
 
-    /// Whether something is there that can be removed as a file is: a file or a link, but no folder.
+    /// Whether the entry can be removed as a file is: a file or a link, but not a folder.
     fn is_removable(&self, path: &Path) -> bool;
 }
 

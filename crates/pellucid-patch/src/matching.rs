@@ -5,9 +5,9 @@
 //! finds one wins. Each search accepts whatever the one before it accepts, so the four are one search for loose
 //! places, of which the best is taken.
 //!
-//! Blocks that are there exactly are found by a search for bytes, which costs about one pass over the
-//! text for all chunks of a file. The first block that is not builds an index of loose lines, and from
-//! then on only places that share the block's rarest line are looked at.
+//! Exact blocks are found by a search for bytes, which costs about one pass over the text for all chunks of a file.
+//! The first block without an exact match builds an index of loose lines, and from then on only places that share the
+//! block's rarest line are looked at.
 //!
 //! Not here: what happens with the place (`edit`).
 

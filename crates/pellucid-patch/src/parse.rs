@@ -53,7 +53,7 @@ pub enum Hunk<'a> {
 /// Neighbouring lines of a file, before and after.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Chunk<'a> {
-    /// A line to be found first; the chunk lies below it.
+    /// A line to be found first; the chunk is below it.
     pub context: Option<&'a str>,
     /// The old lines, context included.
     pub old: Vec<&'a str>,

@@ -227,7 +227,7 @@ impl<'a> Places<'a> {
         Ok(base)
     }
 
-    /// Whether every folder is still where it was found. What was written into one that is not there any more is not
+    /// Whether every folder is still where it was found. Files that were written into a folder that was moved are not
     /// where the patch says.
     pub fn check(&self) -> Result<(), ApplyError> {
         let moved = self.folders.values().flatten().filter(|held| held.open_again().is_err());

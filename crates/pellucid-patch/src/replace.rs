@@ -88,7 +88,7 @@ impl Staged {
         renamed.map_err(|error| (error, self))
     }
 
-    /// Renames it into its place if nothing is there.
+    /// Renames it into its place if the place is free.
     pub fn commit_new(mut self) -> io::Result<()> {
         self.rename(Folder::rename_to_free)
     }
@@ -168,7 +168,7 @@ pub fn put_aside(place: &Place) -> io::Result<Place> {
 pub struct Overwritten {
     /// The file that was seen there.
     pub identity: Identity,
-    /// Whether its other names may lie where nothing may be written.
+    /// Whether its other names may be in folders that may not be written.
     pub is_limited: bool,
 }
 

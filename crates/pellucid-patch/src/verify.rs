@@ -420,7 +420,7 @@ impl<F: Files> Picture<'_, F> {
         Ok(())
     }
 
-    /// Reads a file into the state, if it is not there yet.
+    /// Reads a file into the state, if the state does not have it yet.
     fn look(&mut self, written: &str) -> io::Result<()> {
         let path = self.absolute(written);
         if self.is_below_a_new_file(written) {

@@ -106,8 +106,8 @@ impl<'a> Limits<'a> {
         }
     }
 
-    /// The root in which a path lies. Of nested roots the innermost decides, so that a protected folder is not opened
-    /// by a wider root, and can be opened by naming it.
+    /// The root of a path. Of nested roots the innermost decides, so that a protected folder is not opened by a wider
+    /// root, and can be opened by naming it.
     pub fn root_of(&self, real: &Path) -> Option<&RealRoot<'a>> {
         let around = self.roots.iter().filter(|root| real.starts_with(&root.real));
         around.max_by_key(|root| root.real.components().count())

@@ -1,7 +1,7 @@
 //! Saving one more rule: a line at the end of the user's file.
 //!
-//! Several sessions may save at the same time, so the file is locked while it is read and written. A line
-//! that is there already is not written again.
+//! Several sessions may save at the same time, so the file is locked while it is read and written. An existing line
+//! is not written again.
 
 use std::io;
 use std::io::Read;

@@ -88,7 +88,7 @@ struct Files {
 }
 
 impl Index {
-    /// Opens the index of a home folder. It is made if it is not there.
+    /// Opens the index of a home folder. It is created if it does not exist.
     pub fn open(home: &Path) -> Self {
         let mut warnings = Vec::new();
         let opened = open_database(home).or_else(|error| match error.sqlite_error_code() {

@@ -65,7 +65,7 @@ pub struct Change<'a> {
 }
 
 impl Memories {
-    /// Opens those of a home folder. The database is made if it is not there.
+    /// Opens the memories of a home folder. The database is created if it does not exist.
     ///
     /// # Errors
     /// When it cannot be used.

@@ -120,7 +120,7 @@ mod tests {
         names.iter().map(|name| serde_json::from_value(tool(name)).unwrap()).collect()
     }
 
-    /// Checks what is said of a list whose file has this text.
+    /// Checks the result for a list whose file has this text.
     #[track_caller]
     fn check_damaged(text: &str, expected: &str) {
         let home = tempfile::tempdir().unwrap();

@@ -20,7 +20,7 @@ const N_THREADS_MAX: usize = 8;
 /// From how many folders on more than one thread is worth its start.
 const N_FOLDERS_MIN: usize = 16;
 
-/// The folders that lie in each other, down to the files.
+/// The nested folders, down to the files.
 const LEVELS: [&str; 3] = ["year", "month", "day"];
 
 /// The folder in which a session file is.
@@ -76,7 +76,7 @@ pub fn walk(home: &Path, place: Place) -> Vec<Found> {
     })
 }
 
-/// The folders of session files that cannot be read, and why not. One that is not there holds no sessions.
+/// The folders of session files that cannot be read, and why not. A missing folder has no sessions.
 pub fn unreadable(home: &Path) -> Vec<(PathBuf, io::Error)> {
     let mut unreadable = Vec::new();
     let mut look = |folder: &str| match fs::read_dir(home.join(folder)) {

@@ -1,9 +1,9 @@
 //! The table of the encoding: every token and its rank, ready to be looked up.
 //!
-//! The build script lays it out, so nothing is unpacked or built when the program runs. Pages that
-//! are never looked at are never read from the disk. Waiting for memory is most of what looking one
-//! up costs: whatever is needed to find a token lies in its bucket, side by side, and most of what is
-//! no token is known without looking there.
+//! The build script lays it out, so nothing is unpacked or built when the program runs. Pages that are never looked
+//! at are never read from the disk. Waiting for memory is most of what looking one up costs: everything that is
+//! needed to find a token is in its bucket, side by side, and most texts that are not tokens are recognised without
+//! looking there.
 
 use crate::hash::HEAD_BYTES;
 use crate::hash::START_BITS;

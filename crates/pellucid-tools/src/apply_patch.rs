@@ -129,7 +129,7 @@ mod tests {
         );
     }
 
-    /// Whether a patch that adds a file is applied, where nothing is protected because it is there.
+    /// Whether a patch that adds a file is applied, where no existing file is protected.
     fn is_applied(path: &str) -> bool {
         let mut bench = Bench::new();
         bench.situation.sandbox_policy = workspace();

@@ -2,7 +2,7 @@
 //!
 //! - `input`: from what the model sent to a piece of JavaScript and its time
 //! - `node`: which Node, and whether it is new enough
-//! - `message`: what is said between us and the kernel
+//! - `message`: the messages between us and the kernel
 //! - `kernel`: the process, and a piece from its start to its end
 //! - `seat`: the one kernel of a session
 //! - `kernel.mjs`: the kernel's own program

@@ -92,8 +92,9 @@ impl Login {
         }
     }
 
-    /// The command that does what `argv` does, with the setup in place of a login if it is there.
-    /// The first command of a working folder has it made, if nothing has before. `env` becomes what it has to be given.
+    /// The command that does what `argv` does, with the snapshot in place of a login shell if it is ready. The first
+    /// command of a working folder starts making it. `env` is changed to the variables that the command has to be
+    /// given.
     pub(crate) fn wrap(&self, argv: &[String], cwd: &Path, situation: &Situation, env: &mut Variables) -> Vec<String> {
         if !asks_for_login(argv) {
             return argv.to_vec();

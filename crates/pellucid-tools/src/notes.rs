@@ -194,7 +194,7 @@ fn word(answer: &ClientAnswer) -> ApprovalWord {
 }
 
 impl State {
-    /// How a call ended whose answer is there, or is missing.
+    /// The outcome of a call, from its answer or the lack of one.
     fn outcome<T>(&self, ended: &Result<T, NoOutcome>) -> CallOutcome {
         let exit_code = self.runs.last().and_then(|ran| ran.exit_code);
         if self.is_refused {

@@ -67,7 +67,7 @@ impl Outputs {
     /// The outputs that are kept, by their calls: how many bytes, and whether those are all.
     ///
     /// # Errors
-    /// When the folder is there and cannot be read.
+    /// If the folder exists and cannot be read.
     pub fn list(&self) -> io::Result<Vec<Kept>> {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,

@@ -170,7 +170,7 @@ struct Patch<'a> {
 }
 
 impl Patch<'_> {
-    /// Shows what is said while it is applied, as if a command did it.
+    /// Emits output while the patch is applied, as if a command printed it.
     async fn show(&self, job: &Job, stream: OutputStream, text: &str) {
         let (call_id, chunk) = (self.call_id.to_owned(), STANDARD.encode(text));
         job.desk.tell(EventMessage::ExecCommandOutputDelta { call_id, stream, chunk }).await;

@@ -290,7 +290,7 @@ impl Toolbox {
         if is_gone { sandboxes.remove(&number) } else { sandboxes.get(&number).cloned() }
     }
 
-    /// Ends all terminals, and waits until everything is said of them. What they say has to be heard meanwhile.
+    /// Ends all terminals, and waits until all their events are emitted. The events have to be received meanwhile.
     pub async fn end_terminals(&self) {
         self.terminals.terminate_all().await;
         let telling = std::mem::take(&mut *locked(&self.telling));

@@ -1,7 +1,7 @@
 //! Reads the bootstrap files of a workspace, and the further ones that a configuration names.
 //!
-//! The standard ones are read wherever links lead, unless bounds are given. Further ones must lie in the workspace, by
-//! name and in truth, and have one of the standard names.
+//! The standard files are read wherever links lead, unless bounds are given. Further files must be in the workspace,
+//! by name and with links followed, and have one of the standard names.
 
 use std::fs;
 use std::io::Read as _;
@@ -35,8 +35,8 @@ pub enum May<'b> {
     None,
 }
 
-/// Reads the standard files. Those that cannot or may not be read count as missing; memory files that do not exist are
-/// not there at all. Says also which of them are there and may not be read.
+/// Reads the standard files. Files that cannot or may not be read count as missing; memory files that do not exist
+/// are left out. Also returns the existing files that may not be read.
 pub fn load(workspace: &Path, may: &May<'_>) -> (Vec<BootstrapFile>, Vec<Candidate>) {
     let mut paths: Vec<(&str, PathBuf)> = NAMES.iter().map(|name| (*name, workspace.join(name))).collect();
     let mut memory: Vec<(&str, PathBuf)> = MEMORY_NAMES.iter().map(|name| (*name, workspace.join(name))).collect();

@@ -14,12 +14,12 @@ use pellucid_files::Located;
 /// Folders of the user's that hold configuration of agents, from their own folder.
 const OWN_FOLDERS: [&str; 4] = [".codex", ".pellucid", ".agents", ".config"];
 
-/// Folders that instruction files may lie in.
+/// Folders that instruction files may be in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bounds {
     /// The project's, links followed.
     project: Vec<PathBuf>,
-    /// The user's own, links followed. Only Markdown of theirs counts: logins and keys lie there too.
+    /// The user's folders, links followed. Only Markdown files in them count: logins and keys are there too.
     own: Vec<PathBuf>,
 }
 
@@ -68,8 +68,8 @@ impl Bounds {
             || (is_markdown && self.own.iter().any(|folder| real.starts_with(folder)))
     }
 
-    /// Opens a file that lies within, and says where. `expected` is where it lies if nothing was exchanged, for a file
-    /// that was no link a moment ago.
+    /// Opens a file within the bounds, and returns its real path. `expected` is that path if nothing was exchanged,
+    /// for a file that was not a link a moment ago.
     pub(crate) fn open(&self, path: &Path, expected: Option<&Path>) -> Result<Located, Refused> {
         let found = match expected {
             Some(expected) => Located::open_expected(path, expected)?,

@@ -17,7 +17,7 @@ pub struct Change {
     pub path: String,
     /// The SHA-256 of what was read before; absent if there was nothing.
     pub old: Option<String>,
-    /// The SHA-256 of what is there now; absent if it is gone.
+    /// The SHA-256 of the current content; absent if the file is gone.
     pub new: Option<String>,
 }
 

@@ -23,7 +23,7 @@ pub fn load(home: &Path) -> Vec<CustomPrompt> {
 
 fn read(path: &Path) -> Option<CustomPrompt> {
     let is_markdown = path.extension().and_then(OsStr::to_str).is_some_and(|it| it.eq_ignore_ascii_case("md"));
-    // Links are followed, so that a prompt may lie elsewhere.
+    // Links are followed, so that a prompt may be elsewhere.
     if !is_markdown {
         return None;
     }

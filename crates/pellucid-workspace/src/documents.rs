@@ -206,8 +206,8 @@ fn gather(
     Ok(())
 }
 
-/// The folders of the project, its root first: the nearest folder with a `.git` entry and what lies
-/// between. None without such a folder. The root of the file system is not asked.
+/// The folders of the project, its root first: the nearest folder with a `.git` entry and the folders between. Empty
+/// without such a folder. The root of the file system is not checked.
 fn project_folders<'a>(canonical: &'a Path, here: &Here) -> Result<Vec<&'a Path>, DocumentError> {
     for folder in canonical.ancestors().filter(|folder| folder.parent().is_some()) {
         let marker = folder.join(".git");

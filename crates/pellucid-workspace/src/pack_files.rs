@@ -1,7 +1,6 @@
 //! Packs on disk: finds, reads and writes the folders that users' packs are.
 //!
-//! A pack is named by the folder it lies in: `HOME/packs/NAME`, or any folder by its path. Names
-//! of built-in packs come first.
+//! A pack is named by its folder: `HOME/packs/NAME`, or any folder by its path. Names of built-in packs come first.
 //!
 //! Not here: what the files mean. The engine checks them.
 
@@ -195,7 +194,7 @@ fn read_folder(root: &Path, folder: &Path, prefix: &str, files: &mut PackFiles) 
     Ok(())
 }
 
-/// Writes files into a folder, which is made if it is not there.
+/// Writes files into a folder, which is created if it does not exist.
 ///
 /// # Errors
 /// If something cannot be written.

@@ -27,7 +27,7 @@ use self::tools::FoundTool;
 /// The release whose sources the table of slots describes.
 pub const VERSION: &str = "0.104.0";
 
-/// The pack that an imported one lies over.
+/// The pack that an imported one extends.
 pub const BASE: &str = "codex";
 
 /// Larger files are refused.

@@ -61,7 +61,7 @@ impl ShellFamily {
         }
     }
 
-    /// The names of its executable, and where one lies if no search path leads there.
+    /// The names of its executable, and its usual path if the search path does not have it.
     const fn places(self) -> (&'static [&'static str], Option<&'static str>) {
         match self {
             Self::Zsh => (&["zsh"], Some("/bin/zsh")),
@@ -105,8 +105,8 @@ fn choose(login: Option<&Path>, environment: &Environment<'_>) -> Shell {
         .unwrap_or_else(|| Shell { family: ShellFamily::Sh, path: "/bin/sh".into() })
 }
 
-/// A shell of this family: the login shell itself if it is one and is there, else the first on the
-/// search path, else the usual one.
+/// A shell of this family: the login shell itself if it is one and exists, else the first on the search path, else
+/// the usual one.
 fn find(family: ShellFamily, login: Option<&Path>, search_path: Option<&OsStr>) -> Option<Shell> {
     let (names, usual) = family.places();
     let login = login.filter(|path| ShellFamily::of(path) == Some(family) && path.is_absolute() && path.is_file());

@@ -1,4 +1,4 @@
-//! Skills on disk: where they may lie, finding them, and reading what they say of themselves.
+//! Skills on disk: their folders, finding them, and reading their heads.
 //!
 //! Only heads are kept: a skill's text is read again when it is used. A search costs a listing for
 //! each folder and a reading for each skill, and nothing where no folder of skills is.
@@ -33,7 +33,7 @@ const AGENTS_FOLDER: &str = ".agents";
 /// The folder with the program's own skills, within the user's.
 const SYSTEM_FOLDER: &str = ".system";
 
-/// Places that decide where skills may lie.
+/// The places that decide which folders are searched for skills.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SkillPlaces {
     /// The folders that configure the project, that nearest to the working directory first.
@@ -71,7 +71,7 @@ pub struct SkillSearch {
 }
 
 impl SkillSearch {
-    /// The folders where skills may lie, each once.
+    /// The folders that are searched for skills, each once.
     pub fn new(places: &SkillPlaces, switches: Vec<(PathBuf, Switch)>) -> Self {
         let mut search = Self { roots: Vec::new(), switches };
         for folder in &places.project_configs {

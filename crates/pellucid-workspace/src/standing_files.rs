@@ -1,4 +1,4 @@
-//! Texts that go before a person's input: where they lie, and what was read of them before.
+//! Texts that go before the user's input: their paths, and their content when they were read last.
 //!
 //! A file is read again only when the file system says that it may be another: where the rules of
 //! the variant ask no more than its time, a change that keeps the time is not seen, as in the

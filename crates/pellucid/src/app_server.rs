@@ -51,7 +51,7 @@ fn stage(args: &GenerateArgs) -> Stage {
     if args.experimental { Stage::Experimental } else { Stage::Stable }
 }
 
-/// Writes files into a folder, which is made if it is not there.
+/// Writes files into a folder, which is created if it does not exist.
 fn write(folder: &Path, files: impl IntoIterator<Item = (String, String)>) -> Result<ExitCode, Failure> {
     let failed = |path: &Path, error: std::io::Error| Failure::new(format!("{}: {error}", path.display()));
     let held = std::fs::create_dir_all(folder).and_then(|()| Folder::open(folder, None));

@@ -224,7 +224,7 @@ pub enum Command {
     },
 }
 
-/// A whole number; what is said of another text is for people.
+/// Parses a whole number; the error is for people.
 fn number(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "a whole number is needed".to_owned())
 }

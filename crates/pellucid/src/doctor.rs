@@ -1,4 +1,4 @@
-//! `doctor`: whether a turn could run here, and what is there for it.
+//! `doctor`: whether a turn could run here, and which tools are available.
 //!
 //! Only local files and programs are looked at: no request is sent, and no key is shown.
 //!

@@ -1,8 +1,7 @@
 //! The environment of the program: the variables of the home folder's `.env` over the process's,
 //! as in the Codex CLI.
 //!
-//! Keys that begin with `CODEX_` or `PELLUCID_` are not taken from the file: it lies in the folder
-//! that such keys name.
+//! Keys that begin with `CODEX_` or `PELLUCID_` are not taken from the file: it is in the folder that such keys name.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

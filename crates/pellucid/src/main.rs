@@ -11,7 +11,7 @@
 //! - `compact`: a stored session's history becomes a summary
 //! - `memory`: the cards of a session's memory
 //! - `pack`: the user's prompt packs
-//! - `skills`, `prompts`: what lies on disk for the model or for a person to use
+//! - `skills`, `prompts`: texts on disk for the model or the user
 //! - `sandbox`: one command under the sandbox
 //! - `doctor`: whether a turn could run here
 //! - `login`: who is known to the provider

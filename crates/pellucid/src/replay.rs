@@ -69,7 +69,7 @@ pub fn exit_code(status: Status) -> ExitCode {
     }
 }
 
-/// The home folder that a session file lies in.
+/// The home folder of a session file.
 fn home_of(path: &Path) -> Option<PathBuf> {
     let is_store = |folder: &&Path| folder.file_name().is_some_and(|name| name == SESSIONS || name == ARCHIVED);
     path.ancestors().find(is_store)?.parent().map(Path::to_owned)

@@ -115,7 +115,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     Ok(pellucid_files::normal(&current.join(path)))
 }
 
-/// The files of roles that any layer names and that are there.
+/// The files of roles that any layer names and that exist.
 fn role_files(layers: &Layers) -> BTreeSet<PathBuf> {
     let mut files = BTreeSet::new();
     for layer in layers.iter().filter(|layer| layer.is_enabled()) {

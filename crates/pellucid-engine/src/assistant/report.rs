@@ -223,7 +223,7 @@ impl PromptReport {
 
     /// Measures a prompt that a pack made of facts.
     pub fn of(pack: &Pack, facts: &Facts, known: &Assistant, prompt: &str, tools: &[ToolFacts]) -> Self {
-        // Texts of a section are there only where the layout has the section.
+        // A section's texts are counted only if the layout has the section.
         let has = |source: &str| pack.layout.has_source(source);
         let skills = if has("assistant_skills") { concat(&assistant::skills_text(pack, facts)) } else { String::new() };
         let (before, after) = if has("assistant_tools") { assistant::delimiters(pack) } else { Default::default() };

@@ -18,7 +18,7 @@ const CLOSE: char = '\u{f0001}';
 /// The arguments of a command.
 #[derive(Debug)]
 pub(super) struct Arguments<'t> {
-    /// The words. What follows a quote that is not closed is not there.
+    /// The words. Text after a quote that is not closed is dropped.
     pub words: Vec<String>,
     spans: Vec<Span<'t>>,
 }

@@ -1,9 +1,9 @@
 //! Files within two budgets: one for each file, and one for all of them that is spent in order.
 //!
-//! A file that is too long keeps shares of its budget at either end, with a marker between them.
-//! What is left of the budget for all may be less than a file's own; its shares are of that then. A
-//! file that is not there leaves a line. All of it can be counted in bytes, where no cut falls
-//! within a character, or in UTF-16 units, where the cuts of a file are blind.
+//! A file that is too long keeps shares of its budget at either end, with a marker between them. If the rest of the
+//! common budget is less than a file's budget, the shares are of that rest. A missing file leaves a line. All of it
+//! can be counted in bytes, where no cut falls within a character, or in UTF-16 units, where the cuts of a file are
+//! blind.
 //!
 //! Not here: which files exist, and the text around them in a prompt.
 
@@ -31,7 +31,7 @@ pub struct FileRules {
     pub per_file: Option<usize>,
     /// How much of all files, if that is limited.
     pub total: Option<usize>,
-    /// With less than this left, a file that is there ends it all.
+    /// With less than this left, an existing file ends the list.
     pub min_remaining: usize,
     /// The share of a file's budget that its beginning gets.
     pub head_ratio: f64,
@@ -44,7 +44,7 @@ pub struct FileRules {
     pub marker_counts: bool,
     /// Whether white space at the end of a file goes first.
     pub trims_end: bool,
-    /// The line for a file that is not there. May name `{{path}}`.
+    /// The line for a file that does not exist. May name `{{path}}`.
     pub missing: String,
 }
 

@@ -1,4 +1,4 @@
-//! Budgets of a layout: how much of a text is used, where it is cut, and what is said of the rest.
+//! Budgets of a layout: how much of a text is used, where it is cut, and the omission for the rest.
 //!
 //! A text that is too long keeps its first bytes, up to the end of a character, and [`MARK`] takes the place of the rest. The
 //! mark counts. What cannot even keep one character beside the mark is left out. Either way every file that lost

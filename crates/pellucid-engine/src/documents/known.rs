@@ -12,7 +12,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Known {
-    /// Files by path, with the SHA-256 of what was said last.
+    /// Files by path, with the SHA-256 of the text that was sent last.
     pub files: BTreeMap<String, String>,
     /// Files that joined when a tool went to their folder, with their place in the conversation.
     pub joined: BTreeMap<String, Joined>,
@@ -23,7 +23,7 @@ pub struct Known {
 /// A file that joined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Joined {
-    /// The SHA-256 of what was said.
+    /// The SHA-256 of the text that was sent.
     pub sha256: String,
     /// How many items the conversation had before.
     pub at: usize,

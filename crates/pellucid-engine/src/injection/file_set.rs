@@ -57,7 +57,7 @@ pub(super) struct FileSet {
     rules: Option<FileRules>,
 }
 
-/// A file of the list that is there in a mode.
+/// A file of the list that is used in a mode.
 struct Listed {
     /// The path, spelled as in the configuration.
     path: String,
@@ -66,7 +66,7 @@ struct Listed {
     /// The resolved path; absent when it is outside of the root.
     place: Option<String>,
     max: Option<i64>,
-    /// Whether it leaves no line when it is not there.
+    /// Whether a missing file leaves no line.
     only_if_there: bool,
 }
 
@@ -243,7 +243,7 @@ impl FileSet {
         }
     }
 
-    /// The files that are there in this mode.
+    /// The files that are used in this mode.
     fn listed(&self, inputs: &Inputs<'_>, mode: PromptMode) -> Vec<Listed> {
         let root = self.root(inputs);
         let is_in = |entry: &Value| match entry.get("prompt_modes").filter(|modes| !modes.is_null()) {

@@ -84,7 +84,7 @@ pub fn is_true(value: Option<&Value>) -> bool {
     value == Some(&Value::Bool(true))
 }
 
-/// A value that is there: neither missing nor null nor `false`.
+/// A given value: neither missing nor null nor `false`.
 pub fn given(value: Option<&Value>) -> Option<&Value> {
     value.filter(|value| !matches!(value, Value::Null | Value::Bool(false)))
 }

@@ -60,7 +60,7 @@ pub struct Inputs<'a> {
 /// The items of all sources.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Collected {
-    /// The items that are there in this mode, in the order of their sources.
+    /// The items that are used in this mode, in the order of their sources.
     pub items: Vec<Item>,
     /// The report about each item and source.
     pub injected: Vec<Injected>,

@@ -1,4 +1,4 @@
-//! Hanurai: the window, and before it what of the past is most like what was said last.
+//! Hanurai: the window, and before it the past messages that are most similar to the last messages.
 
 use super::Chat;
 use super::Failure;

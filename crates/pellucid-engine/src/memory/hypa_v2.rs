@@ -1,5 +1,5 @@
-//! HypaMemory v2: summaries of batches, oldest first, and those of their paragraphs that are like
-//! what was said last.
+//! HypaMemory v2: summaries of batches, oldest first, and the paragraphs of them that are similar to the last
+//! messages.
 //!
 //! A batch whose summary fails is not asked for again. Its entries leave the chat all the same,
 //! which the reference does too; it shows in [`Outcome::batches`].
@@ -150,7 +150,7 @@ fn collect<'a>(entries: &'a [Entry], start: usize, settings: &Settings, count: &
     collected
 }
 
-/// Paragraphs that are like what was said last, as many as there is room for.
+/// Paragraphs that are similar to the last messages, as many as fit.
 fn details(
     chat: &Chat<'_>,
     data: &V2Data,

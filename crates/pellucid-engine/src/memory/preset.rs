@@ -35,9 +35,9 @@ pub struct Settings {
     pub max_chats_per_summary: f64,
     /// The share of the memory for new summaries.
     pub recent_memory_ratio: f64,
-    /// The share for those that are like what was said last.
+    /// The share for cards that are similar to the last messages.
     pub similar_memory_ratio: f64,
-    /// Whether what was said last is summarised to compare with.
+    /// Whether the last messages are summarised for the comparison.
     pub enable_similarity_correction: bool,
     /// Whether summaries stay whose messages are gone.
     pub preserve_orphaned_memory: bool,

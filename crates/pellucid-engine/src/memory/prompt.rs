@@ -111,7 +111,7 @@ impl Prompt {
         count.entries(&parts) + deep
     }
 
-    /// Every part, without a template. Some are there even when they are empty.
+    /// Every part, without a template. Some parts are sent even when they are empty.
     fn parts(&self) -> Vec<Entry> {
         let mut parts = vec![Entry::new(Role::System, &*self.main)];
         parts.extend(self.jailbreak.iter().map(|text| Entry::new(Role::System, &**text)));

@@ -55,7 +55,7 @@ pub enum Cast {
     /// A conversation with one character.
     #[default]
     One,
-    /// A conversation with several, so what is said gets no name before it.
+    /// A conversation with several characters, so messages get no name before them.
     Group,
 }
 

@@ -136,7 +136,7 @@ fn slot_of_source<'a>(layout: &'a Layout, role: &str) -> Option<&'a str> {
     layout.slots.iter().find(has_source).map(|slot| &*slot.id)
 }
 
-/// Tools that are named twice, or kept though they are not there.
+/// Refuses tools that are named twice, or kept though they do not exist.
 fn check_tools(raw: &RawLayout, layout: &Layout, reader: &Reader<'_>) -> Result<(), PackError> {
     for (n, tool) in raw.tool.iter().enumerate() {
         if raw.tool[..n].iter().any(|earlier| earlier.file.get_ref() == tool.file.get_ref()) {

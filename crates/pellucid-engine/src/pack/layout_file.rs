@@ -1,7 +1,7 @@
 //! The content of `pack.toml`, and its conversion to a layout.
 //!
-//! Everything that the file names (sources, gates, roles, updates) is looked up while it is read, so that a wrong name is
-//! found before anything is sent. What the file does not lay out comes from the layout beneath.
+//! Everything that the file names (sources, gates, roles, updates) is looked up while it is read, so that a wrong
+//! name is found before anything is sent. Parts that the file leaves out come from the base layout.
 
 use pellucid_protocol::project_docs::ProjectDocs;
 use pellucid_protocol::settings::SummaryFallback;

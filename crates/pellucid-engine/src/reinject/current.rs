@@ -167,7 +167,7 @@ fn skill_system(n_skills: usize, words: &Words) -> Vec<Fragment> {
     text
 }
 
-/// The skills that were asked for, or that they are not there.
+/// The requested skills, or a note that they do not exist.
 fn requested(names: &[String], skills: &[Skill]) -> Vec<Fragment> {
     let mut text = vec![Fragment::layout("<requested_skills>\n")];
     for name in names {

@@ -1,7 +1,7 @@
 //! Lines of an input that ask to remember a preference, in the variant `current`.
 //!
-//! Such a line is kept in the soul and taken out of the input. An input that says nothing else is
-//! answered at once, and the model does not hear of it.
+//! Such a line is kept in the soul and taken out of the input. An input without any other text is answered at once,
+//! and is not sent to the model.
 
 use crate::utf16;
 

@@ -154,7 +154,7 @@ impl Report {
         let mut ranges: Vec<_> = ranges.collect();
         ranges.sort_by_key(|(range, _)| range.start);
         for (range, reaches_end) in ranges {
-            // A file that is there twice counts once.
+            // A file that is in the request twice counts once.
             bytes += range.end.saturating_sub(end.max(range.start));
             end = end.max(range.end);
             is_whole |= reaches_end;

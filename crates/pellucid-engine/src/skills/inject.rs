@@ -1,4 +1,4 @@
-//! A skill's text as a message: the whole file, with its name and where it lies.
+//! A skill's text as a message: the whole file, with its name and path.
 
 use super::Skill;
 use crate::file_version::FileVersion;

@@ -69,7 +69,7 @@ impl<'s, 'a> Selection<'s, 'a> {
         Self { skills, selecting, counts, blocked: BTreeSet::new(), names: BTreeSet::new(), selected: Vec::new() }
     }
 
-    /// A skill chosen by hand. Its name is taken even if nothing lies at its path.
+    /// A skill chosen by hand. Its name is taken even if nothing is at its path.
     fn choose(&mut self, name: &str, path: &Path) {
         self.blocked.insert(name.to_owned());
         let skills = self.skills;

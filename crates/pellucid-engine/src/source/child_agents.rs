@@ -1,4 +1,4 @@
-//! A note that instruction files may also lie below the working directory.
+//! A note that instruction files may also be below the working directory.
 
 use super::Ask;
 use super::Given;

@@ -83,7 +83,7 @@ pub fn shown(summary: &str) -> String {
     format!("<conversation_summary>\n{text}\n</conversation_summary>")
 }
 
-/// How many tokens a summary may have: what is said, if that is a number above nothing.
+/// The maximum tokens of a summary: the given number, if it is above zero.
 pub fn output_tokens(said: Option<i64>) -> i64 {
     said.filter(|n| *n > 0).unwrap_or(OUTPUT_TOKENS)
 }

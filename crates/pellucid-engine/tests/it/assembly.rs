@@ -1,4 +1,4 @@
-//! The first context: which slots are there, in which order, from where.
+//! The first context: its slots, their order and origins.
 
 use expect_test::Expect;
 use expect_test::expect;

@@ -1,4 +1,4 @@
-//! Packs of users: what lies over a built-in pack, and where texts then come from.
+//! Packs of users: files that replace those of a built-in pack, and the origins of texts then.
 
 use std::collections::BTreeMap;
 

@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(watch.put_aside(), []);
         fs::create_dir(&codex).unwrap();
         fs::write(codex.join("config.toml"), "notify = []").unwrap();
-        // Noting it again does not make it what was there.
+        // Noting the file again does not make it an original one.
         watch.note(&[], &[]);
         let aside = watch.put_aside();
         let [Aside { was, now: Ok(now) }] = aside.as_slice() else { panic!("{aside:?}") };
@@ -345,7 +345,7 @@ mod tests {
         assert!(codex.join("config.toml").is_file());
         fs::remove_dir_all(&codex).unwrap();
         fs::create_dir(&codex).unwrap();
-        // A command cannot have it noted as what was there.
+        // A command cannot have the file noted as an original one.
         watch.note_covered(std::slice::from_ref(&codex));
         assert_eq!(watch.put_aside().len(), 1);
         // No file is left behind once there is nothing to keep.

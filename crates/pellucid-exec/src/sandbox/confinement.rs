@@ -234,7 +234,7 @@ impl Confinement {
             }
         }
         if confined.backend == Backend::Seatbelt {
-            // A profile knows names, whether they are there or not.
+            // A profile knows names, whether they exist or not.
             return Ok(seatbelt::wrap(argv, &confined.paths(), &protected.names(), confined.network));
         }
         let order = Order {

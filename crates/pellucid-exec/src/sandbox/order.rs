@@ -60,7 +60,7 @@ pub struct Order {
     pub writable: Vec<Root>,
     /// The paths that it may not change even there.
     pub protected: Vec<PathBuf>,
-    /// Folders that are not there and that it may not make. A backend that cannot hold this leaves it.
+    /// Folders that do not exist and that it may not make. A backend that cannot hold this leaves it.
     pub missing: Vec<PathBuf>,
     /// A folder in which the fences alone refuse to write, so that a refusal reads as one. It must not be the root
     /// of all files, and the filter must refuse what fences do not see: nothing may be writable.

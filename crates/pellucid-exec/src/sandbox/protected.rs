@@ -45,7 +45,7 @@ pub struct Ground {
 pub struct Protected {
     /// The protected paths that exist.
     pub there: Vec<PathBuf>,
-    /// Folders that are not there and must not be made.
+    /// Folders that do not exist and must not be made.
     pub missing: Vec<PathBuf>,
     /// Names above that are links. What they lead to is protected; a mount cannot keep the link itself in its place.
     pub links: Vec<PathBuf>,
@@ -90,7 +90,7 @@ impl Protected {
         }
     }
 
-    /// Keeps what lies below roots, each once.
+    /// Keeps the paths below roots, each once.
     fn below(mut self, roots: &[PathBuf]) -> Self {
         for list in [&mut self.there, &mut self.missing, &mut self.links] {
             let mut seen = Vec::new();
@@ -178,7 +178,7 @@ fn add_home(home: &Path, found: &mut Protected) {
     }
 }
 
-/// The outermost part of a path that is not there, with what is above it free of links.
+/// The outermost missing part of a path, whose parent is free of links.
 fn first_missing(path: &Path) -> Option<PathBuf> {
     let mut names = path.ancestors().zip(path.ancestors().skip(1));
     names.find_map(|(path, parent)| Some(std::fs::canonicalize(parent).ok()?.join(path.file_name()?)))

@@ -1,8 +1,8 @@
 //! The folders in which commands may write, in the state in which the user allowed them.
 //!
-//! A command can replace what lies in a place where it may write: a root of the next command that was a folder, or was
-//! not there, becomes a link to somewhere else. So names are resolved once, and from then on a root is that very folder.
-//! One whose name leads elsewhere is refused, and one that was missing stays without rights.
+//! A command can replace files where it may write: a root of the next command that was a folder, or was missing,
+//! becomes a link to another folder. So names are resolved once, and from then on a root is that same folder. A root
+//! whose name leads elsewhere is refused, and a root that was missing stays without rights.
 //!
 //! Not here: which folders those are (the workspace says), and that the helper looks again (`helper/handles.rs`).
 
@@ -149,7 +149,8 @@ impl Roots {
     }
 }
 
-/// Whether a link on the way to a root lies where commands may write, so that one of an earlier session may have made it.
+/// Whether a link on the way to a root is in a folder where commands may write, so that a command of an earlier
+/// session may have made it.
 fn leads_through_link_in(name: &Path, root: &Root, all: &[Root]) -> bool {
     if root.path == name {
         return false;

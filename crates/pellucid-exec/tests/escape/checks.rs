@@ -429,7 +429,7 @@ fn terminal() -> Checked {
         terminals.keep(reserved, terminal, String::new());
         terminals.write(number, "word\n", patience).await.unwrap().chunk.text()
     });
-    // What is typed may be shown before or between what is said.
+    // Typed text may be shown before or between the output.
     let said: Vec<&str> = said.lines().filter(|it| *it != "word").collect();
     same("said", &said[..], &["1", "24 80", "got word"][..])
 }

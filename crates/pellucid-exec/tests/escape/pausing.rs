@@ -329,7 +329,7 @@ fn ended(backend: Backend) -> Checked {
         let terminal = start(backend, &world, &text).await;
         until("it begins", || world.root.join("src/n").exists()).await?;
         drop(terminal);
-        // The task that watches over it hears of this.
+        // The task that watches the process notices this.
         until("its end", || line.is_over()).await
     })
 }

@@ -42,8 +42,8 @@ fn rules(decision: RuleDecision, prefixes: &[&[&str]]) -> Rules {
     prefixes.iter().map(rule).collect()
 }
 
-/// Bare names and those in system folders are the system's, but for `own`, which lies in the project, and `late`,
-/// which has a folder of the project before it on `PATH`. Other folders are the project's.
+/// Bare names and those in system folders are the system's, but for `own`, which is in the project, and `late`, which
+/// has a folder of the project before it on `PATH`. Other folders are the project's.
 fn programs(parts: &Parts) -> Programs {
     let mut programs = Programs::new(Some("/opt/own/zsh".to_owned()));
     let inner = parts.iter().flat_map(|part| part.inner.iter());

@@ -16,7 +16,7 @@ use crate::world::World;
 
 const SMALL: GhostLimits = GhostLimits { file_bytes: Some(10), folder_files: Some(3) };
 
-/// Takes a snapshot, makes changes, goes back, and shows what is there.
+/// Takes a snapshot, makes changes, restores the snapshot, and shows the files.
 #[track_caller]
 fn check_back(world: &World, cwd: &str, change: impl FnOnce(&Path), expected: &Expect) {
     let (git, cwd) = (world.own(), world.work().join(cwd));

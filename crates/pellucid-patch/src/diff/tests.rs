@@ -24,7 +24,7 @@ fn files_come_by_name_in_the_notation_of_git() {
     turn.remember(Path::new("/w/a/new"), None);
     turn.remember(Path::new("/w/gone"), file(b"x\n"));
     turn.remember(Path::new("/w/same"), file(b"x\n"));
-    // Only what was there first counts.
+    // Only the first state counts.
     turn.remember(Path::new("/w/b"), file(b"later\n"));
     check(
         &turn,

@@ -184,7 +184,7 @@ impl Dice {
         }
     }
 
-    /// Mostly lines that are there, somewhere below the last ones.
+    /// Mostly existing lines, somewhere below the last ones.
     fn chunk<'a>(&mut self, rest: &[&'a str], lines: &mut Vec<String>) -> Vec<&'a str> {
         let begin = self.below(rest.len() + 1);
         let end = (begin + self.below(4)).min(rest.len());

@@ -1,7 +1,7 @@
 //! Two lists of short digests, line by line: which lines stayed, and what happened to the others.
 //!
 //! Nearly every line of a session file is the only one of its kind, because it has a time. So lines that both lists
-//! have exactly once are matched first, in the longest order that they share; what lies between them is small.
+//! have exactly once are matched first, in the longest order that they share; the gaps between them are small.
 
 use std::collections::HashMap;
 

@@ -47,7 +47,7 @@ pub struct Anchors {
     pub n_unreadable: usize,
     /// How many bytes at the start of the file were not looked at, because it is too long.
     pub n_bytes_passed: u64,
-    /// Why the file cannot be read, if it is there and cannot.
+    /// Why the file cannot be read, if it exists.
     pub failure: Option<String>,
 }
 

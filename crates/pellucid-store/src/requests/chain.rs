@@ -119,7 +119,7 @@ impl Broken {
 }
 
 impl Chain {
-    /// Reads a file. Nothing is there when there is no file.
+    /// Reads a file. Without a file the chain is empty.
     ///
     /// # Errors
     /// When it cannot be read.

@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct Damage {
     /// The file, from the home folder.
     pub file: String,
-    /// The line, from one; for a missing one the line that is there now. Absent where a file is no list of lines.
+    /// The line, from one; for a missing line the one now at its place. Absent where a file is not a list of lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
     /// How many lines in a row.

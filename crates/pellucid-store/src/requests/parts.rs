@@ -90,7 +90,7 @@ impl Parts {
     /// The text of a piece.
     ///
     /// # Errors
-    /// When it is not there, or not what it was.
+    /// If the part is missing, or was changed.
     pub fn text(&self, piece: &Piece) -> Result<String, PartError> {
         let (name, bytes) = match &piece.text {
             Text::Here { text } => return Ok(text.clone()),

@@ -220,7 +220,7 @@ fn compared(path: &Path, file: &str, seals: &[&Sealed]) -> io::Result<Verified> 
             Step::New(b, n, change) => {
                 let around = expected.get(b).or(expected.last());
                 let mut new = damage(file, around, n, &found, change);
-                // The line that is there now was not part of a request.
+                // The line now at that place was not part of a request.
                 new.part = String::new();
                 new.kind.clone_from(&found[n].kind);
                 add(&mut verified.damages, new);

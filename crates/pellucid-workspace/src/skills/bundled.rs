@@ -1,4 +1,4 @@
-//! Skills that a pack brings along: they are put where the program's own skills lie.
+//! Skills that a pack brings along: they are written into the folder of the program's skills.
 //!
 //! The folder `HOME/skills/.system` is written as a whole and marked with a fingerprint of what was written. A folder
 //! without that mark was not written by Pellucid and is left alone.
@@ -66,7 +66,7 @@ pub fn install(pack: &str, home: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads a folder; one that is not there has no files. Links, and names that begin with a dot, are passed over.
+/// Reads a folder; a missing folder has no files. Links, and names that begin with a dot, are skipped.
 ///
 /// # Errors
 /// If something cannot be read, or there is too much.
@@ -103,7 +103,7 @@ fn read_into(folder: &Path, prefix: &str, files: &mut Files) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes files into a folder, which is made if it is not there.
+/// Writes files into a folder, which is created if it does not exist.
 ///
 /// # Errors
 /// If something cannot be written.

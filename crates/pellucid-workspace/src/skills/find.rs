@@ -31,7 +31,7 @@ use super::SkillRoot;
 use super::read::Reader;
 use super::shown;
 
-/// How far below its root a folder may lie to be entered.
+/// The maximum depth of a folder below its root.
 const DEPTH_MAX: usize = 6;
 
 /// How many folders below one root are entered, the root among them.
@@ -95,9 +95,9 @@ impl Finder {
         (self.skills, self.problems)
     }
 
-    /// Looks through a folder of skills. One that is not there, or no folder, holds none.
+    /// Searches a folder of skills. A missing folder, or a file, has none.
     pub(super) fn search(&mut self, root: &SkillRoot, here: &Here) {
-        // Listing comes first, because most roots are not there and this is the cheapest way to know.
+        // Listing comes first, because most roots do not exist and this is the cheapest way to find out.
         let folder = match Folder::open(&near_name(&root.path, here)) {
             Ok(folder) => folder,
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return,

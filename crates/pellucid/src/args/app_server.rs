@@ -34,7 +34,7 @@ pub enum AppServerCommand {
 
 #[derive(Debug, ClapArgs)]
 pub struct GenerateArgs {
-    /// The folder to write to; it is made if it is not there.
+    /// The folder to write to; it is created if it does not exist.
     #[arg(short, long, value_name = "DIR")]
     pub out: PathBuf,
 

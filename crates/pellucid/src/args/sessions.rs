@@ -11,8 +11,7 @@ use crate::start::Which;
 
 /// `resume`.
 ///
-/// Runs one turn and ends, as `exec resume` does; a session that is not there is an error. (The
-/// terminal interface, once it is there, will open when no prompt is given.)
+/// Runs one turn and ends, as `exec resume` does; a session that does not exist is an error.
 #[derive(Debug, ClapArgs)]
 pub struct ResumeCommandArgs {
     #[command(flatten)]
@@ -94,7 +93,7 @@ pub struct SessionsArgs {
 pub enum SessionsCommand {
     /// List sessions, the newest first.
     List(SessionsListArgs),
-    /// Show what a session is and what was said in it.
+    /// Show a session and its conversation.
     Show(ShowArgs),
     /// Give a session a name, to resume it by.
     Rename {

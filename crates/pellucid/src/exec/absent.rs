@@ -1,4 +1,4 @@
-//! Things that a person named and that are not there: found before anything is sent.
+//! Things that the user named and that do not exist: found before anything is sent.
 
 use pellucid_agent::own_git;
 use pellucid_git::history;
@@ -40,7 +40,7 @@ impl Absent {
         }
     }
 
-    /// Warns of something that is not there, or ends the command.
+    /// Warns of something that does not exist, or ends the command.
     fn found(self, problem: &str) -> Result<(), Failure> {
         match self {
             Self::Warned => {
@@ -52,7 +52,7 @@ impl Absent {
     }
 }
 
-/// Whether a branch or commit is there. Where git cannot say, the reviewer finds out.
+/// Whether a branch or commit exists. If git cannot be asked, the reviewer finds out.
 fn is_known(start: &Start, name: &str) -> bool {
     let git = own_git::of(&start.config, &start.env);
     history::has_commit(&git, &start.config.folders.cwd, name).unwrap_or(true)

@@ -49,7 +49,7 @@ fn is_name(name: &str) -> bool {
 fn copy(name: &str, from: &str) -> Option<PackFiles> {
     let mut files = Pack::builtin_files(from)?;
     let layout = files.get_mut(LAYOUT)?;
-    // The copy lies over the pack it is of, not over the one beneath that.
+    // The copy extends the pack that it copies, not that pack's base.
     let own: Vec<&str> = layout.lines().filter(|line| !line.starts_with("from = ")).collect();
     *layout = own.join("\n") + "\n";
     *layout = layout.replacen(&format!("name = \"{from}\""), &format!("name = \"{name}\"\nfrom = \"{from}\""), 1);

@@ -1,4 +1,4 @@
-//! `sessions show`: what a session is and what was said in it.
+//! `sessions show`: a session and its conversation.
 
 use std::path::Path;
 use std::process::ExitCode;

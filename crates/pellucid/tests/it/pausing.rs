@@ -55,7 +55,7 @@ struct Client {
     server: Child,
     said: ChildStdin,
     heard: BufReader<ChildStdout>,
-    /// All that was heard.
+    /// All messages that were received.
     log: Vec<Value>,
 }
 

@@ -1,4 +1,4 @@
-//! Cards by their likeness to what was said last.
+//! Cards by their similarity to the last messages.
 //!
 //! Paragraphs of cards are compared with the newest entries. A card counts as much as its
 //! paragraphs rank, so that one with several good ones comes before one with a single better one.
@@ -62,7 +62,7 @@ pub(super) fn order(
     Ok(scores.into_iter().map(|(card, _)| card).collect())
 }
 
-/// A summary of what was said last, where one is wanted.
+/// A summary of the last messages, if the settings ask for one.
 fn correction(
     input: &Input<'_>,
     newest: &[&Entry],

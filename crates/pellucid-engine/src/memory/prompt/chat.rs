@@ -1,4 +1,4 @@
-//! The entries of a chat: examples, the opening, the first message, what was said.
+//! The entries of a chat: examples, the opening, the first message, the messages.
 
 use crate::memory::NEW_CHAT;
 use crate::memory::NEW_CHAT_EXAMPLE;

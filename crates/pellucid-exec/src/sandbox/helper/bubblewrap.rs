@@ -64,7 +64,7 @@ pub fn args(order: &Order, ourselves: &Path, is_root: bool) -> Vec<OsString> {
     bind("--ro-bind", Path::new("/"));
     // Without this devices could not be opened at all; the fences say which may be written.
     bind("--dev-bind", Path::new("/dev"));
-    // A root may lie in what is protected, such as a work tree in the home folder: the innermost says what holds.
+    // A root may be inside of a protected path, such as a work tree in the home folder: the innermost path decides.
     let solid = order.solid().into_iter().map(|path| ("--bind", path));
     let protected = order.protected.iter().filter(|path| order.is_open(path));
     let mut binds: Vec<_> = solid.chain(protected.map(|path| ("--ro-bind-try", path.clone()))).collect();

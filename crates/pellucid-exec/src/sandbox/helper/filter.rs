@@ -1,8 +1,8 @@
 //! The system calls that a confined command may make (seccomp).
 //!
-//! The filter lets everything through but what is named here, and what is named fails as if the
-//! user lacked the right, so programs can say so. It is about what the fences cannot see: sockets,
-//! other processes, namespaces, and parts of the kernel no build needs.
+//! The filter allows all system calls except those named here, and these fail as if the user lacked the right, so
+//! programs can report it. It covers what the fences cannot see: sockets, other processes, namespaces, and parts of
+//! the kernel no build needs.
 //!
 //! Not here: files. Paths cannot be seen from a filter.
 

@@ -83,7 +83,7 @@ pub fn run(mut order: Order) -> Result<ExitCode, HelperError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Makes cells, and stays until the last one has ended: what is mounted over placeholders is there until then.
+/// Makes cells, and stays until the last one has ended: the mounts over placeholders exist until then.
 fn keep(order: Order, agent: OwnedFd) -> Result<ExitCode, HelperError> {
     let made = make_cells(order, agent);
     end_cells();

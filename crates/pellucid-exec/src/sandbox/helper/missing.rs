@@ -1,4 +1,4 @@
-//! Names of folders that are not there and must not be taken.
+//! Names of folders that do not exist and must not be taken.
 //!
 //! A mount needs a place, so an empty folder is made for the time in which commands run (a placeholder), and
 //! something empty and read-only is mounted over it. A process that makes or finds a placeholder holds a lock on it
@@ -71,8 +71,8 @@ pub enum Made {
     Impossible,
 }
 
-/// Makes placeholders for what must stay missing. The order becomes what is there now: names may have come and gone since
-/// it was written.
+/// Makes placeholders for paths that must stay missing. Updates the order to the current files: names may have come
+/// and gone since it was written.
 pub fn make(order: &mut Order) -> Result<Placeholders, HelperError> {
     for path in std::mem::take(&mut order.protected) {
         match path.symlink_metadata() {

@@ -97,14 +97,14 @@ pub fn separate(flags: CloneFlags) -> Result<(), HelperError> {
 
 /// Arranges the files for a command.
 pub fn arrange(order: &Order, mounts: &[Mount]) -> Result<(), HelperError> {
-    // The folder is entered again afterwards: the old one lies below the new mounts.
+    // The folder is entered again afterwards: the old one is below the new mounts.
     let cwd = std::env::current_dir().step("finding the working directory")?;
     // No mount may be visible outside.
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     rustix::mount::mount_change("/", private).step("keeping mounts to ourselves")?;
 
     for path in order.solid() {
-        // Each is looked up again, because what is mounted before lies over what was there.
+        // Each path is looked up again, because an earlier mount may cover it.
         let opened = match order.root(&path) {
             Some(root) => handles::open_root(root)?,
             None => handles::open(&path).step(format!("opening {}", path.display()))?,

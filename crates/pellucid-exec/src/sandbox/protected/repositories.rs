@@ -117,7 +117,7 @@ fn submodules(folder: &Path) -> Vec<PathBuf> {
     paths.take(KNOWN_MAX).filter(|path| existing(path).as_ref() == Some(path)).collect()
 }
 
-/// The folder that a `.git` file names, if it is there.
+/// The folder that a `.git` file names, if it exists.
 fn pointed_to(file: &Path) -> Option<PathBuf> {
     is_own(file).then(|| existing(&dot_git::named_folder(file)?)).flatten()
 }

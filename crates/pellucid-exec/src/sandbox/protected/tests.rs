@@ -126,7 +126,7 @@ fn repositories_that_are_known_keep_what_runs_programs() {
         let cwd = top.join("root/proj/sub");
         Ground { project_root: cwd.clone(), cwd, ..ground }
     };
-    // The top of the project is not above the repository that is there.
+    // The top of the project is not above the existing repository.
     let folders = ["root/proj/sub/.agents", "root/proj/sub/.codex", "root/proj/sub/.pellucid"];
     check_ground(change, Nested::Known, nested, &folders);
     let change = |top: &Path, ground: Ground| Ground { cwd: top.join("root/proj/sub"), ..ground };

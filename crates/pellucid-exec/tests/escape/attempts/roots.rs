@@ -116,7 +116,7 @@ fn make(folder: &Path) -> Tried {
     Ok(fs::remove_dir(folder)?)
 }
 
-/// A name that is taken is a denial here: without a sandbox nothing is there.
+/// A name that is taken is a denial here: without a sandbox the path does not exist.
 fn taken(result: io::Result<()>) -> Tried {
     match result {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Failure::Denied(error.to_string())),

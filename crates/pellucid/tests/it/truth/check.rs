@@ -171,7 +171,7 @@ fn past(stage: &Stage, name: &str) -> Option<(Vec<u8>, Value)> {
     Some((body.stdout, serde_json::from_slice(&report.stdout).ok()?))
 }
 
-/// The requests that are recorded, by session. A session without any is there too.
+/// The recorded requests, by session. A session without requests is included.
 fn sessions(stage: &Stage) -> BTreeMap<String, Vec<Recorded>> {
     let files = files_below(&stage.world.files.path("home/sessions"));
     let mut sessions: BTreeMap<String, Vec<Recorded>> = files.iter().map(|it| (id_of(it), Vec::new())).collect();

@@ -80,7 +80,7 @@ pub enum Form {
 }
 
 impl RequestName {
-    /// Reads a name.
+    /// Parses the name of a request.
     ///
     /// # Errors
     /// If the text is not a name.

@@ -94,7 +94,7 @@ pub enum Status {
 }
 
 impl Dialogue {
-    /// Starts a command.
+    /// Starts a command and a dialogue with it.
     ///
     /// # Errors
     /// When it cannot be started.

@@ -35,7 +35,7 @@ pub struct Pipes {
 }
 
 impl Service {
-    /// Starts a program.
+    /// Starts a program, with pipes to it.
     ///
     /// # Errors
     /// When it cannot be started.

@@ -96,7 +96,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Starts a command.
+    /// Starts a command in a terminal.
     ///
     /// # Errors
     /// When it cannot be started, or there is no terminal for it.

@@ -23,7 +23,7 @@ const DIFF: [&str; 5] = ["diff", "--no-color", "--no-textconv", "--no-ext-diff",
 /// The commit at which this branch diverges from another: from the other's upstream, if that is ahead of it. Absent
 /// if it is not known.
 ///
-/// Waits for processes.
+/// Blocks until git has ended.
 pub fn merge_base(git: &Git, cwd: &Path, branch: &str) -> Option<String> {
     let found = || -> Result<String, GitError> {
         let tree = git.tree(cwd)?;
@@ -51,7 +51,7 @@ pub fn merge_base(git: &Git, cwd: &Path, branch: &str) -> Option<String> {
 
 /// Whether a name leads to a commit; absent if git cannot say.
 ///
-/// Waits for processes.
+/// Blocks until git has ended.
 pub fn has_commit(git: &Git, cwd: &Path, name: &str) -> Option<bool> {
     let tree = git.tree(cwd).ok()?;
     let private = tree.private(Needs::References).ok()?;
@@ -76,7 +76,7 @@ pub struct Ahead {
 
 /// The changes of a work tree that no remote branch has.
 ///
-/// Waits for processes.
+/// Blocks until git has ended.
 ///
 /// # Errors
 /// When the folder is in no work tree, git may not be run there, there is no remote branch, or git fails.

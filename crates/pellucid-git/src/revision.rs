@@ -42,7 +42,7 @@ pub struct RevisionFile {
 /// Reads those files of a revision that are wanted, by their paths from the top folder. `cwd` is a folder of the work
 /// tree.
 ///
-/// Waits for processes.
+/// Blocks until git has ended.
 ///
 /// # Errors
 /// When the folder is in no work tree, git may not be run there, there is no such revision, or what is wanted is too

@@ -129,7 +129,7 @@ fn list(paths: &[PathBuf]) -> String {
 }
 
 impl Verified {
-    /// Writes it.
+    /// Writes the verified patch to disk.
     ///
     /// # Errors
     ///

@@ -30,7 +30,7 @@ pub enum Base {
 }
 
 impl Base {
-    /// The text.
+    /// The text, read from the disk if needed.
     ///
     /// # Errors
     ///

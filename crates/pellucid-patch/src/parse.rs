@@ -96,7 +96,7 @@ pub fn is_patch_text(text: &str) -> bool {
     parse(text).is_ok()
 }
 
-/// Reads a patch.
+/// Parses the text of a patch.
 ///
 /// ```
 /// let patch = pellucid_patch::parse("*** Begin Patch\n*** Delete File: old.txt\n*** End Patch")?;

@@ -146,7 +146,7 @@ impl Text {
         Self { base: Base::Held(base), parts }
     }
 
-    /// In one piece.
+    /// The text in one piece.
     ///
     /// # Errors
     ///

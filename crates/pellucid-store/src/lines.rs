@@ -130,7 +130,7 @@ impl Forwards {
         Ok(Self { file, at: start, buffer: Vec::new() })
     }
 
-    /// The next line.
+    /// The next line of the file; `None` at its end.
     ///
     /// # Errors
     /// When the file cannot be read.

@@ -136,7 +136,7 @@ impl Memories {
 }
 
 impl Change<'_> {
-    /// A job.
+    /// The job of a kind with this key, if there is one.
     ///
     /// # Errors
     /// When the database cannot be read.

@@ -107,7 +107,7 @@ pub enum Automations {
     Programs(Vec<String>),
 }
 
-/// Reads the file.
+/// Parses the metadata file of a skill.
 ///
 /// # Errors
 /// Why nothing of it can be used.

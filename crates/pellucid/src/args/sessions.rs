@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use super::ExecOptions;
 use crate::start::Which;
 
-/// `resume`.
+/// The arguments of `resume`.
 ///
 /// Runs one turn and ends, as `exec resume` does; a session that does not exist is an error.
 #[derive(Debug, ClapArgs)]
@@ -39,7 +39,7 @@ impl ResumeCommandArgs {
     }
 }
 
-/// `fork`.
+/// The arguments of `fork`.
 ///
 /// The new session has everything of the old one, which does not change. With a prompt a turn is run in it; without
 /// one its id is printed.
@@ -202,7 +202,7 @@ pub struct ShowArgs {
     pub json: bool,
 }
 
-/// `sessions export`.
+/// The arguments of `sessions export`.
 ///
 /// Without --to the session file is printed. With --to a folder is made that is a home folder with
 /// this session alone: Codex can resume it there, and `replay` can be run on it.

@@ -96,7 +96,7 @@ mod tests {
         let mut known = Known::at_start(files(&[("/p/A", "1")]));
         assert!(!known.has("/p/a/A", "2"));
         known.join("/p/a/A", "2", 5);
-        assert!(known.has("/p/a/A", "3"), "a change is told with a turn");
+        assert!(known.has("/p/a/A", "3"), "a change is sent with a turn");
         assert!(known.has("/p/b/A", "2"), "another says the same");
         assert!(known.has("/p/c/A", "1"), "the chain says the same");
     }

@@ -204,7 +204,7 @@ fn a_file_that_joins_says_for_which_folder() {
 
         </INSTRUCTIONS>"#]]
     .assert_eq(&text_of(&draft));
-    assert!(!pellucid_engine::boundary::begins_user_turn(&draft.item()), "nobody said it");
+    assert!(!pellucid_engine::boundary::begins_user_turn(&draft.item()), "the user did not write it");
 }
 
 /// Checks what the report says of sources, for a request made with this pack.

@@ -175,7 +175,7 @@ fn endings(backend: Backend, way: Way) -> Checked {
     same("status of a missing program", &missing.status.code(), &Some(HELPER_FAILED))?;
     let said = String::from_utf8_lossy(&missing.stderr).into_owned();
     let is_plain = said.contains("\"no-such-program-anywhere\" could not be started") && !said.contains("sandbox");
-    if is_plain { Ok(()) } else { Err(format!("a missing program is told as {said:?}")) }
+    if is_plain { Ok(()) } else { Err(format!("a missing program is reported as {said:?}")) }
 }
 
 /// Plays an agent that runs a confined command, passes on what it says, and waits.
@@ -267,7 +267,7 @@ impl Line {
 
     pub fn is_let_go(&self) -> Checked {
         match wait_for(&self.0) {
-            0 => Err("something goes on a minute later".to_owned()),
+            0 => Err("a process still runs a minute later".to_owned()),
             _ => Ok(()),
         }
     }
@@ -355,7 +355,7 @@ fn out_of_date() -> Checked {
     try_it("after another repository came", "again\n1")?;
     fs::remove_dir_all(world.root.join(".git")).unwrap();
     repository(&world.root.join(".git"));
-    try_it("after it was made anew", "again\n1")?;
+    try_it("after it was made again", "again\n1")?;
     replace(&world.root, &|root| {
         fs::create_dir(root).unwrap();
         repository(&root.join(".git"));

@@ -51,11 +51,11 @@ pub fn run(backend: Backend, tell: &mut impl FnMut(&str, Checked)) {
         ("who starts others apart without end is paused or ended", without_end_apart),
         ("a pause that is not waited for is none", not_waited_for),
         ("no command is started in a pause", started_later),
-        ("a command elsewhere goes on", elsewhere),
+        ("a command elsewhere continues", elsewhere),
         ("what is paused ends with the agent", killed_agent),
         ("what a command leaves running is paused too", left_running),
         ("what a person stopped stays so", stopped_before),
-        ("a command that is ended leaves nobody", ended),
+        ("a command that is ended leaves no process", ended),
         ("what is typed waits, and who looks is answered", typed),
     ];
     for (name, check) in checks {
@@ -111,7 +111,7 @@ fn stands_still(world: &World) -> Checked {
 
 async fn goes_on(world: &World) -> Checked {
     let before = seen(world);
-    until("it goes on", || seen(world) != before).await
+    until("it continues", || seen(world) != before).await
 }
 
 /// Rewrites a file for ever, with a number that grows.
@@ -176,7 +176,7 @@ fn fifty(backend: Backend) -> Checked {
         drop(pause);
         let values = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
         let before = values(&seen(&world));
-        until("each goes on", || {
+        until("each continues", || {
             let now = values(&seen(&world));
             now.len() == 50 && now.iter().zip(&before).all(|(now, before)| now != before)
         })

@@ -18,7 +18,7 @@ use crate::read_tree;
 const VARIABLE: &str = "PELLUCID_REFERENCE_CODEX";
 const N_PATCHES: usize = 400;
 
-#[expect(clippy::print_stderr, reason = "whoever reads the tests must know what was not run")]
+#[expect(clippy::print_stderr, reason = "a reader of the output must know which tests were not run")]
 fn reference() -> Option<OsString> {
     let program = env::var_os(VARIABLE);
     if program.is_none() {

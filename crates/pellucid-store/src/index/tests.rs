@@ -198,7 +198,7 @@ fn a_broken_database_is_made_again() {
         let mut index = refreshed(&home);
         assert_eq!(pages(&mut index, &all()), [id(1)]);
         let warnings = index.take_warnings();
-        assert!(warnings.iter().all(|it| it.contains("is made again")), "{warnings:?}");
+        assert!(warnings.iter().all(|it| it.contains("is rebuilt")), "{warnings:?}");
         assert_eq!(index.check(), Some(Ok(())));
     }
 }

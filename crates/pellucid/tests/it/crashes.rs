@@ -88,7 +88,7 @@ fn check_run(run: u64) {
         let text = fs::read_to_string(file).unwrap();
         for said in &said {
             let line = format!("{{\"type\":\"agent_message\",\"message\":\"{said}\"}}");
-            assert!(text.contains(&line), "run {run}: {said} was told and is not in the file\n{text}");
+            assert!(text.contains(&line), "run {run}: {said} was printed and is not in the file\n{text}");
         }
         let n_torn = text.lines().filter(|line| serde_json::from_str::<Value>(line).is_err()).count();
         assert!(n_torn <= 1, "run {run}: {text}");

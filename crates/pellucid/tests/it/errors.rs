@@ -286,7 +286,7 @@ fn settings_that_name_nothing_are_told_before_anything_is_sent() {
 fn a_picture_that_cannot_be_read_is_told() {
     let world = World::new("//- work/answer.toml\n[[reply]]\nsay = \"Done.\"\n");
     let ran = world.run(&["exec", "--script", "answer.toml", "--image", "none.png", "--", "hi"]);
-    assert_eq!((ran.status, ran.out()), (0, "Done.\n"), "the model is told instead");
+    assert_eq!((ran.status, ran.out()), (0, "Done.\n"), "the model gets the error instead");
     let warning = "warning: failed to read image at none.png: No such file or directory (os error 2)\n";
     assert!(ran.stderr.contains(warning), "{}", ran.stderr);
 }

@@ -102,7 +102,7 @@ fn a_session_that_goes_on_is_told_once_of_what_changed_meanwhile() {
     expect!["[ROOT/work/AGENTS.md, SHA-256 2d812d6fdf8ecb4d6d131cf2d3f289294aa941e08ff5776bfab097cae4a099ac before, d9d69cfc9e52e68ebf95daffcc836dc547005ed753b097cb5d86aad654488a4f now: its present text is in the latest instructions above]"].assert_eq(&told.join("\n"));
     let ran = world.run(&["exec", "--script", "answer.toml", "resume", "--last", "on"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert_eq!(changes_told(&world), told, "told once, and it stays");
+    assert_eq!(changes_told(&world), told, "sent once, and it stays");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_file_that_only_the_history_has_is_not_called_lost() {
     };
     assert_eq!(told(&world), "read", "its bytes are rows of the request, in an item of the first turn");
     world.files.write("work/AGENTS.md", "Use spaces.\n");
-    assert_eq!(told(&world), "read", "what changed is said anew");
+    assert_eq!(told(&world), "read", "the changed file is sent again");
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn check_same_bytes_on(wire: &str, args: &[&str]) {
     };
     assert_eq!((requests[0].path.as_str(), requests[0].header("session_id")), (path, session));
     let has_metadata = requests[0].header("x-codex-turn-metadata").is_some();
-    assert_eq!(has_metadata, wire == "responses", "strangers are not told of the repository");
+    assert_eq!(has_metadata, wire == "responses", "strangers do not learn of the repository");
 }
 
 #[test]

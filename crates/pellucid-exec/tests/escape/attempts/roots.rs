@@ -101,7 +101,7 @@ pub const ATTEMPTS: &[Attempt] = &[
     })
     .gap(NESTED)
     .writing(),
-    attempt("unknown-hook", "a hook of a repository that nobody knows of", |_| {
+    attempt("unknown-hook", "a hook of an unknown repository", |_| {
         write(Path::new("src/nested/.git/hooks/post-checkout"))
     })
     .gap(NESTED)

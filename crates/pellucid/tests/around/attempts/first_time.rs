@@ -218,7 +218,7 @@ fn what_it_does() -> Vec<Attempt> {
                         printf -- '---\\nname: planted\\ndescription: planted by a command\\n---\\nObey.\\n' > .agents/skills/planted/SKILL.md";
             trial.turn().run(&[shell(make)]);
             let said = trial.pellucid(&["prompt", "go"]).said();
-            Tried::out_if(said.contains("planted by a command"), "the next session is told of it")
+            Tried::out_if(said.contains("planted by a command"), "the next session receives it")
         }),
         attempt("first-codex-skill", "a skill in `.codex`", |trial| {
             trusted(trial);
@@ -226,7 +226,7 @@ fn what_it_does() -> Vec<Attempt> {
                         printf -- '---\\nname: planted\\ndescription: planted by a command\\n---\\nObey.\\n' > .codex/skills/planted/SKILL.md";
             trial.turn().run(&[shell(make)]);
             let said = trial.pellucid(&["prompt", "go"]).said();
-            Tried::out_if(said.contains("planted by a command"), "the next session is told of it")
+            Tried::out_if(said.contains("planted by a command"), "the next session receives it")
         }),
         attempt("first-hook", "a hook in a repository that is there", |trial| {
             trial.repository();

@@ -202,7 +202,7 @@ impl Found {
         }
     }
 
-    /// The hash of the content, or [`MISSING`].
+    /// The hash of the content, or `missing`.
     pub fn hash(&self) -> &str {
         self.text().map_or(MISSING, |text| &text.hash)
     }

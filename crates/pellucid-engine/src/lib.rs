@@ -1,35 +1,36 @@
 //! The pure core of Pellucid: facts in, request bytes out, and an account of every byte.
 //!
-//! - [`facts`]: what is true for a turn
+//! - [`facts`]: the facts of a turn
 //! - [`pack`], [`template`], [`gate`], [`source`]: how model input is put together, as data
 //! - [`fragment`], [`encode`]: text with its origin, and bytes with theirs
 //! - [`assemble`]: the first context
 //! - [`update`], [`compaction`]: messages about changes, and how a long history is summarised
-//! - [`reinject`], [`memory`]: texts that are said again, and what is remembered of a long conversation
-//! - [`memories`]: what is kept of past sessions for sessions to come
+//! - [`reinject`], [`memory`]: texts that are repeated, and memories of a long conversation
+//! - [`memories`]: memories of past sessions for later sessions
 //! - [`skills`]: instructions on disk that are used on demand
-//! - [`custom_prompt`]: texts of the user's own with places to fill
+//! - [`custom_prompt`]: prompts of the user with placeholders
 //! - [`transcript`], [`chunks`], [`user_message`]: the conversation, encoded once
-//! - [`boundary`], [`exec_output`]: what items mean and how they are shown
-//! - [`request`], [`tool_list`], `wire`: a request in shared pieces, in the notation of each wire
-//! - [`report`], [`tokens`]: what a request is made of, and how much that is
-//! - `reading`, [`continuity`], [`cache_verdict`]: what a model reads of a request, how that continues the request before,
-//!   and what the provider then says
-//! - [`increment`], [`digest`]: what a request adds to the one before, and its digests
+//! - [`boundary`], [`output_cut`], [`exec_output`]: the meaning of items, and how they are shown
+//! - [`request`], [`tool_list`], `wire`: a request in shared pieces, in each API format (a "wire")
+//! - [`report`], [`tokens`]: the parts of a request, and their sizes
+//! - `reading`, [`continuity`], [`cache_verdict`]: a request in the order in which the model reads it, how it
+//!   continues the request before, and the provider's verdict about its cache
+//! - [`increment`], [`digest`]: the items that a request adds to the one before, and its digests
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
 //! - [`mcp`]: the tools of servers, by the names that models call
-//! - [`agent_status`]: how far an agent is that another one started
+//! - [`agent_status`]: the status of an agent that another one started
 //! - [`approval`]: which commands and patches run, which are asked about, which are refused
 //! - [`injection`], [`window`]: items that layouts and callers inject, and histories within a budget
-//! - [`assistant`], [`bootstrap`], [`utf16`]: what an assistant in chats knows and begins with
-//! - [`hidden`], [`instruction_file`]: what a person should know of the files whose words the model gets
+//! - [`assistant`], [`bootstrap`], [`file_budget`], [`utf16`]: the surroundings and first files of an assistant in
+//!   chats
+//! - [`hidden`], [`instruction_file`]: reports about instruction files, and characters in them that people do not see
 //! - [`visible`]: text as a terminal may show it
 //! - [`documents`]: how instruction files share a budget, import others, join later and change
 //! - [`cut`]: how much of a text is used, and where it is cut
 //! - [`js_number`]: reading numbers as JavaScript does
 //!
 //! Not here: files, clocks, environment, network, waiting. Whatever varies arrives as an argument,
-//! so the same facts always give the same bytes. A lint holds it (`clippy.toml` in this folder).
+//! so the same facts always give the same bytes. A lint enforces this (`clippy.toml` in this folder).
 
 #![warn(missing_docs)]
 

@@ -1,18 +1,18 @@
-//! Processes: running commands, holding terminals open, and what confines them.
+//! Processes: runs commands, keeps terminals open, and confines both.
 //!
 //! - `process`: one command from start to end, with bounded output
-//! - `service`: a program that is spoken to over its pipes
+//! - `service`: a program that this process talks to over pipes
 //! - `waited`: programs that a thread waits for, and programs that run on unattended
 //! - `foreground`: programs that take our place at the terminal
 //! - `terminal`: processes that outlive a call and can be written to
 //! - `dialogue`: processes that are talked to in lines
-//! - `pause`: stopping what is confined while something else runs
-//! - `environment`: which variables a child sees
-//! - `snapshot`: what a login shell sets up, found out once
-//! - `summary`: what a command seems to be about, for people
-//! - `text`: the text of what a program wrote
-//! - `sandbox`: what a child may touch; a sandbox turns one argument list into another
-//! - `script`: what a shell script consists of
+//! - `pause`: stops confined commands while an unconfined one is decided about or runs
+//! - `environment`: the variables of a child
+//! - `snapshot`: the settings of a login shell, found out once
+//! - `summary`: a short description of a command, for people
+//! - `text`: decodes the output of a program
+//! - `sandbox`: confines a child; a sandbox turns one argument list into another
+//! - `script`: the commands of a shell script
 //! - `policy`: rules about commands
 //! - `programs`: finds the programs of a command
 //! - `quiet_git`: variables that keep `git` from running programs which a repository names

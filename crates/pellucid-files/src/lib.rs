@@ -5,18 +5,19 @@
 //! writes in such a place goes through this crate.
 //!
 //! - `read`: regular files only, and no more of them than a limit
-//! - `identity`: which file something is, whatever its name leads to later
+//! - `identity`: the identity of a file, whatever its name leads to later
 //! - `near`: shorter names for places near the current directory of the process
 //! - `normal`: paths without `.` and `..`, worked out by name
 //! - `real`: the path of an open file, all links resolved
 //! - `folder`: writing below a folder that another process may change at the same time
-//! - `status`: what is known about something without opening it
-//! - `target`: a file that a person named before commands ran, written when they have
-//! - `dot_git`, `git_config`: where a repository is, and what its configuration says
+//! - `status`: the metadata of a file, without opening it
+//! - `target`: a file that the user named before commands ran, written after them
+//! - `dot_git`, `git_config`: the folder of a repository, and its configuration
 //! - `private`: folders and files that no other user of the machine can read
 //! - `placeholder`: empty folders that keep a name from being taken, for a while
 //!
-//! Not here: what files mean, but for those two: trust, the sandbox and git must read them alike.
+//! Not here: the meaning of files, except for `dot_git` and `git_config`: trust, the sandbox and git must read them
+//! alike.
 
 #![warn(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! Git: what is known by reading its files, and the one place where the agent runs it.
+//! Git: reads a repository's files, and is the one place where the agent runs git.
 //!
 //! A repository can name programs that git starts by itself: filters, monitors, hooks, drivers, helpers. Opening a
 //! folder does not mean trusting them. So git never sees the repository's configuration: it is run on a private
@@ -6,14 +6,14 @@
 //! behind the sandbox, without network (`run`).
 //!
 //! - `repository`, `refs`, `remotes`: facts, without running anything
-//! - `program`: where git is
+//! - `program`: finds git
 //! - `private`: the folder that git is given instead of `.git`
-//! - `run`: running it
-//! - `objects`, `files`: what is in a commit, and what is in a work tree
+//! - `run`: runs git
+//! - `objects`, `files`: the content of a commit, and of a work tree
 //! - `status`: whether there are changes, and which
-//! - `ghost`: snapshots, and going back to them
-//! - `apply`: what a diff makes of files, and writing that
-//! - `history`: where branches part, and what no remote has
+//! - `ghost`: snapshots, and restoring them
+//! - `apply`: applies a diff to files
+//! - `history`: where branches diverge, and changes that no remote has
 //! - `revision`: files as a revision has them
 //!
 //! Not here: what the facts are used for, and where a `.git` leads (`pellucid_files::dot_git`).

@@ -4,14 +4,14 @@
 //! - `matching`: finds the lines of a hunk in a file
 //! - `edit`, `text`: one file's text before and after its chunks
 //! - `base`, `window`: the same for files that are not held in memory
-//! - `files`: what verification reads from
+//! - `files`: the files that verification reads
 //! - `verify`: checks a whole patch in memory against the current disk
-//! - `changes`: what a verified patch does, as events and approvals show it
-//! - `writable`: where a patch may write, and where a path really leads
+//! - `changes`: the changes of a verified patch, as events and approvals show them
+//! - `writable`: the folders that a patch may write in, and the resolution of links
 //! - `place`: the folders of a patch, held so that no process can put a link in their place
-//! - `apply`, `replace`: writing it, all or nothing
-//! - `run`: all of these for one text, with the words a program says
-//! - `diff`: unified differences, and what a whole turn changed
+//! - `apply`, `replace`: write a patch, all or nothing
+//! - `run`: all of these for one text, with the messages of the program
+//! - `diff`: unified differences, and the diff of a whole turn
 //!
 //! Not here: which paths may be written. The caller passes a [`Writable`], and nothing is written before the whole
 //! patch is known to fit.

@@ -6,16 +6,16 @@
 //! - [`sessions`]: everything that can be done with stored sessions; clients begin here
 //! - [`record`], [`recorder`], [`sink`]: the lines, and writing them
 //! - `lock`: one writer for each file
-//! - [`detail`]: how much of what happens is kept
-//! - [`name`], [`names`]: where files are, and what people call them
-//! - [`walk`], [`find`]: every file, and the one that is meant
+//! - [`detail`]: which events are kept
+//! - [`name`], [`names`]: the paths of session files, and the names that people give to sessions
+//! - [`walk`], [`find`]: all session files, and the one that is asked for
 //! - [`read`], [`lines`]: reading a file back, whatever state it is in, from either end
-//! - [`copy`]: copying one
+//! - [`copy`]: copying a session file
 //! - [`summary`], [`query`], [`index`]: lists of sessions
-//! - [`requests`], [`moment`]: what was sent, and when
-//! - [`redact`], [`fsck`]: before a session leaves the machine, and whether all is whole
-//! - [`side`]: what is known of a session beside its file
-//! - [`memories`]: what is kept of past sessions for sessions to come
+//! - [`requests`], [`moment`]: the record of requests, and times
+//! - [`redact`], [`fsck`]: removing secrets before an export, and checking all files
+//! - [`side`]: values that are stored beside a session file
+//! - [`memories`]: memories of past sessions for later sessions
 //! - [`tool_lists`]: the tools that each MCP server listed last
 //!
 //! Not here: what a record means for the next request (`pellucid-agent`).

@@ -5,7 +5,7 @@
 //!
 //! - `pieces`: a text in pieces that no token spans; `ascii` is the short way for most of them
 //! - `merge`: the tokens of a piece
-//! - `table`, `class`, `hash`: which tokens and kinds of characters there are
+//! - `table`, `class`, `hash`: the tokens and the kinds of characters
 //!
 //! Not here: the estimate that decides about sizes and truncation (`pellucid_engine::tokens`).
 

@@ -4,7 +4,7 @@
 //! notes for the next request go over its [`desk::Desk`], in order. The schema and description of a tool are files of
 //! the pack; this crate only does the work.
 //!
-//! To add one: write its file, list it in `TOOLS`, name it in a pack.
+//! To add a tool: write its file, list it in `TOOLS`, name it in a pack.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start programs and tasks themselves"))]
 

@@ -1,23 +1,23 @@
-//! The `pellucid` program: reads arguments, wires the rooms together, shows what comes out.
+//! The `pellucid` program: reads arguments, connects the libraries, prints the results.
 //!
-//! - `args`, `advice`: what can be typed, and what to type instead of what cannot
+//! - `args`, `advice`: the command line, and advice after an unknown command or option
 //! - `app_server`: sessions for editors and other programs
-//! - `apply`: what a stored session's last turn changed, with `git apply`
+//! - `apply`: applies the changes of a stored session's last turn with `git apply`
 //! - `apply_patch`: patches from the command line, also when started as `apply_patch` or `applypatch`
 //! - `start`: from arguments to a session
 //! - `exec`: one turn without a terminal interface
-//! - `resume`, `sessions`, `replay`: sessions that are stored
-//! - `prompt`, `context`: what the model would be given, and where it comes from
-//! - `compact`: a stored session's history becomes a summary
+//! - `resume`, `sessions`, `replay`: stored sessions
+//! - `prompt`, `context`: the next request, and the origins of its bytes
+//! - `compact`: replaces a stored session's history by a summary
 //! - `memory`: the cards of a session's memory
 //! - `pack`: the user's prompt packs
 //! - `skills`, `prompts`: texts on disk for the model or the user
 //! - `sandbox`: one command under the sandbox
 //! - `doctor`: whether a turn could run here
-//! - `login`: who is known to the provider
-//! - `mcp`: servers of tools in the configuration
+//! - `login`: the stored API key
+//! - `mcp`: MCP servers in the configuration
 //! - `trust`: what a project's configuration may reach
-//! - `approvals`, `execpolicy`: what is decided about a command, and by which rule
+//! - `approvals`, `execpolicy`: the decision about a command, and the rule behind it
 //! - `demo`: a scripted turn for newcomers
 //! - `print`, `style`, `screen`: standard output and standard error
 //!

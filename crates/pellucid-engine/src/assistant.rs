@@ -3,7 +3,7 @@
 //! These facts fill the sections of a system prompt whose sources begin with `assistant_` (`source/assistant`). All
 //! of them are optional; a section without facts is left out.
 //!
-//! - `report`: what such a prompt is made of, in the form that the reference gives it
+//! - `report`: the sizes of such a prompt's parts, in the form of the reference's report
 //! - `reply`: that report as text
 
 pub mod reply;

@@ -4,10 +4,11 @@
 //! All of it is switched on by a pack (`[project_docs]` in `pack.toml`) or by the configuration. Without that, files
 //! are used as the Codex CLI uses them.
 //!
-//! - `imports`: which files a file names as `@path`
+//! - `allocation`: how many bytes of each file are used
+//! - `imports`: the files that a file names as `@path`
 //! - `place`: files as text, with notes of what is missing
-//! - `touched`: where a call of a tool goes
-//! - `known`: which files the model has received, by hash
+//! - `touched`: the paths in a tool call
+//! - `known`: the files that the model has received, by hash
 //! - `change`: the message about files that joined or changed
 //!
 //! Not here: reading files (`pellucid-workspace`), and when that is done (`pellucid-agent`).

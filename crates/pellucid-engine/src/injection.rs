@@ -10,7 +10,7 @@
 //!
 //! - `item`: items and the modes they are used in
 //! - `file_set`, `repo_docs`, `provided`, `text_store`: the sources, each in two versions
-//! - `sections`: how items become a system prompt and messages
+//! - `sections`: turns items into a system prompt and messages
 //! - `cut`, `substitute`, `scalar`: budgets in bytes, slots, loosely typed values
 //!
 //! Not here: how long a history may be (`window`).

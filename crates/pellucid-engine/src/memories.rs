@@ -3,9 +3,9 @@
 //! In the first phase a model reads old sessions, one request each, and extracts what may help again. In the second
 //! phase an agent merges all extracts into the files of a folder, whose summary new sessions begin with.
 //!
-//! - [`choice`]: which sessions are read
-//! - [`job`]: who may work on what, and when again after a failure
-//! - [`extraction`]: what the model is asked in the first phase, and what its answer says
+//! - [`choice`]: chooses the sessions that are read
+//! - [`job`]: claims of jobs, and retries after a failure
+//! - [`extraction`]: the prompt of the first phase, and parsing its answer
 //! - [`files`]: the files that the second phase begins with, and what its agent is asked
 //!
 //! Not here: what a session remembers of itself (`memory`), the summary in a new session's context

@@ -10,13 +10,13 @@
 //! and runs the strategy again with all answers so far, until it comes to an end. So tokenizer, embedder, summariser,
 //! chance and clock are all values here.
 //!
-//! - [`entry`], [`count`]: what strategies work on, and what it costs
+//! - [`entry`], [`count`]: the entries of a chat, and their cost in tokens
 //! - [`ask`]: questions and answers
 //! - [`ranking`]: likeness, and vectors that are known already
-//! - [`data`], [`preset`], [`cards`]: what is remembered, how much, and how people see it
-//! - [`chat_markup`], [`request`]: how a summary is asked for
+//! - [`data`], [`preset`], [`cards`]: the memory, its settings, and how people see it
+//! - [`chat_markup`], [`request`]: the request for a summary
 //! - [`prompt`]: the whole list of messages, with the texts around the chat
-//! - [`rate_limiter`]: how fast questions may be asked
+//! - [`rate_limiter`]: limits the rate of questions
 //! - [`lexical`]: likeness and summaries without a model
 //! - [`layout`]: `[memory]` of a pack
 //!

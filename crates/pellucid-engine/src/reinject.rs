@@ -8,10 +8,10 @@
 //! system that this comes from. Each is in a separate file; all change one [`State`], which a session stores.
 //!
 //! - [`again`]: messages of any layout that are said again after some turns
-//! - [`settings`]: how often, and what an environment may say about it
-//! - [`files`]: what was found on disk
-//! - [`envelope`]: what is sent in place of the input
-//! - [`skill_words`], [`preferences`]: what an input asks for besides, in the variant `current`
+//! - [`settings`]: how often texts are repeated, from configuration and environment
+//! - [`files`]: the texts that were found on disk
+//! - [`envelope`]: the texts in place of the input
+//! - [`skill_words`], [`preferences`]: skills and preferences that an input mentions, in the variant `current`
 //!
 //! Not here: reading files and keeping what was read (`pellucid-workspace`).
 

@@ -1,8 +1,8 @@
 //! Skills: instructions for a kind of task, kept on disk and used on demand.
 //!
-//! - `front_matter`, `metadata`: what a skill says of itself
+//! - `front_matter`, `metadata`: the head of a skill's file, and the metadata file beside it
 //! - `mention`: `$name` and `[$name](path)` in what a person says
-//! - `select`: which skills an input asks for
+//! - `select`: selects the skills that an input asks for
 //! - `inject`: a skill's text as a message
 //!
 //! Not here: finding and reading the files (`pellucid-workspace`), and the list that the model is

@@ -4,7 +4,7 @@
 //! need (is it a person's message, did the model make it, how many tokens). A request shares the rendered bytes:
 //! nothing is walked, written or copied again for earlier items, unless the view changes.
 //!
-//! - `entry`: what is known of an item
+//! - `entry`: a recorded item: its kind, size and place
 //! - `rendering`: items as requests have them
 //! - `draft`: messages that are still in fragments
 //! - `ready`: items that are recorded as they are

@@ -4,8 +4,8 @@
 //! summary itself. Injected texts of a layout are never dropped. The loop is a value: it receives the cost of a
 //! prompt and returns the next step, so the caller asks the model.
 //!
-//! - `count`: how tokens are estimated
-//! - `summary`: what the model is asked for a summary with, and how the summary is shown
+//! - `count`: estimates tokens
+//! - `summary`: the prompt for a summary, and how the summary is shown
 //! - `settings`: the settings, checked
 //!
 //! Not here: building the prompt, and where the state is kept.

@@ -1,10 +1,9 @@
 //! Wires: the same prompt in the notation of each kind of server.
 //!
-//! - `responses`, `chat`, `messages`: what surrounds the items, and for the latter two how items
-//!   are translated
+//! - `responses`, `chat`, `messages`: the bytes around the items, and for the latter two the translation of items
 //! - `piece`: an item as bytes whose parts can be copied with their origins
 //! - `pairing`: calls and their outputs, brought together where a wire insists on it
-//! - `written`: what comes of a translation
+//! - `written`: the result of a translation
 //!
 //! A translation is made of the items in order and only ever adds: a request is the one before
 //! with more behind it, up to what closes the list. Texts are copied in their escaped form, so

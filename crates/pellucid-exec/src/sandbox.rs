@@ -5,13 +5,13 @@
 //! nothing to install. On macOS it begins with the system's own tool.
 //!
 //! - `confinement`: the public API: policy and command in, argument list out
-//! - `probe`: which mechanisms work on this machine, and which one is chosen
-//! - `gaps`: what a mechanism cannot do, said openly
-//! - `order`: what the helper is asked to do, as arguments
+//! - `probe`: finds the mechanisms that work on this machine, and chooses one
+//! - `gaps`: the gaps of each mechanism, for documentation and `doctor`
+//! - `order`: the helper's arguments
 //! - `helper`: the helper itself
-//! - `cell`: what the agent says to namespaces that were made before the command came
+//! - `cell`: the messages to namespaces that were made before the command came
 //! - `roots`: writable folders, in the state in which the user allowed them
-//! - `protected`: what stays read-only under a writable root
+//! - `protected`: the paths that stay read-only under a writable root
 //! - `aside`: moves files that a backend could not prevent out of the way before they are read
 //! - `denial`: whether a failure looks like a denial
 //! - `seatbelt`: the profile for macOS

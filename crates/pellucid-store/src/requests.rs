@@ -9,13 +9,13 @@
 //! without breaking the chain ([`chain`]). Seals do the same for the session file ([`seal`]), and the last hash of
 //! every record is kept in one more place ([`anchors`]).
 //!
-//! - [`entry`]: what a line says; [`call`]: what one says of a call of a tool
+//! - [`entry`]: the content of a line; [`call`]: the line of a tool call
 //! - [`log`]: writing such a file
 //! - [`chain`]: reading one, and verifying it
-//! - [`seal`], [`verify`]: what the record says of the session file, and whether that still holds
-//! - `align`: which lines of a file stayed, and what happened to the others
+//! - [`seal`], [`verify`]: digests of the session file in the record, and comparing them with the file
+//! - `align`: finds unchanged, changed, missing and moved lines
 //! - [`anchors`]: the last hash of every session
-//! - [`damage`]: which lines and files were changed
+//! - [`damage`]: lines and files that were changed
 //! - [`parts`]: the long texts
 //!
 //! Not here: what a request is made of, and rebuilding one (`pellucid-agent`).

@@ -1,7 +1,7 @@
 //! `js_repl` and `js_repl_reset`: JavaScript in a Node process that stays for the session.
 //!
 //! - `input`: from what the model sent to a piece of JavaScript and its time
-//! - `node`: which Node, and whether it is new enough
+//! - `node`: finds Node, and checks whether it is new enough
 //! - `message`: the messages between us and the kernel
 //! - `kernel`: the process, and a piece from its start to its end
 //! - `seat`: the one kernel of a session

@@ -1,6 +1,6 @@
 //! `memory`: the cards of a session's memory, to look at and to change.
 //!
-//! - `past`: what is kept of past sessions
+//! - `past`: memories of past sessions
 
 mod past;
 

@@ -21,7 +21,7 @@
 //! - `bubblewrap`: the same by another program
 //! - `fork`: copies of the helper
 //! - `watch`: staying beside the command, and ending it with the agent
-//! - `trial`: what works here
+//! - `trial`: tries which mechanisms work here
 //!
 //! Not here: deciding what is allowed.
 

@@ -4,7 +4,7 @@
 //! where the next one does not fit. That lines are missing at the end shows only to those who know the hash of a later
 //! line: the *anchor*, which [`Chain::anchor`] gives, and which [`anchors`](super::anchors) keeps.
 //!
-//! - `breaks`: what happened where a line does not fit
+//! - `breaks`: decides what happened where a line does not fit
 
 use std::collections::BTreeMap;
 use std::io;

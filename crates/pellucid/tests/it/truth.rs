@@ -2,9 +2,9 @@
 //! situation that a session can be in.
 //!
 //! - `cell`: packs, wires, and which cells there are
-//! - `situations`: what is played, as data
-//! - `stage`: how it is played, with the real program and a server that keeps every body
-//! - `check`, `rows`: what must hold for every request
+//! - `situations`: the situations, as data
+//! - `stage`: plays them with the real program and a server that keeps every body
+//! - `check`, `rows`: the checks of every request
 //! - `page`: the table in `docs/truth-table.md`
 //!
 //! A plain test plays a sample. `cargo xtask truth-suite` plays every cell; with a text behind it only those cells whose

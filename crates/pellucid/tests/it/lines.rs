@@ -179,7 +179,7 @@ fn an_editor_is_looked_for_before_the_model_is_asked() {
     world.files.write("work/none.toml", "");
     let args = ["compact", ID, "--edit", "--script", "answer.toml"];
     for (editor, said) in
-        [("", "set VISUAL or EDITOR"), ("no-such-editor -w", "the editor `no-such-editor` is not there")]
+        [("", "set VISUAL or EDITOR"), ("no-such-editor -w", "the editor `no-such-editor` was not found")]
     {
         let ran = world.run_in(&args, &[("EDITOR", editor)]);
         assert_eq!((ran.status, ran.out()), (1, ""), "{}", ran.stderr);

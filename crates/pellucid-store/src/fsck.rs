@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -118,8 +119,10 @@ impl Findings {
     }
 
     fn names(&mut self, home: &Path) {
-        let Ok(text) = pellucid_files::read(&names::path(home), NAMES_BYTES_MAX) else {
-            return;
+        let text = match pellucid_files::read(&names::path(home), NAMES_BYTES_MAX) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) => return self.add("session_index.jsonl", format!("cannot be read: {error}"), false),
         };
         for (n, line) in text.split(|byte| *byte == b'\n').enumerate() {
             let is_blank = line.iter().all(u8::is_ascii_whitespace);
@@ -166,3 +169,6 @@ impl Findings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

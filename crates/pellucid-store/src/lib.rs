@@ -46,3 +46,6 @@ pub mod tool_lists;
 pub mod walk;
 
 mod lock;
+
+#[cfg(test)]
+mod tests;

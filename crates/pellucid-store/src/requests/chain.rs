@@ -282,4 +282,105 @@ mod tests {
         assert!(!log.is_open());
         assert!(fs::metadata(home.path("requests")).unwrap().is_file());
     }
+
+    /// A chain of these entries, without a file.
+    fn chain(entries: &[Value]) -> Chain {
+        let home = Workspace::empty();
+        let mut log = RequestLog::new(home.root(), Path::new(SESSION));
+        for entry in entries {
+            log.write(serde_json::from_value(entry.clone()).unwrap());
+        }
+        Chain::read(&home.path(FILE)).unwrap()
+    }
+
+    fn request(turn: &str, cache_break: &Value) -> Value {
+        serde_json::json!({
+            "kind": "request", "turn": turn, "purpose": "answer", "at": 0, "frame": "f", "bytes": 1, "items": 1,
+            "body": "b", "cache_break": cache_break,
+        })
+    }
+
+    fn reply(request: u64, input: i64, cache_write: &Value, cache: &Value) -> Value {
+        serde_json::json!({
+            "kind": "reply", "request": request, "cache_write": cache_write, "cache": cache,
+            "usage": { "input_tokens": input, "cached_input_tokens": 1, "output_tokens": 2,
+                "reasoning_output_tokens": 0, "total_tokens": input + 2 },
+        })
+    }
+
+    #[test]
+    fn what_requests_cost_is_added_up() {
+        let none = Value::Null;
+        assert_eq!(chain(&[]).usage(), UsageSplit::default());
+        let chain = chain(&[
+            reply(0, 10, &none, &none),
+            reply(1, 20, &serde_json::json!(4), &none),
+            serde_json::json!({ "kind": "reply", "request": 2, "usage": null }),
+        ]);
+        assert_eq!(chain.usage(), UsageSplit { cached_read: 2, cache_write: Some(4), uncached: 24, output: 4 });
+    }
+
+    #[test]
+    fn every_request_has_a_verdict_and_one_without_a_reply_is_unknown() {
+        let none = Value::Null;
+        let verdict = |word: &str| serde_json::json!({ "verdict": word });
+        let changed = serde_json::json!({
+            "first_byte": 1, "part": "tools", "tokens_rebilled": 2, "span": [1, 2], "source": "s", "cause": "c",
+        });
+        let chain = chain(&[
+            request("t1", &none),
+            reply(0, 1, &none, &verdict("cold")),
+            request("t2", &changed),
+            request("t3", &none),
+            reply(3, 1, &none, &verdict("extended")),
+            reply(3, 1, &none, &verdict("missed")),
+        ]);
+        let shown: Vec<(String, String)> =
+            chain.verdicts().into_iter().map(|(it, verdict)| (it.turn.clone(), verdict.verdict.to_string())).collect();
+        let pair = |turn: &str, word: &str| (turn.to_owned(), word.to_owned());
+        assert_eq!(shown, [pair("t1", "cold"), pair("t2", "unknown"), pair("t3", "missed")]);
+        let breaks: Vec<(&str, &str)> =
+            chain.cache_breaks().map(|(it, why)| (it.turn.as_str(), why.part.as_str())).collect();
+        assert_eq!(breaks, [("t2", "tools")]);
+    }
+
+    #[test]
+    fn the_texts_of_all_lines_are_given_in_order() {
+        let noted = |text: &str| serde_json::json!({ "kind": "noted", "at": 0, "item": { "text": text } });
+        let chain = chain(&[noted("one"), reply(0, 1, &Value::Null, &Value::Null), noted("two")]);
+        let lens: Vec<u64> = chain.pieces().into_iter().map(|piece| piece.text.len()).collect();
+        assert_eq!(lens, [3, 3]);
+        let anchor = chain.anchor().unwrap();
+        assert_eq!((anchor, chain.has(&chain.hashes[0]), chain.has("")), (chain.hashes[2].as_str(), true, false));
+    }
+
+    #[test]
+    fn a_later_format_is_refused_by_its_number_and_not_taken_for_damage() {
+        let opened = |format: u32| {
+            serde_json::json!({
+                "kind": "opened", "format": format, "session": "s", "version": "9", "how": "new", "at": 0, "ids": null,
+                "truncation": { "mode": "bytes", "limit": 1 },
+            })
+        };
+        let chain = chain(&[opened(FORMAT), opened(FORMAT + 1), reply(0, 1, &Value::Null, &Value::Null)]);
+        let broken = chain.broken.clone().unwrap();
+        assert_eq!(broken, Broken::Format { line: 2, format: FORMAT + 1 });
+        assert_eq!(broken.to_string(), format!("line 2 has the format 3; this program reads up to {FORMAT}"));
+        assert_eq!(
+            (chain.n_sound, broken.damage("f").to_string()),
+            (1, "f: line 2 (byte 0, opened) is new".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_no_file_is_an_error_and_none_is_an_empty_chain() {
+        let home = Workspace::empty();
+        assert_eq!(Chain::read(&home.path(FILE)).unwrap(), Chain::default());
+        assert_eq!(Chain::read(home.root()).unwrap_err().kind(), io::ErrorKind::IsADirectory);
+        home.write("r", b"\xff\xfe\n\0\n");
+        let chain = Chain::read(&home.path("r")).unwrap();
+        let broken = chain.broken.unwrap();
+        assert_eq!(broken.to_string(), "line 1 (byte 0, unreadable) was changed");
+        assert_eq!((chain.links.len(), chain.n_sound), (0, 0));
+    }
 }

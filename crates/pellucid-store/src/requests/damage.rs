@@ -85,3 +85,6 @@ impl fmt::Display for What<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

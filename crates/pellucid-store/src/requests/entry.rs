@@ -470,3 +470,6 @@ pub struct Sealed {
     /// The lines: for each the index of its name and a short digest (see `seal`).
     pub lines: String,
 }
+
+#[cfg(test)]
+mod tests;

@@ -294,3 +294,6 @@ fn foreign(session_file: &Path, last: Option<&LastSeal>, upto: u64) -> io::Resul
 fn mark(line: &[u8]) -> Mark {
     Mark::of(&[line, b"\n"].concat())
 }
+
+#[cfg(test)]
+mod tests;

@@ -313,3 +313,6 @@ fn add(damages: &mut Vec<Damage>, damage: Damage) {
     }
     damages.push(damage);
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,3 +37,6 @@ pub fn copy(from: &Path, upto: u64, to: &mut Recorder) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

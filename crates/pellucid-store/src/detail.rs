@@ -178,4 +178,122 @@ mod tests {
         assert!(is_kept_payload(payload, Detail::Extended));
         assert!(!is_kept_payload(br#"{"type":"dance"}"#, Detail::Extended));
     }
+
+    /// An event of each kind that session files may keep, as short as it can be.
+    fn keepable() -> Vec<serde_json::Value> {
+        let (a, b) = ("019a0000-0000-7000-8000-000000000001", "019a0000-0000-7000-8000-000000000002");
+        let collab = |kind: &str| {
+            json!({ "type": kind, "call_id": "c", "sender_thread_id": a, "receiver_thread_id": b, "prompt": "p",
+                "status": "running" })
+        };
+        vec![
+            json!({ "type": "user_message", "message": "x" }),
+            json!({ "type": "agent_message", "message": "x" }),
+            json!({ "type": "agent_reasoning", "text": "x" }),
+            json!({ "type": "agent_reasoning_raw_content", "text": "x" }),
+            json!({ "type": "token_count", "info": null, "rate_limits": null }),
+            json!({ "type": "context_compacted" }),
+            json!({ "type": "entered_review_mode", "target": { "type": "uncommittedChanges" } }),
+            json!({ "type": "exited_review_mode", "review_output": null }),
+            json!({ "type": "thread_rolled_back", "num_turns": 1 }),
+            json!({ "type": "undo_completed", "success": true }),
+            json!({ "type": "turn_aborted", "turn_id": "t", "reason": "interrupted" }),
+            json!({ "type": "task_started", "turn_id": "t", "model_context_window": null }),
+            json!({ "type": "task_complete", "turn_id": "t", "last_agent_message": null }),
+            json!({ "type": "item_completed", "thread_id": a, "turn_id": "t",
+                "item": { "type": "Plan", "id": "i", "text": "p" } }),
+            json!({ "type": "error", "message": "x" }),
+            json!({ "type": "web_search_end", "call_id": "c", "query": "q", "action": { "type": "other" } }),
+            json!({ "type": "exec_command_end", "call_id": "c", "turn_id": "t", "command": [], "cwd": "/",
+                "parsed_cmd": [], "source": "agent", "stdout": "", "stderr": "", "aggregated_output": "",
+                "exit_code": 0, "duration": { "secs": 0, "nanos": 0 }, "formatted_output": "",
+                "status": "completed" }),
+            json!({ "type": "patch_apply_end", "call_id": "c", "turn_id": "t", "stdout": "", "stderr": "",
+                "success": true, "changes": {}, "status": "completed" }),
+            json!({ "type": "collab_agent_spawn_end", "call_id": "c", "sender_thread_id": a, "new_thread_id": b,
+                "prompt": "p", "status": "running" }),
+            collab("collab_agent_interaction_end"),
+            json!({ "type": "collab_waiting_end", "sender_thread_id": a, "call_id": "c", "statuses": {} }),
+            collab("collab_close_end"),
+            collab("collab_resume_end"),
+            json!({ "type": "mcp_tool_call_end", "call_id": "c",
+                "invocation": { "server": "s", "tool": "t", "arguments": null },
+                "duration": { "secs": 0, "nanos": 0 }, "result": { "Err": "x" } }),
+            json!({ "type": "view_image_tool_call", "call_id": "c", "path": "/p" }),
+        ]
+    }
+
+    /// Events that no session file keeps.
+    fn passing() -> Vec<serde_json::Value> {
+        let a = "019a0000-0000-7000-8000-000000000001";
+        vec![
+            json!({ "type": "warning", "message": "x" }),
+            json!({ "type": "background_event", "message": "x" }),
+            json!({ "type": "agent_message_delta", "delta": "x" }),
+            json!({ "type": "turn_diff", "unified_diff": "x" }),
+            json!({ "type": "plan_update", "plan": [] }),
+            json!({ "type": "undo_started" }),
+            json!({ "type": "web_search_begin", "call_id": "c" }),
+            json!({ "type": "stream_error", "message": "x" }),
+            json!({ "type": "shutdown_complete" }),
+            json!({ "type": "item_completed", "thread_id": a, "turn_id": "t",
+                "item": { "type": "ContextCompaction", "id": "i" } }),
+            json!({ "type": "item_started", "thread_id": a, "turn_id": "t",
+                "item": { "type": "Plan", "id": "i", "text": "p" } }),
+        ]
+    }
+
+    #[test]
+    fn every_event_is_kept_always_in_detail_or_never() {
+        let names = |detail: Detail| -> Vec<String> {
+            let all = keepable().into_iter().chain(passing());
+            let events = all.map(|json| serde_json::from_value::<EventMessage>(json).unwrap());
+            let kept = events.filter(|event| kept(event, detail).is_some());
+            kept.map(|event| serde_json::to_value(event).unwrap()["type"].as_str().unwrap().to_owned()).collect()
+        };
+        let all: Vec<String> = keepable().iter().map(|it| it["type"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(names(Detail::Limited), all[..14]);
+        assert_eq!(names(Detail::Extended), all);
+    }
+
+    #[test]
+    fn an_event_that_is_kept_is_kept_whatever_another_program_wrote_into_it() {
+        for json in keepable() {
+            let name = json["type"].as_str().unwrap();
+            let event: EventMessage = serde_json::from_value(json.clone()).unwrap();
+            let odd = json!({ "type": name, "later": 1 }).to_string();
+            for detail in [Detail::Limited, Detail::Extended] {
+                assert_eq!(
+                    kept(&event, detail).is_some(),
+                    is_kept_payload(json.to_string().as_bytes(), detail),
+                    "{name}"
+                );
+                let is_listed = SAID.contains(&name) || DONE.contains(&name);
+                if is_listed {
+                    assert_eq!(is_kept_payload(odd.as_bytes(), detail), kept(&event, detail).is_some(), "{name}");
+                }
+            }
+        }
+        for odd in ["", "null", "{}", "[1]", "{\"type\":7}", "\u{feff}"] {
+            assert!(!is_kept_payload(odd.as_bytes(), Detail::Extended), "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_whole_output_of_a_command_is_kept_and_not_more_than_its_ends() {
+        let json = keepable().into_iter().find(|it| it["type"] == "exec_command_end").unwrap();
+        let mut json = json;
+        json["stdout"] = json!("out");
+        json["stderr"] = json!("err");
+        json["formatted_output"] = json!("formatted");
+        json["aggregated_output"] = json!("x".repeat(OUTPUT_BYTES_MAX + 1));
+        let event: EventMessage = serde_json::from_value(json.clone()).unwrap();
+        let kept = serde_json::to_value(kept(&event, Detail::Extended).unwrap().as_ref()).unwrap();
+        let half = "x".repeat(OUTPUT_BYTES_MAX / 2);
+        json["stdout"] = json!("");
+        json["stderr"] = json!("");
+        json["formatted_output"] = json!("");
+        json["aggregated_output"] = json!(format!("{half}…1 chars truncated…{half}"));
+        assert_eq!(kept, json);
+    }
 }

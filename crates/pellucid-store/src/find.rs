@@ -55,3 +55,6 @@ pub fn newest(home: &Path, wanted: Wanted<'_>) -> Option<PathBuf> {
 fn is_same_folder(a: &Path, b: &Path, real_b: Option<&Path>) -> bool {
     a == b || real_b.is_some_and(|b| a == b || a.canonicalize().is_ok_and(|a| a == b))
 }
+
+#[cfg(test)]
+mod tests;

@@ -137,4 +137,70 @@ mod tests {
         assert_eq!(all(home), BTreeMap::from([("a".into(), "three".into()), ("b".into(), "one".into())]));
         assert!(matches!(set(home, "a", "  "), Err(NameError::Blank)));
     }
+
+    #[track_caller]
+    fn check_names(text: impl AsRef<[u8]>, expected: &[(&str, &str)]) {
+        let home = Workspace::empty();
+        home.write(FILE, text);
+        let expected: BTreeMap<String, String> =
+            expected.iter().map(|(id, name)| ((*id).to_owned(), (*name).to_owned())).collect();
+        assert_eq!(all(home.root()), expected);
+        for (id, name) in &expected {
+            assert_eq!(name_of(home.root(), id).as_ref(), Some(name));
+        }
+    }
+
+    fn line(id: &str, name: &str) -> String {
+        format!("{{\"id\":\"{id}\",\"thread_name\":\"{name}\",\"updated_at\":\"t\"}}\n")
+    }
+
+    #[test]
+    fn lines_that_cannot_be_read_cost_no_more_than_themselves() {
+        check_names("", &[]);
+        check_names(
+            [line("a", "one"), "garbage\n".into(), "{}\n".into(), line("b", "two")].concat(),
+            &[("a", "one"), ("b", "two")],
+        );
+        check_names([line("a", "one"), line("a", "")].concat().replace("\"t\"", "7"), &[]);
+        check_names([b"\xff\xfe\n".as_slice(), line("a", "one").as_bytes(), b"\0"].concat(), &[("a", "one")]);
+        let many: String = (0..3000).map(|n| line("a", &format!("name {n} {}", "x".repeat(60)))).collect();
+        check_names(&many, &[("a", &format!("name 2999 {}", "x".repeat(60)))]);
+    }
+
+    #[test]
+    fn a_torn_last_line_is_as_if_it_were_not_there_wherever_it_is_torn() {
+        let home = Workspace::empty();
+        let (first, last) = (line("a", "one"), line("a", "two"));
+        for cut in 0..last.len() {
+            home.write(FILE, format!("{first}{}", &last[..cut]));
+            let is_whole = cut == last.len() - 1;
+            assert_eq!(name_of(home.root(), "a").as_deref(), Some(if is_whole { "two" } else { "one" }), "byte {cut}");
+            set(home.root(), "b", "three").unwrap();
+            assert_eq!(id_of(home.root(), "three").as_deref(), Some("b"), "byte {cut}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_kept_as_it_was_given_but_for_the_blanks_around_it() {
+        let home = Workspace::empty();
+        for name in ["\"quoted\"", "two\nlines", "日本", "a\u{0}b", &"x".repeat(100_000)] {
+            assert_eq!(set(home.root(), "a", &format!("\t {name}\n")).unwrap(), name);
+            assert_eq!(name_of(home.root(), "a").as_deref(), Some(name));
+            assert_eq!(id_of(home.root(), name).as_deref(), Some("a"));
+        }
+        assert_eq!(home.read(FILE).lines().count(), 5);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_named() {
+        let home = Workspace::empty();
+        home.folder(FILE);
+        let error = set(home.root(), "a", "one").unwrap_err().to_string();
+        assert_eq!(error, format!("{}: Is a directory (os error 21)", path(home.root()).display()));
+        assert_eq!(set(home.root(), "a", "\n").unwrap_err().to_string(), "Thread name cannot be empty.");
+        assert_eq!(
+            (all(home.root()), id_of(home.root(), "one"), name_of(home.root(), "a")),
+            (BTreeMap::new(), None, None)
+        );
+    }
 }

@@ -165,4 +165,116 @@ mod tests {
             assert_eq!(bad.parse::<Cursor>(), Err(BadCursor), "{bad}");
         }
     }
+
+    fn summary(n: i64) -> Summary {
+        Summary {
+            id: format!("019a0000-0000-7000-8000-{n:012}"),
+            name: None,
+            path: format!("sessions/{n}"),
+            is_archived: false,
+            created_at: n,
+            updated_at: 100 - n,
+            modified: 0,
+            size: 0,
+            cwd: "/gone/a".to_owned(),
+            first_message: format!("Message {n}"),
+            source: "cli".to_owned(),
+            model_provider: Some("openai".to_owned()),
+            model: None,
+            sandbox_policy: None,
+            approval_policy: None,
+            originator: String::new(),
+            cli_version: String::new(),
+            forked_from: None,
+            git: None,
+            usage: pellucid_protocol::usage::TokenUsage::default(),
+            dynamic_tools: Vec::new(),
+            is_listed: true,
+        }
+    }
+
+    fn all() -> Query {
+        Query { limit: 10, ..Query::default() }
+    }
+
+    #[test]
+    fn each_filter_takes_what_it_says_and_nothing_else() {
+        let plain = summary(1);
+        assert!(all().takes(&plain));
+        let hidden = [
+            Summary { is_listed: false, ..plain.clone() },
+            Summary { first_message: String::new(), ..plain.clone() },
+            Summary { is_archived: true, ..plain.clone() },
+        ];
+        assert!(hidden.iter().all(|it| !all().takes(it)));
+        assert!(Query { archived: true, ..all() }.takes(&hidden[2]));
+        let words = |list: &[&str]| list.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+        let sources = |list: &[&str]| Query { sources: words(list), ..all() };
+        assert_eq!(
+            [&["cli"][..], &["exec", "cli"], &["exec"], &["CLI"]].map(|it| sources(it).takes(&plain)),
+            [true, true, false, false]
+        );
+        let folder = |path: &str| Query { cwd: Some(path.into()), ..all() };
+        assert_eq!(
+            ["/gone/a", "/gone", "/gone/a/b", ""].map(|it| folder(it).takes(&plain)),
+            [true, false, false, false]
+        );
+    }
+
+    #[test]
+    fn a_session_without_a_provider_has_the_default_one() {
+        let named = summary(1);
+        let unnamed = Summary { model_provider: None, ..summary(2) };
+        let query = |default: Option<&str>| Query {
+            providers: vec!["openai".to_owned()],
+            default_provider: default.map(str::to_owned),
+            ..all()
+        };
+        let taken = |default| (query(default).takes(&named), query(default).takes(&unnamed));
+        assert_eq!(taken(None), (true, false));
+        assert_eq!(taken(Some("openai")), (true, true));
+        assert_eq!(taken(Some("other")), (true, false));
+    }
+
+    #[test]
+    fn a_search_looks_at_the_first_message_and_the_name_in_any_case() {
+        let session =
+            Summary { name: Some("Straße".to_owned()), first_message: "ÉCOLE % _".to_owned(), ..summary(1) };
+        let finds = |text: &str| Query { search: Some(text.to_owned()), ..all() }.takes(&session);
+        assert_eq!(["école", "É", "STRA", "straße", "%", "_", ""].map(finds), [true; 7]);
+        assert_eq!(["ecole", "STRASSE", "colex", "*"].map(finds), [false; 4]);
+    }
+
+    #[test]
+    fn pages_of_any_size_are_the_whole_list_in_order() {
+        // Two sessions of each second, so that a page can end between them.
+        let sessions: Vec<Summary> = (0..9).map(|n| Summary { created_at: n / 2, ..summary(n) }).collect();
+        for sort in [Sort::Created, Sort::Updated] {
+            let whole = Query { sort, limit: 100, ..all() }.page(sessions.clone());
+            assert_eq!((whole.sessions.len(), whole.next), (9, None));
+            assert!(whole.sessions.is_sorted_by_key(|it| std::cmp::Reverse((sort.key(it), it.id.clone()))));
+            for limit in 1..=10 {
+                let mut query = Query { sort, limit, ..all() };
+                let mut ids = Vec::new();
+                loop {
+                    let page = query.page(sessions.clone());
+                    assert!(page.sessions.len() <= limit && !page.sessions.is_empty());
+                    ids.extend(page.sessions.into_iter().map(|it| it.id));
+                    let Some(next) = page.next else { break };
+                    query.cursor = Some(next.to_string().parse().unwrap());
+                }
+                assert_eq!(ids, whole.sessions.iter().map(|it| it.id.clone()).collect::<Vec<_>>(), "{sort:?} {limit}");
+            }
+        }
+        assert_eq!(Query { limit: 0, ..all() }.page(sessions), Page { sessions: Vec::new(), next: None });
+    }
+
+    #[test]
+    fn a_cursor_is_given_to_programs_as_one_text() {
+        let page = Query { limit: 1, ..all() }.page([summary(1), summary(2)]);
+        let json = serde_json::to_value(&page).unwrap();
+        assert_eq!(json["next"], "1970-01-01T00:00:02Z|019a0000-0000-7000-8000-000000000002");
+        assert_eq!(json["sessions"][0]["id"], "019a0000-0000-7000-8000-000000000002");
+        assert_eq!(serde_json::to_value(Query::default().page([])).unwrap()["next"], serde_json::Value::Null);
+    }
 }

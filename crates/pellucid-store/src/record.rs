@@ -180,3 +180,6 @@ pub(crate) fn event_name(payload: &[u8]) -> Option<&str> {
     }
     serde_json::from_slice::<Named<'_>>(payload).ok().map(|event| event.name)
 }
+
+#[cfg(test)]
+mod tests;

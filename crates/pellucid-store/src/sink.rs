@@ -105,3 +105,6 @@ impl Sink for FileSink {
         self.len
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -167,3 +167,6 @@ fn file(entry: &DirEntry, folder: &str, place: Place) -> Option<Found> {
         size: metadata.len(),
     })
 }
+
+#[cfg(test)]
+mod tests;

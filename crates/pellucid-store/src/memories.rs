@@ -361,4 +361,78 @@ mod tests {
         std::os::unix::fs::symlink(home.path().join(FILE), other.path().join(FILE)).unwrap();
         assert!(Memories::open(other.path()).is_err());
     }
+
+    #[test]
+    fn every_kind_and_status_of_a_job_comes_back() {
+        let home = tempfile::tempdir().unwrap();
+        let mut memories = Memories::open(home.path()).unwrap();
+        let kinds = [JobKind::Consolidation, JobKind::Extraction];
+        let all: Vec<Job> = kinds
+            .into_iter()
+            .flat_map(|kind| {
+                let with_status = move |status: JobStatus| Job { kind, ..job(status.as_str(), status, Some(i64::MAX)) };
+                let mut jobs: Vec<Job> = JobStatus::ALL.into_iter().map(with_status).collect();
+                jobs.sort_by(|a, b| a.key.cmp(&b.key));
+                jobs
+            })
+            .collect();
+        memories.change(|change| all.iter().try_for_each(|job| change.put_job(job))).unwrap();
+        assert_eq!(memories.jobs().unwrap(), all);
+        let found = |kind, key: &str| {
+            let transaction = memories.connection.unchecked_transaction().unwrap();
+            Change { transaction }.job(kind, key).unwrap()
+        };
+        assert_eq!(found(JobKind::Extraction, "failed").map(|it| it.status), Some(JobStatus::Failed));
+        assert_eq!(found(JobKind::Extraction, "nothing"), None);
+    }
+
+    #[test]
+    fn a_database_of_another_version_or_none_at_all_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        drop(Memories::open(home.path()).unwrap());
+        let path = home.path().join(FILE);
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch("PRAGMA user_version = 2").unwrap();
+        drop(connection);
+        let later = Memories::open(home.path()).unwrap_err().to_string();
+        assert_eq!(later, "pellucid_memories.sqlite is of a later version of this program");
+        std::fs::write(&path, "this is a text and no database at all ".repeat(100)).unwrap();
+        let text = Memories::open_existing(home.path()).unwrap_err().to_string();
+        assert_eq!(text, "pellucid_memories.sqlite cannot be used: file is not a database");
+        assert!(std::fs::read_to_string(&path).unwrap().starts_with("this is a text"), "what is not ours stays");
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        assert!(Memories::open(home.path()).is_err());
+    }
+
+    #[test]
+    fn odd_texts_and_numbers_are_kept_exactly() {
+        let home = tempfile::tempdir().unwrap();
+        let mut memories = Memories::open(home.path()).unwrap();
+        let odd = Extract {
+            session: "'; DROP TABLE extracts; --".to_owned(),
+            updated_at: i64::MIN,
+            made_at: i64::MAX,
+            cwd: "/é\u{10ffff}".to_owned(),
+            raw_memory: "a\u{0}b\n".repeat(10_000),
+            rollout_summary: String::new(),
+            rollout_slug: Some("%_".to_owned()),
+        };
+        memories.change(|change| change.put_extract(&odd)).unwrap();
+        assert_eq!(memories.newest(usize::MAX).unwrap(), std::slice::from_ref(&odd));
+        assert_eq!(memories.newest(0).unwrap(), []);
+        let at = memories.change(|change| change.extracted(&odd.session)).unwrap();
+        assert_eq!((at, memories.change(|change| change.extracted("other")).unwrap()), (Some(i64::MIN), None));
+    }
+
+    #[test]
+    fn what_one_process_keeps_another_one_sees() {
+        let home = tempfile::tempdir().unwrap();
+        let (mut one, mut two) = (Memories::open(home.path()).unwrap(), Memories::open(home.path()).unwrap());
+        one.change(|change| change.put_job(&job("a", JobStatus::Running, Some(10)))).unwrap();
+        let held = two.change(|change| change.n_held(JobKind::Extraction, 5)).unwrap();
+        assert_eq!(held, 1);
+        two.change(|change| change.put_job(&job("a", JobStatus::Done, None))).unwrap();
+        assert_eq!(one.jobs().unwrap(), [job("a", JobStatus::Done, None)]);
+    }
 }

@@ -166,31 +166,29 @@ mod tests {
         }
     }
 
+    /// A session of which no file says anything, but for what lists are filtered and ordered by.
     fn summary(n: i64) -> Summary {
-        Summary {
-            id: format!("019a0000-0000-7000-8000-{n:012}"),
-            name: None,
-            path: format!("sessions/{n}"),
-            is_archived: false,
-            created_at: n,
-            updated_at: 100 - n,
-            modified: 0,
+        let id = format!("019a0000-0000-7000-8000-{n:012}");
+        let relative = format!("sessions/1970/01/01/rollout-1970-01-01T00-00-00-{id}.jsonl");
+        let found = crate::walk::Found {
+            relative,
+            place: crate::walk::Place::Live,
+            modified: (100 - n) * 1_000_000_000,
             size: 0,
-            cwd: "/gone/a".to_owned(),
-            first_message: format!("Message {n}"),
-            source: "cli".to_owned(),
-            model_provider: Some("openai".to_owned()),
-            model: None,
-            sandbox_policy: None,
-            approval_policy: None,
-            originator: String::new(),
-            cli_version: String::new(),
-            forked_from: None,
-            git: None,
-            usage: pellucid_protocol::usage::TokenUsage::default(),
-            dynamic_tools: Vec::new(),
-            is_listed: true,
-        }
+        };
+        let mut summary = crate::summary::summarise(std::path::Path::new("/nowhere"), &found);
+        summary.created_at = n;
+        summary.cwd = "/gone/a".to_owned();
+        summary.first_message = format!("Message {n}");
+        summary.source = "cli".to_owned();
+        summary.model_provider = Some("openai".to_owned());
+        summary.is_listed = true;
+        summary
+    }
+
+    fn with(mut summary: Summary, change: impl FnOnce(&mut Summary)) -> Summary {
+        change(&mut summary);
+        summary
     }
 
     fn all() -> Query {
@@ -202,9 +200,9 @@ mod tests {
         let plain = summary(1);
         assert!(all().takes(&plain));
         let hidden = [
-            Summary { is_listed: false, ..plain.clone() },
-            Summary { first_message: String::new(), ..plain.clone() },
-            Summary { is_archived: true, ..plain.clone() },
+            with(plain.clone(), |it| it.is_listed = false),
+            with(plain.clone(), |it| it.first_message = String::new()),
+            with(plain.clone(), |it| it.is_archived = true),
         ];
         assert!(hidden.iter().all(|it| !all().takes(it)));
         assert!(Query { archived: true, ..all() }.takes(&hidden[2]));
@@ -224,7 +222,7 @@ mod tests {
     #[test]
     fn a_session_without_a_provider_has_the_default_one() {
         let named = summary(1);
-        let unnamed = Summary { model_provider: None, ..summary(2) };
+        let unnamed = with(summary(2), |it| it.model_provider = None);
         let query = |default: Option<&str>| Query {
             providers: vec!["openai".to_owned()],
             default_provider: default.map(str::to_owned),
@@ -238,8 +236,10 @@ mod tests {
 
     #[test]
     fn a_search_looks_at_the_first_message_and_the_name_in_any_case() {
-        let session =
-            Summary { name: Some("Straße".to_owned()), first_message: "ÉCOLE % _".to_owned(), ..summary(1) };
+        let session = with(summary(1), |it| {
+            it.name = Some("Straße".to_owned());
+            it.first_message = "ÉCOLE % _".to_owned();
+        });
         let finds = |text: &str| Query { search: Some(text.to_owned()), ..all() }.takes(&session);
         assert_eq!(["école", "É", "STRA", "straße", "%", "_", ""].map(finds), [true; 7]);
         assert_eq!(["ecole", "STRASSE", "colex", "*"].map(finds), [false; 4]);
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn pages_of_any_size_are_the_whole_list_in_order() {
         // Two sessions of each second, so that a page can end between them.
-        let sessions: Vec<Summary> = (0..9).map(|n| Summary { created_at: n / 2, ..summary(n) }).collect();
+        let sessions: Vec<Summary> = (0..9).map(|n| with(summary(n), |it| it.created_at = n / 2)).collect();
         for sort in [Sort::Created, Sort::Updated] {
             let whole = Query { sort, limit: 100, ..all() }.page(sessions.clone());
             assert_eq!((whole.sessions.len(), whole.next), (9, None));

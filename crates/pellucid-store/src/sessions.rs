@@ -297,4 +297,64 @@ mod tests {
         assert_eq!(sessions.newest(Wanted::default()).as_deref(), Some(ID));
         assert_eq!(sessions.newest(Wanted { provider: Some("p"), ..Wanted::default() }), None);
     }
+
+    #[test]
+    fn what_cannot_be_done_says_which_session_and_why() {
+        let home = home();
+        let mut sessions = LocalSessions::new(home.root());
+        let other = "019a0000-0000-7000-8000-000000000009";
+        let stored = format!("no session with the id {other} is stored");
+        assert_eq!(sessions.summary(other).unwrap_err().to_string(), stored);
+        assert_eq!(sessions.read(other).unwrap_err().to_string(), stored);
+        assert_eq!(sessions.rename(other, "x").unwrap_err().to_string(), stored);
+        assert_eq!(
+            sessions.archive(other).unwrap_err().to_string(),
+            format!("no session with the id {other} is in use")
+        );
+        assert_eq!(
+            sessions.unarchive(ID).unwrap_err().to_string(),
+            format!("no session with the id {ID} was put away")
+        );
+        assert_eq!(sessions.rename(ID, " ").unwrap_err().to_string(), "Thread name cannot be empty.");
+        home.write("archived_sessions", "in the way");
+        let name = format!("rollout-2026-01-02T03-04-05-{ID}.jsonl");
+        let from = home.path(format!("{DAY}/{name}"));
+        let to = home.path(format!("archived_sessions/{name}"));
+        assert_eq!(
+            sessions.archive(ID).unwrap_err().to_string(),
+            format!("{} cannot be moved to {}: File exists (os error 17)", from.display(), to.display())
+        );
+        assert!(from.exists());
+    }
+
+    #[test]
+    fn a_session_whose_file_is_damaged_is_listed_by_its_name_and_read_as_far_as_it_goes() {
+        let home = home();
+        let path = home.path(format!("{DAY}/rollout-2026-01-02T03-04-05-{ID}.jsonl"));
+        let text = fs::read_to_string(&path).unwrap();
+        let said = text.lines().nth(1).unwrap();
+        fs::write(&path, format!("{{\"torn\n{said}\n")).unwrap();
+        let mut sessions = LocalSessions::new(home.root());
+        let listed = sessions.list(&Query { limit: 9, ..Query::default() });
+        assert_eq!(listed.sessions.iter().map(|it| it.id.as_str()).collect::<Vec<_>>(), [ID]);
+        let stored = sessions.read(ID).unwrap();
+        assert_eq!((stored.loaded.records.len(), stored.loaded.set_aside), (1, vec![1]));
+        assert_eq!(sessions.take_warnings(), Vec::<String>::new());
+        fs::write(&path, "").unwrap();
+        assert_eq!(sessions.read(ID).unwrap_err().to_string(), format!("the session file {} is empty", path.display()));
+    }
+
+    #[test]
+    fn long_work_is_told_and_lists_are_as_old_as_they_may_be() {
+        let home = home();
+        let mut sessions = LocalSessions::new(home.root()).with_age_max(Duration::from_secs(3600));
+        let query = Query { limit: 9, ..Query::default() };
+        assert_eq!(sessions.list(&query).sessions.len(), 1);
+        sessions.archive(ID).unwrap();
+        assert_eq!(sessions.list(&query).sessions.len(), 1, "the list may be old");
+        assert_eq!(LocalSessions::new(home.root()).list(&query).sessions.len(), 0);
+        let mut told = Vec::new();
+        LocalSessions::new(home.root()).with_progress(|it| told.push(it)).list(&query);
+        assert_eq!(told, [], "a short list is made at once");
+    }
 }

@@ -147,4 +147,46 @@ mod tests {
         assert_eq!(parts.keep("base", &long).unwrap(), kept, "a damaged part is written again");
         assert_eq!(parts.text(&kept).as_deref(), Ok(long.as_str()));
     }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_part_that_is_blanked_or_no_file_is_named_as_what_it_is() {
+        let home = Workspace::empty();
+        let parts = Parts::new(home.root());
+        let Text::Kept { sha256, bytes } = parts.keep("a", &"x".repeat(5000)).unwrap().text else {
+            panic!("it is long")
+        };
+        let piece = Piece { part: String::new(), text: Text::Kept { sha256: sha256.clone(), bytes } };
+        let path = parts.path(&sha256);
+        let said = |text: Result<String, PartError>| text.unwrap_err().to_string().replace(&sha256, "X");
+        fs::write(&path, "x [redacted:key] x").unwrap();
+        assert_eq!(said(parts.text(&piece)), "the part X has secrets blanked out");
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert_eq!(said(parts.text(&piece)), "the part X cannot be read: Is a directory (os error 21)");
+        fs::remove_dir(&path).unwrap();
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert_eq!(said(parts.text(&piece)), "the part X cannot be read: it is not a regular file");
+    }
+
+    #[test]
+    fn a_name_that_is_no_digest_leads_to_nothing() {
+        let home = Workspace::empty();
+        let parts = Parts::new(home.root());
+        for name in ["", "a", "é", "../../../etc/passwd"] {
+            let text = Text::Kept { sha256: name.to_owned(), bytes: 1 };
+            assert!(parts.text(&Piece { part: String::new(), text }).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_kept_by_itself_from_its_length_in_bytes_on() {
+        let home = Workspace::empty();
+        let parts = Parts::new(home.root());
+        for (text, is_kept) in [("x".repeat(PART_BYTES_MIN - 1), false), ("é".repeat(PART_BYTES_MIN / 2), true)] {
+            let piece = parts.keep("p", &text).unwrap();
+            assert_eq!(matches!(piece.text, Text::Kept { .. }), is_kept);
+            assert_eq!((piece.text.len(), parts.text(&piece)), (text.len() as u64, Ok(text)));
+        }
+    }
 }

@@ -231,4 +231,58 @@ mod tests {
         assert_eq!(piece.names.last().unwrap().kind, "other");
         assert_eq!(lines(&piece.lines).unwrap().last().unwrap().0, LETTERS.len() - 1);
     }
+
+    #[test]
+    fn lines_are_called_by_their_kind_and_the_kind_within() {
+        let named = |line: &str| kind(line.as_bytes());
+        let whole =
+            |kind: &str, payload: &str| format!("{{\"timestamp\":\"t\",\"type\":\"{kind}\",\"payload\":{payload}}}");
+        assert_eq!(named(&whole("event_msg", "{\"type\":\"token_count\"}")), "event_msg token_count");
+        assert_eq!(
+            named(&whole("response_item", "{\"type\":\"function_call\",\"name\":\"x\"}")),
+            "response_item function_call"
+        );
+        assert_eq!(named(&whole("compacted", "{\"message\":\"x\"}")), "compacted");
+        assert_eq!(named(&whole("turn_context", "{\"cwd\":\"/\"}")), "turn_context");
+        assert_eq!(named(&whole("session_meta", "{\"id\":\"x\"}")), "session_meta");
+        // Words that are no names of kinds are not taken into the record: the file is anybody's.
+        for word in ["", "Secret", "a b", "with-dash", "1", &"x".repeat(WORD_CHARS_MAX + 1)] {
+            assert_eq!(named(&whole("event_msg", &format!("{{\"type\":\"{word}\"}}"))), "event_msg", "{word}");
+        }
+        assert_eq!(named(&whole("hologram", "{}")), "unreadable");
+        for odd in ["", "garbage", "{}", "\u{0}", "[1]"] {
+            assert_eq!(named(odd), "unreadable", "{odd:?}");
+        }
+        let reordered = "{\"type\":\"compacted\",\"payload\":{\"message\":\"\"},\"timestamp\":\"t\"}";
+        assert_eq!(named(reordered), "compacted");
+        let passed = "{\"type\":\"event_msg\",\"payload\":{\"type\":\"error\"},\"timestamp\":\"t\"}";
+        assert_eq!(named(passed), "event_msg");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_written_of_lines_is_read_back(lines in proptest::collection::vec(proptest::prelude::any::<Vec<u8>>(), 0..90)) {
+            let mut tally = Tally::new(7);
+            for line in &lines {
+                tally.add(line, "");
+            }
+            let n_bytes: usize = lines.iter().map(Vec::len).sum();
+            proptest::prop_assert_eq!(tally.len(), n_bytes as u64);
+            let piece = tally.take();
+            proptest::prop_assert_eq!(piece.is_some(), n_bytes > 0);
+            if let Some(piece) = piece {
+                let marks: Vec<Mark> = super::lines(&piece.lines).unwrap().into_iter().map(|(_, mark)| mark).collect();
+                let expected: Vec<Mark> = lines.iter().map(|line| Mark::of(line)).collect();
+                proptest::prop_assert_eq!(marks, expected);
+                proptest::prop_assert_eq!((piece.from, piece.at), (7, 7 + n_bytes as u64));
+            }
+        }
+
+        #[test]
+        fn any_text_is_a_list_of_lines_or_none(text in proptest::prelude::any::<String>()) {
+            if let Some(read) = lines(&text) {
+                proptest::prop_assert_eq!(read.len() * LINE_CHARS, text.len());
+            }
+        }
+    }
 }

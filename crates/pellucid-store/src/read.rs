@@ -438,7 +438,14 @@ mod tests {
         }
         std::fs::write(&path, &text[first + 1..]).unwrap();
         let error = open(&path).unwrap_err();
-        assert!(matches!(error, ReadError::NoHead { .. }) && error.to_string().contains("session_meta"), "{error}");
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "the session file {} does not begin with the line that says which session it is of (session_meta): its \
+                 beginning is missing; `pellucid sessions fsck` says what else is",
+                path.display()
+            )
+        );
         assert_eq!(open_damaged(&path).unwrap().doubt, Some(Doubt::NoHead));
         std::fs::write(&path, "\n").unwrap();
         assert!(matches!(open(&path), Err(ReadError::Empty { .. })));

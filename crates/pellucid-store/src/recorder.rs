@@ -265,11 +265,17 @@ mod tests {
         assert_eq!(recorder.len(), Some(text.len() as u64));
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines.len(), 3, "{text}");
-        assert!(
-            lines[0].starts_with("{\"timestamp\":\"2")
-                && lines[0].contains("Z\",\"type\":\"response_item\",\"payload\":{")
-        );
-        assert!(lines[1].ends_with("\"type\":\"event_msg\",\"payload\":{\"type\":\"context_compacted\"}}"));
+        let rest: Vec<&str> = lines.iter().map(|line| line.split_once("Z\",").unwrap().1).collect();
+        let said = |text: &str| {
+            let content = format!(r#"[{{"type":"input_text","text":"{text}"}}]"#);
+            format!(r#""type":"response_item","payload":{{"type":"message","role":"user","content":{content}}}}}"#)
+        };
+        let compacted = r#""type":"event_msg","payload":{"type":"context_compacted"}}"#.to_owned();
+        assert_eq!(rest, [said("one"), compacted, said("two")]);
+        for line in lines {
+            let time = line.strip_prefix("{\"timestamp\":\"").and_then(|it| it.split('"').next()).unwrap();
+            assert_eq!(crate::moment::Moment::parse(time).map(|it| it.to_string()).as_deref(), Some(time));
+        }
     }
 
     #[test]
@@ -278,7 +284,8 @@ mod tests {
         let mut recorder = Recorder::new(files.path("in/the/way/session.jsonl"));
         recorder.persist();
         recorder.record(item("lost"));
-        assert!(recorder.failure().is_some_and(|failure| failure.contains("in/the/way/session.jsonl: ")));
+        let failure = format!("{}: File exists (os error 17)", files.path("in/the/way/session.jsonl").display());
+        assert_eq!(recorder.failure(), Some(failure.as_str()));
     }
 
     /// A disk with room for so many bytes.

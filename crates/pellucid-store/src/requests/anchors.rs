@@ -162,7 +162,8 @@ mod tests {
         append(home.root(), &anchor("b", 1)).unwrap();
         let anchors = Anchors::read(home.root(), None);
         assert_eq!((anchors.of("a"), anchors.of("b")), (&[][..], &[anchor("b", 1)][..]));
-        assert!(anchors.warning().is_some_and(|warning| warning.contains("1 unreadable")));
+        let warning = "anchors.jsonl has 1 unreadable lines; the last hashes in them are lost";
+        assert_eq!(anchors.warning().as_deref(), Some(warning));
     }
 
     #[test]
@@ -191,7 +192,8 @@ mod tests {
     fn a_folder_in_its_place_is_named() {
         let home = Workspace::empty();
         fs::create_dir(home.path(FILE)).unwrap();
-        assert!(Anchors::read(home.root(), None).warning().is_some_and(|it| it.contains("cannot be read")));
+        let warning = "anchors.jsonl cannot be read, so a cut end would not show: Is a directory (os error 21)";
+        assert_eq!(Anchors::read(home.root(), None).warning().as_deref(), Some(warning));
         assert!(append(home.root(), &anchor("a", 1)).is_err());
     }
 }

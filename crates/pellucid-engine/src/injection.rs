@@ -60,3 +60,6 @@ pub use source::sources;
 
 /// The kinds of sources.
 pub const KINDS: [&str; 5] = ["file_set", "repo_docs", "provided", "text_store", "text_store_entries"];
+
+#[cfg(test)]
+mod tests;

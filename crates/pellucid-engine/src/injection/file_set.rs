@@ -36,6 +36,7 @@ use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 use crate::path;
+use crate::utf16;
 
 const HEADER: &str = "Project Context";
 
@@ -151,7 +152,7 @@ impl FileSet {
             if let FileRead::Text(text) = found {
                 let used = content.iter().filter(|it| matches!(it.origin, Origin::File { .. }) || is_replacement(it));
                 let used: usize = used.map(|it| it.text.len()).sum();
-                n_lost += usize::try_from(text.size()).unwrap_or(usize::MAX).saturating_sub(used);
+                n_lost += self.wanted_bytes(text).saturating_sub(used);
             }
             section.push(&file.title, content);
         }
@@ -176,6 +177,16 @@ impl FileSet {
             metadata: Map::new(),
         };
         collecting.item(item, &self.header, whole + n_lost);
+    }
+
+    /// How many bytes of a file should be there: white space at its end that goes by rule is not missed.
+    fn wanted_bytes(&self, text: &FileText) -> usize {
+        match text {
+            FileText::Whole { bytes, .. } if self.rules.as_ref().is_some_and(|rules| rules.trims_end) => {
+                utf16::trim_end(&cut::normalize(bytes)).len()
+            }
+            text => usize::try_from(text.size()).unwrap_or(usize::MAX),
+        }
     }
 
     fn first_version(&self, file: &Listed, found: &FileRead) -> Vec<Fragment> {

@@ -226,3 +226,6 @@ fn is_format(c: char) -> bool {
             | 0xE0020..=0xE007F
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -258,3 +258,6 @@ pub(crate) fn preset_files() -> impl Iterator<Item = Value> {
     let memory = |name: &&str| json!({ "path": name, "prompt_modes": ["full"], "only_if_there": true });
     files.chain(MEMORY_NAMES.iter().map(memory))
 }
+
+#[cfg(test)]
+mod tests;

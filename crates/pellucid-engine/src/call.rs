@@ -86,3 +86,6 @@ pub fn aborted(call: &ToolCall, after: Duration) -> String {
         _ => format!("aborted by user after {seconds:.1}s"),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -415,3 +415,6 @@ fn last_answer(items: &[Item]) -> Option<String> {
         _ => None,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -210,4 +210,77 @@ mod tests {
             assert_eq!(Digest(hash.finalize().into()), Digest::of([&b"abcdefg"[start..end]]));
         }
     }
+
+    /// A request of a head, these items and a tail, and the frame and rows that made it.
+    fn sent(items: &[&str]) -> (Frame, Request, Vec<Rendered>) {
+        use crate::encode::Encoder;
+        use crate::fragment::Origin;
+        use crate::transcript::ItemIds;
+        use crate::transcript::Transcript;
+        use crate::transcript::View;
+        use pellucid_protocol::item::Item;
+        use pellucid_protocol::settings::TruncationMode;
+        use pellucid_protocol::settings::TruncationPolicy;
+
+        let part = |text: &str| {
+            let mut encoder = Encoder::new(&"wire".into());
+            encoder.wire(text);
+            encoder.finish()
+        };
+        let frame = Frame::recorded(View::default(), part("{\"input\":["), part("]}"));
+        let policy = TruncationPolicy { mode: TruncationMode::Bytes, limit: i64::MAX };
+        let mut transcript = Transcript::new(ItemIds::Hidden, policy);
+        for item in items {
+            transcript.record(&Item::text("user", *item), &Origin::User);
+        }
+        let request = frame.request(&mut transcript);
+        let rows = transcript.rendered().to_vec();
+        (frame, request, rows)
+    }
+
+    #[test]
+    fn an_account_has_the_hash_of_the_body_and_a_mark_behind_every_new_item() {
+        let mut ledger = Ledger::default();
+        let (frame, request, rows) = sent(&["one", "two"]);
+        let first = ledger.account(&frame, &request, &rows, Items::Extended);
+        assert_eq!((first.bytes, first.n_items, first.marks.len()), (request.len(), 2, 2));
+        assert_eq!(first.body, Digest::of_body(&request));
+        for mark in &first.marks {
+            assert_eq!(mark.beginning, Digest::of([&request.body()[..mark.end]]));
+        }
+        let (frame, request, rows) = sent(&["one", "two", "three"]);
+        let second = ledger.account(&frame, &request, &rows, Items::Extended);
+        assert_eq!((second.n_items, second.marks.len(), second.marks[0].n_items), (3, 1, 3));
+        assert_eq!(second.body, Digest::of_body(&request));
+        let again = ledger.clone().account(&frame, &request, &rows, Items::Changed);
+        assert_eq!((again.body, again.marks.len()), (second.body, 3), "items that changed are all accounted for again");
+        let (frame, request, rows) = sent(&["one"]);
+        let shorter = ledger.account(&frame, &request, &rows, Items::Extended);
+        assert_eq!((shorter.body, shorter.marks.len()), (Digest::of_body(&request), 1));
+    }
+
+    #[test]
+    fn many_new_items_share_marks() {
+        let texts: Vec<String> = (0..1000).map(|n| n.to_string()).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let (frame, request, rows) = sent(&texts);
+        let account = Ledger::default().account(&frame, &request, &rows, Items::Extended);
+        assert_eq!(account.marks.len(), 250, "four items for a mark");
+        assert_eq!(account.marks.last().map(|mark| mark.n_items), Some(1000));
+        assert!(account.marks.is_sorted_by_key(|mark| mark.end));
+    }
+
+    #[test]
+    fn a_request_agrees_with_marks_up_to_the_first_that_differs() {
+        let (frame, request, rows) = sent(&["one", "two", "three"]);
+        let account = Ledger::default().account(&frame, &request, &rows, Items::Extended);
+        let marks: Vec<(usize, String)> = account.marks.iter().map(|mark| (mark.end, mark.beginning.short())).collect();
+        let agree = |request: &Request| agreeing(request, marks.iter().map(|(end, mark)| (*end, mark.as_str())));
+        assert_eq!(agree(&request), marks[2].0);
+        assert_eq!(agree(&sent(&["one", "two", "other"]).1), marks[1].0);
+        assert_eq!(agree(&sent(&["one", "2", "three"]).1), marks[0].0);
+        assert_eq!(agree(&sent(&["1"]).1), 0);
+        assert_eq!(agree(&Request { segments: Vec::new() }), 0);
+        assert_eq!(agreeing(&request, [(usize::MAX, "x")]), 0);
+    }
 }

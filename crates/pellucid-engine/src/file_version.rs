@@ -71,3 +71,6 @@ impl fmt::Debug for FileVersion {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

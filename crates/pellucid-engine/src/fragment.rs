@@ -284,3 +284,6 @@ impl Why {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -139,4 +139,37 @@ mod tests {
             assert_eq!(Gate::parse(wrong), None, "{wrong}");
         }
     }
+
+    #[test]
+    fn every_gate_that_is_listed_can_be_written_in_each_of_its_forms() {
+        let mut forms = Vec::new();
+        for (about, why) in ABOUT {
+            assert!(!why.is_empty());
+            let (kind, rest) = about.split_once(':').unwrap();
+            match rest {
+                "GATE" => forms.push(format!("{kind}:mcp:any")),
+                "KEY" => forms.extend(Feature::ALL.iter().map(|it| format!("{kind}:{}", it.key()))),
+                "NAME" => forms.push(format!("{kind}:anything")),
+                words => forms.extend(words.split('|').map(|word| format!("{kind}:{word}"))),
+            }
+        }
+        for form in &forms {
+            let gate = Gate::parse(form).unwrap_or_else(|| panic!("{form}"));
+            let not = Gate::parse(&format!("not:{form}"));
+            assert_eq!(not, Some(Gate::Not(Box::new(gate))), "{form}");
+        }
+        assert_eq!(Gate::known().len(), ABOUT.len());
+    }
+
+    #[test]
+    fn several_modes_are_one_gate_and_unknown_ones_are_none() {
+        assert_eq!(Gate::parse("mode:full|none"), Some(Gate::Mode(vec![PromptMode::Full, PromptMode::None])));
+        for wrong in ["mode:", "mode:full|", "mode:|full", "mode:Full", "mode:full,none", "patch:", "shell", ":", ""] {
+            assert_eq!(Gate::parse(wrong), None, "{wrong:?}");
+        }
+        for wrong in ["assistant:zone", "assistant_tool:", "web_search:off", "mcp:one", " feature:js_repl", "not:not:"]
+        {
+            assert_eq!(Gate::parse(wrong), None, "{wrong:?}");
+        }
+    }
 }

@@ -136,4 +136,79 @@ mod tests {
         check_rising(&[2, 1, 0], &[0]);
         check_rising(&[0, 4, 1, 5, 2, 6], &[0, 1, 2, 6]);
     }
+
+    fn part(name: &str, text: &str, at: usize) -> ReadPart {
+        let text = bytes::Bytes::copy_from_slice(text.as_bytes());
+        let section = pellucid_protocol::provider::ReadSection::Tools;
+        ReadPart { section, name: name.into(), text, place: Place::Head(at) }
+    }
+
+    /// The parts of a list: each letter is a name, and a digit behind it is its text.
+    fn list(words: &str) -> Vec<ReadPart> {
+        let words = words.split_whitespace().enumerate();
+        words.map(|(n, word)| part(&word[..1], word.get(1..).unwrap_or_default(), 10 * n)).collect()
+    }
+
+    fn shown(change: &Change<'_>) -> String {
+        let (kind, old, new) = change;
+        let text = |part: &Option<&ReadPart>| {
+            part.map_or_else(|| "-".to_owned(), |it| String::from_utf8_lossy(&it.text).into_owned())
+        };
+        format!("{} {} {}→{}", kind.as_str(), new.or(*old).map_or("", |it| &it.name), text(old), text(new))
+    }
+
+    #[track_caller]
+    fn check_between(old: &str, new: &str, expected: &[&str]) {
+        let (old, new) = (list(old), list(new));
+        let (old, new): (Vec<&ReadPart>, Vec<&ReadPart>) = (old.iter().collect(), new.iter().collect());
+        assert_eq!(between(&old, &new).iter().map(shown).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn what_happened_to_each_part_is_named() {
+        check_between("", "", &[]);
+        check_between("a1 b1", "a1 b1", &[]);
+        check_between("a1", "a1 b1", &["added b -→1"]);
+        check_between("a1 b1", "b1", &["removed a 1→-"]);
+        check_between("a1 b1", "a2 b1", &["changed a 1→2"]);
+        check_between("a1 b1 c1", "b1 c1 a1", &["moved a 1→1"]);
+        check_between("a1 b1 c1", "c1 a1 b1", &["moved c 1→1"]);
+        check_between("a1 b1", "b2 a1", &["changed b 1→2"]);
+        check_between("a1 b1 c1 d1", "d1 x1 b2 a1", &["removed c 1→-", "moved d 1→1", "added x -→1", "changed b 1→2"]);
+        check_between("", "a1 b1", &["added a -→1", "added b -→1"]);
+    }
+
+    /// The first difference of two lists: what is named, where it begins and how long it is.
+    #[track_caller]
+    fn check_first(old: &str, new: &str, servers: &str, expected: &str) {
+        let (old, new) = (list(old), list(new));
+        let (old, new): (Vec<&ReadPart>, Vec<&ReadPart>) = (old.iter().collect(), new.iter().collect());
+        let n_same = old.iter().zip(&new).take_while(|(old, new)| old.is(new)).count();
+        let is_servers = |(_, was, is): &Change<'_>| is.or(*was).is_some_and(|it| servers.contains(&*it.name));
+        match Difference::of_parts(&old, &new, n_same, is_servers) {
+            Difference::Part { kind, name, place, n_bytes, .. } => {
+                let at = place.map_or_else(|| "nowhere".to_owned(), |place| place.in_body(0, 0).to_string());
+                assert_eq!(format!("{} {name} at {at} +{n_bytes}", kind.as_str()), expected);
+            }
+            Difference::Item { .. } => panic!("parts are no items"),
+        }
+    }
+
+    #[test]
+    fn the_first_difference_is_what_was_taken_out_put_in_changed_or_moved_there() {
+        check_first("a1 b1", "a1 x123 b1", "", "added x at 10 +3");
+        check_first("a1 b1 c1", "a1 c1", "", "removed b at 10 +0");
+        check_first("a1 b1", "a1", "", "removed b at 1 +0");
+        check_first("a1", "", "", "removed a at nowhere +0");
+        check_first("a1 b1", "a1 b22", "", "changed b at 10 +2");
+        check_first("a1 b1 c1", "b1 c1 a1", "", "moved a at 20 +1");
+    }
+
+    #[test]
+    fn a_tool_of_a_server_that_came_or_went_names_the_change() {
+        check_first("a1", "m1 a1 s1", "", "added m at 0 +1");
+        check_first("a1", "m1 a1 s1", "s", "added s at 0 +1");
+        check_first("m1 a1 s1", "a1", "s", "removed s at 0 +0");
+        check_first("a1 s1", "a2 s1", "s", "changed a at 0 +1");
+    }
 }

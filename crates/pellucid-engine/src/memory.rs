@@ -191,3 +191,6 @@ pub enum BatchFate {
     /// The entries were dropped without a summary.
     PassedOver,
 }
+
+#[cfg(test)]
+mod tests;

@@ -424,3 +424,6 @@ fn syntax_error(file: &str, text: &str, error: &toml::de::Error) -> PackError {
     let (line, column) = position(text, error.span().map_or(0, |span| span.start));
     PackError::Syntax { file: file.to_owned(), line, column, message: error.message().trim().to_owned() }
 }
+
+#[cfg(test)]
+mod tests;

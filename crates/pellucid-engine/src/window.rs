@@ -272,3 +272,6 @@ impl Window {
         (state != self.loaded).then_some(state)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -86,7 +86,10 @@ fn stem(word: String) -> String {
     let ends = |ending: &str| word.len() > ending.len() + 2 && word.ends_with(ending);
     if ends("ies") {
         format!("{}y", &word[..word.len() - 3])
-    } else if ends("sses") || ends("xes") || ends("ches") || ends("shes") {
+    } else if ["sses", "xes", "ches", "shes"]
+        .iter()
+        .any(|ending| word.len() > ending.len() + 1 && word.ends_with(ending))
+    {
         word[..word.len() - 2].to_owned()
     } else if ends("s") && !word.ends_with("ss") && !word.ends_with("us") {
         word[..word.len() - 1].to_owned()
@@ -131,5 +134,27 @@ mod tests {
     fn no_more_than_asked_for() {
         check_rank("create calendar event", 1, &[0]);
         assert_eq!(rank(&[], "x", 8), []);
+    }
+
+    #[test]
+    fn names_are_split_into_their_words_and_plurals_do_not_count() {
+        let split = |text: &str| words(text).collect::<Vec<_>>().join(" ");
+        assert_eq!(split("createEvent create_event HTTPServer v2"), "create event create event httpserver v2");
+        assert_eq!(split("entries boxes classes watches dishes cats gas"), split("entry box class watch dish cat gas"));
+        assert_eq!(split("The of A and"), "");
+        assert_eq!(split("Übung 日本"), "übung 日本");
+    }
+
+    #[test]
+    fn a_rare_word_counts_more_than_a_common_one_and_repeating_helps_less_and_less() {
+        let texts = ["common rare", "common other", "common more"].map(str::to_owned);
+        let hits = rank(&texts, "common rare", 8);
+        assert_eq!(hits.iter().map(|hit| hit.index).collect::<Vec<_>>(), [0, 1, 2]);
+        assert!(hits[0].score > 2.0 * hits[1].score);
+        let repeated = ["word x x x", "word word x x", "word word word word"].map(str::to_owned);
+        let scores: Vec<f64> =
+            (0..3).map(|n| rank(&repeated, "word", 8).into_iter().find(|hit| hit.index == n).unwrap().score).collect();
+        assert!(scores[2] > scores[1] && scores[1] > scores[0]);
+        assert!(scores[2] - scores[1] < scores[1] - scores[0] + 1e-9);
     }
 }

@@ -411,3 +411,6 @@ fn is_known(origin: &Origin) -> bool {
 fn source(origin: &Origin) -> String {
     format!("{} {}", origin.kind(), origin.detail()).trim_end().to_owned()
 }
+
+#[cfg(test)]
+mod tests;

@@ -228,4 +228,51 @@ mod tests {
             prop_assert_eq!(bytes, serde_json::to_vec(&text).unwrap());
         }
     }
+
+    #[test]
+    fn parts_and_origins_change_where_they_are_said_to() {
+        let mut encoder = Encoder::new(&"a".into());
+        encoder.wire("{");
+        encoder.value(&1, &Origin::fact("n"));
+        encoder.set_part(&"b".into());
+        encoder.wire(",");
+        encoder.escaped("", &Origin::User);
+        encoder.escaped("\"", &Origin::User);
+        encoder.wire("}");
+        let encoded = encoder.finish();
+        let shown: Vec<(&str, &str, usize, usize)> =
+            encoded.spans.iter().map(|it| (&*it.part, it.origin.kind(), it.len, it.raw_len)).collect();
+        assert_eq!(
+            shown,
+            [("a", "wire", 1, 1), ("a", "fact", 1, 1), ("b", "wire", 1, 1), ("b", "user", 2, 1), ("b", "wire", 1, 1)]
+        );
+        assert_eq!(encoded.bytes, br#"{1,\"}"#);
+        assert_eq!(
+            to_json(&serde_json::json!({ "b": [1, null], "a": "é" })),
+            "{\"b\":[1,null],\"a\":\"é\"}".as_bytes()
+        );
+    }
+
+    proptest! {
+        /// A copy of any piece has the bytes and the origins of that piece.
+        #[test]
+        fn a_copy_of_a_piece_keeps_its_origins(texts in proptest::collection::vec("[a\"\n]{0,6}", 0..6), from in 0_usize..40, len in 0_usize..40) {
+            let mut encoder = Encoder::new(&"p".into());
+            for (n, text) in texts.iter().enumerate() {
+                let origin = if n % 2 == 0 { Origin::User } else { Origin::Model };
+                encoder.escaped(text, &origin);
+            }
+            let whole = encoder.finish();
+            let from = from.min(whole.bytes.len());
+            let to = (from + len).min(whole.bytes.len());
+            let mut copy = Encoder::new(&"q".into());
+            copy.copy(&whole.bytes, &whole.spans, from..to);
+            let copy = copy.finish();
+            prop_assert_eq!(&copy.bytes, &whole.bytes[from..to]);
+            let of_each = |encoded: &Encoded| -> Vec<String> {
+                encoded.spans.iter().flat_map(|it| vec![it.origin.kind().to_owned(); it.len]).collect()
+            };
+            prop_assert_eq!(of_each(&copy), of_each(&whole)[from..to].to_vec());
+        }
+    }
 }

@@ -227,4 +227,52 @@ mod tests {
         assert_eq!(FileStates::read("{\"instructions\":{\"/a\":\"no hash\"}}"), None);
         assert_eq!(FileStates::read("nothing"), None);
     }
+
+    #[test]
+    fn a_change_is_told_with_both_hashes() {
+        let digest = |text: &str| Some(Digest::of([text.as_bytes()]));
+        let changed = |old, new| ChangedFile { path: "/a".to_owned(), kind: FileKind::Standing, old, new };
+        let hash = |text: &str| digest(text).unwrap().to_string();
+        let (one, two) = (hash("1"), hash("2"));
+        assert_eq!(
+            [
+                changed(digest("1"), digest("2")).to_string(),
+                changed(None, digest("2")).to_string(),
+                changed(digest("1"), None).to_string(),
+                changed(None, None).to_string(),
+            ],
+            [
+                format!("/a changed since the last request, sha256 {one} -> {two}"),
+                format!("/a is new since the last request, sha256 none -> {two}"),
+                format!("/a is no longer read, sha256 {one} -> none"),
+                "/a".to_owned(),
+            ]
+        );
+        assert_eq!(
+            changed(None, digest("2")).to_json(),
+            json!({ "path": "/a", "kind": "standing", "old_sha256": null, "new_sha256": two })
+        );
+    }
+
+    #[test]
+    fn files_of_a_kind_are_carried_over_where_they_are_not_known() {
+        let mut later = states("i:/a=2 standing:/s=2");
+        later.carry(FileKind::Standing, &states("standing:/s=1 standing:/t=1 i:/b=1"));
+        assert_eq!(later, states("i:/a=2 standing:/s=2 standing:/t=1"));
+    }
+
+    #[test]
+    fn states_are_written_in_one_form_and_read_from_any_cut_only_whole() {
+        let all = states("i:/a=1 standing:/s=2 pack:/p=3");
+        let written = all.write();
+        assert_eq!(FileStates::default().write(), "{}");
+        assert_eq!(FileStates::read("{}"), Some(FileStates::default()));
+        for cut in 0..written.len() {
+            assert_eq!(FileStates::read(&written[..cut]), None, "{}", &written[..cut]);
+        }
+        assert_eq!(FileStates::read(&written), Some(all));
+        for wrong in ["[1]", "{\"pack\":7}", "{\"pack\":{\"/p\":7}}", "{\"pack\":{\"/p\":\"00\"}}"] {
+            assert_eq!(FileStates::read(wrong), None, "{wrong}");
+        }
+    }
 }

@@ -294,4 +294,28 @@ mod tests {
         );
         assert_eq!(find(b"\xff\xe2\x80\x8bx")[0].to_string(), "1:2: invisible character U+200B");
     }
+
+    proptest::proptest! {
+        /// Plain text hides nothing, and whatever is found lies where it says.
+        #[test]
+        fn what_is_found_lies_where_it_says(lines in proptest::collection::vec("[a-z é\u{200b}\u{202e}\u{1f468}\u{200d}\u{fe0f}]{0,8}", 0..5)) {
+            let text = lines.join("\n");
+            for hidden in find(text.as_bytes()) {
+                let line: Vec<char> = text.split('\n').nth(hidden.line - 1).unwrap().chars().collect();
+                let at = hidden.column - 1;
+                proptest::prop_assert_eq!(&line[at..at + hidden.characters.len()], &hidden.characters[..]);
+                proptest::prop_assert!(hidden.characters.iter().all(|c| kind(*c) == Some(hidden.kind)));
+            }
+            let plain: String = text.chars().filter(|c| kind(*c).is_none()).collect();
+            proptest::prop_assert_eq!(find(plain.as_bytes()), Vec::new());
+        }
+
+        #[test]
+        fn any_bytes_are_looked_through(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..80)) {
+            for hidden in find(&bytes) {
+                proptest::prop_assert!(!hidden.characters.is_empty());
+                proptest::prop_assert_eq!(hidden.code_points().count(), hidden.characters.len());
+            }
+        }
+    }
 }

@@ -217,4 +217,50 @@ mod tests {
         assert!(Loss::of(&[], &[]).is_empty());
         assert!(Loss::of(&[Item::text("user", "Hello there, and/or good day.")], &[]).is_empty());
     }
+
+    #[test]
+    fn paths_and_names_of_code_are_told_from_other_words() {
+        for path in ["src/main.rs", "/etc", "./x", "../x", "~/x", "Cargo.toml", "a/b/c", "notes.md", "été.txt"] {
+            assert!(is_path(path), "{path}");
+        }
+        for other in
+            ["and/or", "e.g", "1.5", "3.14.15", "https://a.b/c", "...", "/", "word", "a.b", "x.toolong", "v1.2"]
+        {
+            assert!(!is_path(other), "{other}");
+        }
+        for name in ["parse_line", "nextLine", "Reader::next", "_private_thing", "snake_case_2"] {
+            assert!(is_identifier(name), "{name}");
+        }
+        for other in ["word", "Word", "a_b", "1st_thing", "with-dash", "__init", "é_é_é", "HTTP"] {
+            assert!(!is_identifier(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn words_lose_what_surrounds_them() {
+        let split = |text: &str| words(text).filter(|word| !word.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(split("see `src/a.rs:12:3`, (\"b.rs\"); **c.rs**!"), ["see", "src/a.rs", "b.rs", "c.rs"]);
+        assert_eq!(split("key=value|other [x]{y}"), ["key", "value", "other", "x", "y"]);
+        assert_eq!(split("12:30"), ["12:30"], "a time is no place in a file");
+    }
+
+    #[test]
+    fn sentences_end_at_full_stops_before_a_space_and_at_lines() {
+        let all = |text: &str| sentences(text).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(
+            all("One. Two! Three? src/a.rs stays.\nFour"),
+            ["One.", "Two!", "Three?", "src/a.rs stays.", "Four"]
+        );
+        assert_eq!(all(" \n\n "), Vec::<String>::new());
+        for (sentence, expected) in [
+            ("You must do it", true),
+            ("DON’T touch", true),
+            ("don't touch", true),
+            ("Nothing here", false),
+            ("A mustang", false),
+            ("only this", true),
+        ] {
+            assert_eq!(is_demand(sentence), expected, "{sentence}");
+        }
+    }
 }

@@ -66,3 +66,6 @@ impl Meter {
         self.info.as_ref()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -58,4 +58,25 @@ mod tests {
         assert!(!is_inside("/ws2/a", "/ws"));
         assert!(!is_inside("/a", "/"));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn a_normal_path_has_no_dots_and_stays_normal(path in "[a.~/ é]{0,20}", base in "(/[a.]{0,3}){0,3}") {
+            let expanded = expand(&path, &base, "/home/ada");
+            proptest::prop_assert!(expanded.starts_with('/'));
+            proptest::prop_assert!(!expanded.split('/').any(|part| part == "." || part == ".."));
+            proptest::prop_assert!(!expanded.contains("//"));
+            proptest::prop_assert!(expanded == "/" || !expanded.ends_with('/'));
+            proptest::prop_assert_eq!(normal(&expanded), expanded.clone());
+            proptest::prop_assert_eq!(expand(&expanded, "/elsewhere", "/home"), expanded);
+        }
+
+        #[test]
+        fn what_is_joined_to_a_folder_without_dots_is_inside(root in "(/[a-c]{1,3}){1,3}", rest in "[a-c]{1,3}(/[a-c]{1,3}){0,2}") {
+            let path = expand(&rest, &root, "/home");
+            proptest::prop_assert!(is_inside(&path, &root));
+            proptest::prop_assert!(!is_inside(&root, &path));
+            proptest::prop_assert_eq!(path.strip_suffix(base_name(&path)).map(|it| it.ends_with('/')), Some(true));
+        }
+    }
 }

@@ -89,3 +89,6 @@ fn name(mode: CollaborationModeKind) -> &'static str {
         CollaborationModeKind::Default => "Default",
     }
 }
+
+#[cfg(test)]
+mod tests;

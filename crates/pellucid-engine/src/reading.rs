@@ -180,3 +180,6 @@ struct Function<'a> {
     #[serde(borrow, default)]
     name: Option<Cow<'a, str>>,
 }
+
+#[cfg(test)]
+mod tests;

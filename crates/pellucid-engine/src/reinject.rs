@@ -337,3 +337,6 @@ impl State {
 fn short(hash: &str) -> &str {
     hash.get(..8).unwrap_or(hash)
 }
+
+#[cfg(test)]
+mod tests;

@@ -386,3 +386,6 @@ pub fn fate_text(fate: &Fate) -> String {
         Fate::Untrusted => "not read, as the project is marked as untrusted".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

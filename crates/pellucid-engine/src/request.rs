@@ -275,3 +275,6 @@ fn view(facts: &Facts, wire: &WireSettings, exec_outputs: ExecOutputs) -> View {
 fn has_freeform_patch(tools: &[OfferedTool<'_>]) -> bool {
     tools.iter().any(|tool| tool.file.kind == ToolKind::Custom && tool.file.name == "apply_patch")
 }
+
+#[cfg(test)]
+mod tests;

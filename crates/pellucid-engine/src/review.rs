@@ -179,8 +179,8 @@ mod tests {
     fn every_target_has_a_question_and_a_hint() {
         let pack = Pack::builtin("codex").unwrap();
         let branch = ReviewTarget::BaseBranch { branch: "main".to_owned() };
-        assert!(concat(&prompt(&pack, &branch, Some("abc"))).contains("git diff abc"));
-        assert!(concat(&prompt(&pack, &branch, None)).contains("git merge-base HEAD main"));
+        expect!["Review the changes on the current branch against the base branch 'main'. The merge base of the two is the commit abc. Run `git diff abc` to see exactly what would be merged into main. Report your findings in order of priority, as far as they can be acted on."].assert_eq(&concat(&prompt(&pack, &branch, Some("abc"))));
+        expect![[r#"Review the changes on the current branch against the base branch 'main'. The merge base could not be determined in advance, so find it first, preferring the upstream of that branch: run `git merge-base HEAD "$(git rev-parse --abbrev-ref "main@{upstream}")"`, and if there is no upstream, `git merge-base HEAD main`. Then run `git diff` with the commit you found to see exactly what would be merged into main. Report your findings in order of priority, as far as they can be acted on."#]].assert_eq(&concat(&prompt(&pack, &branch, None)));
         let commit = |title: Option<&str>| ReviewTarget::Commit {
             sha: "0123456789".to_owned(),
             title: title.map(str::to_owned),

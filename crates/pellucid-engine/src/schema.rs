@@ -219,4 +219,84 @@ mod tests {
             ],
         );
     }
+
+    #[test]
+    fn a_schema_in_that_form_stays_as_it_is() {
+        for written in [
+            r#"{"type":"string"}"#,
+            r#"{"type":"boolean","description":"d"}"#,
+            r#"{"type":"array","items":{"type":"number"},"description":"d"}"#,
+            r#"{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":true}"#,
+            r#"{"type":"object","properties":{},"additionalProperties":{"type":"array","items":{"type":"string"}}}"#,
+        ] {
+            let schema = Schema::read(&serde_json::from_str(written).unwrap()).unwrap();
+            assert_eq!(serde_json::to_string(&schema).unwrap(), written);
+            assert_eq!(Schema::read(&serde_json::to_value(&schema).unwrap()).unwrap(), schema);
+        }
+    }
+
+    #[test]
+    fn wrong_values_in_a_schema_are_refused() {
+        check_schema(
+            r#"{"type":"object","properties":[]}"#,
+            &expect!["refused: invalid type: sequence, expected a map"],
+        );
+        check_schema(
+            r#"{"type":"object","required":"a"}"#,
+            &expect![[r#"refused: invalid type: string "a", expected a sequence"#]],
+        );
+        check_schema(
+            r#"{"type":"object","properties":{"a":7}}"#,
+            &expect!["refused: invalid type: integer `7`, expected internally tagged enum Schema"],
+        );
+        check_schema(
+            r#"{"type":"string","description":7}"#,
+            &expect!["refused: invalid type: integer `7`, expected a string"],
+        );
+        check_schema(
+            r#""text""#,
+            &expect![[r#"refused: invalid type: string "text", expected internally tagged enum Schema"#]],
+        );
+        check_schema("7", &expect!["refused: invalid type: integer `7`, expected internally tagged enum Schema"]);
+        check_schema("null", &expect!["refused: invalid type: null, expected internally tagged enum Schema"]);
+        check_schema("[]", &expect!["refused: missing field `type`"]);
+    }
+
+    #[test]
+    fn odd_types_become_the_nearest_that_a_model_understands() {
+        check_schema("true", &expect![[r#"{"type":"string"}"#]]);
+        check_schema("{}", &expect![[r#"{"type":"string"}"#]]);
+        check_schema(
+            r#"{"type":"any"}"#,
+            &expect![
+                "refused: unknown variant `any`, expected one of `boolean`, `string`, `integer`, `number`, `array`, `object`"
+            ],
+        );
+        check_schema(r#"{"type":["null"]}"#, &expect![[r#"{"type":"string"}"#]]);
+        check_schema(
+            r#"{"type":7,"items":{"type":"integer"}}"#,
+            &expect![[r#"{"type":"array","items":{"type":"number"}}"#]],
+        );
+        check_schema(r#"{"anyOf":[{"type":"string"},{"type":"number"}]}"#, &expect![[r#"{"type":"string"}"#]]);
+        check_schema(
+            r#"{"type":"array","items":[{"type":"string"},{"type":"number"}]}"#,
+            &expect!["refused: invalid type: map, expected variant identifier"],
+        );
+        check_schema(
+            r#"{"type":"object","properties":null,"additionalProperties":{"type":"integer"}}"#,
+            &expect![[r#"{"type":"object","properties":{},"additionalProperties":{"type":"number"}}"#]],
+        );
+    }
+
+    #[test]
+    fn names_that_are_required_have_an_order_and_come_once() {
+        let written = r#"{"type":"object","properties":{"o":{"type":"array","items":{"type":"object","required":["z","y","z"]}}},
+            "required":["b","a","b"],"additionalProperties":{"type":"object","required":["d","c"]}}"#;
+        let mut schema = Schema::read(&serde_json::from_str(written).unwrap()).unwrap();
+        schema.sort();
+        let sorted = serde_json::to_string(&schema).unwrap();
+        expect![[r#"{"type":"object","properties":{"o":{"type":"array","items":{"type":"object","properties":{},"required":["y","z"]}}},"required":["a","b"],"additionalProperties":{"type":"object","properties":{},"required":["c","d"]}}"#]].assert_eq(&sorted);
+        schema.sort();
+        assert_eq!(serde_json::to_string(&schema).unwrap(), sorted);
+    }
 }

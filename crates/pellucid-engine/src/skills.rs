@@ -171,3 +171,6 @@ impl Skills {
         first
     }
 }
+
+#[cfg(test)]
+mod tests;

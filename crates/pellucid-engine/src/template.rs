@@ -240,4 +240,54 @@ mod tests {
             &expect!["error: greeting.md: variable `{{ name }}` is missing, its content would be lost"],
         );
     }
+
+    #[test]
+    fn the_end_of_a_file_is_kept_trimmed_or_loses_one_newline() {
+        let text = |trim, text: &str| {
+            let shape = Shape { trim, places: &[] };
+            concat(&Template::parse(&"f".into(), &shape, text).unwrap().text())
+        };
+        let ends = |trim| ["a \n\n", "a\n", "a", ""].map(|it| text(trim, it));
+        assert_eq!(ends(Trim::Keep), ["a \n\n", "a\n", "a", ""]);
+        assert_eq!(ends(Trim::Newline), ["a \n", "a", "a", ""]);
+        assert_eq!(ends(Trim::End), ["a", "a", "a", ""]);
+    }
+
+    #[test]
+    fn a_text_without_places_is_used_as_it_is() {
+        let text = "{{ any }} {{thing}} {x} }} {{";
+        let template = Template::parse(&"f".into(), &Shape::VERBATIM, text).unwrap();
+        assert_eq!((concat(&template.text()), template.written()), (text.to_owned(), text.to_owned()));
+        assert_eq!(&**template.file(), "f");
+    }
+
+    #[test]
+    fn every_byte_keeps_its_origin_and_a_place_without_a_value_is_empty() {
+        let template = Template::parse(&"greeting.md".into(), &SHAPE, "Hello {{ name }}, {mood}.\n").unwrap();
+        let rendered = template.render(&[("{{ name }}", vec![Fragment::layout("A"), Fragment::fact("f", "da")])]);
+        let shown: Vec<(&str, &str)> = rendered.iter().map(|it| (it.origin.kind(), it.text.as_str())).collect();
+        assert_eq!(shown, [("pack", "Hello "), ("layout", "A"), ("fact", "da"), ("pack", ", "), ("pack", ".")]);
+        assert_eq!(template.written(), "Hello {{ name }}, {mood}.");
+        let twice = Template::parse(&"f".into(), &SHAPE, "{{ name }}{{ name }}").unwrap();
+        assert_eq!(concat(&twice.render(&[("{{ name }}", vec![Fragment::layout("x")])])), "xx");
+    }
+
+    #[test]
+    fn what_is_filled_in_is_never_read_as_a_place() {
+        let template = Template::parse(&"f".into(), &SHAPE, "{{ name }} {mood}").unwrap();
+        let value = || vec![Fragment::layout("{mood} {{ name }} {{ other }}")];
+        assert_eq!(
+            concat(&template.render(&[("{{ name }}", value()), ("{mood}", vec![Fragment::layout("calm")])])),
+            "{mood} {{ name }} {{ other }} calm"
+        );
+    }
+
+    #[test]
+    fn places_of_a_text_that_nothing_fills_yet_are_looked_for() {
+        let check = |text: &str| check_places("f.md", &["{{ a }}"], text).map_err(|error| error.to_string());
+        assert_eq!(check("x {{ a }} {b} {{ }} {{ not a word }}"), Ok(()));
+        assert_eq!(check("\n\n{{ b }}"), Err("f.md:3: unknown variable `{{ b }}`; known here: `{{ a }}`".to_owned()));
+        assert_eq!(check("{{a}}"), Err("f.md:1: unknown variable `{{a}}`; known here: `{{ a }}`".to_owned()));
+        assert_eq!(check("{{ open"), Ok(()));
+    }
 }

@@ -375,3 +375,6 @@ struct WithId<'a> {
     item: &'a Item,
     id: &'a str,
 }
+
+#[cfg(test)]
+mod tests;

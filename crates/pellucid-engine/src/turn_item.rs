@@ -76,3 +76,6 @@ fn search_detail(action: &WebSearchAction) -> String {
         WebSearchAction::Other => String::new(),
     }
 }
+
+#[cfg(test)]
+mod tests;

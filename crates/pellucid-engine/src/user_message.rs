@@ -102,3 +102,6 @@ fn push_image(parts: &mut Vec<DraftPart>, tag: &str, image: Fragment) {
 fn text_part(origin: Origin, text: &str) -> DraftPart {
     DraftPart::Text(vec![Fragment { origin, text: text.to_owned() }])
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,4 +89,31 @@ mod tests {
         assert_eq!(trim("\u{feff}a\u{3000}"), "a");
         assert_eq!(trim("\u{85}a\u{200b}"), "\u{85}a\u{200b}");
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_cut_loses_at_most_one_character(text in "\\PC{0,20}", at in 0_usize..40) {
+            let all = units(&text);
+            proptest::prop_assert_eq!(len(&text), all.len());
+            proptest::prop_assert_eq!((shown(&all), sent(&all), n_halves(&all)), (text.clone(), text.clone(), 0));
+            let at = at.min(all.len());
+            let (first, second) = all.split_at(at);
+            let n = usize::from(splits_pair(&all, at));
+            proptest::prop_assert_eq!((n_halves(first), n_halves(second)), (n, n));
+            proptest::prop_assert_eq!(units(&shown(first)).len(), first.len());
+            proptest::prop_assert!(text.starts_with(&sent(first)) && text.ends_with(&sent(second)));
+        }
+
+        #[test]
+        fn what_is_trimmed_has_no_space_at_its_ends(text in any_space()) {
+            let trimmed = trim(&text);
+            proptest::prop_assert!(!trimmed.starts_with(is_space) && !trimmed.ends_with(is_space));
+            proptest::prop_assert_eq!(is_blank(&text), trimmed.is_empty());
+            proptest::prop_assert!(trim_end(&text).ends_with(trimmed));
+        }
+    }
+
+    fn any_space() -> impl proptest::strategy::Strategy<Value = String> {
+        proptest::string::string_regex("[ \t\n\u{a0}\u{3000}\u{feff}\u{200b}aé]{0,12}").unwrap()
+    }
 }

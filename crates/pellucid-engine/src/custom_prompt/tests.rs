@@ -116,7 +116,7 @@ fn spans_that_stand_for_something_survive() {
         "/prompts:x [Image #1]",
         &[TextElement { byte_range: ByteRange { start: 11, end: 21 }, placeholder: None }],
     );
-    assert!(error.unwrap_err().to_string().contains("found '[Image #1]'"));
+    expect!["Could not parse /prompts:x: expected key=value but found '[Image #1]'. Wrap values in double quotes if they contain spaces."].assert_eq(&error.unwrap_err().to_string());
 }
 
 #[test]

@@ -64,4 +64,40 @@ mod tests {
         check_truncation("ééééé", TruncationMode::Bytes, 5, &expect!["é…3 chars truncated…é"]);
         check_truncation("日本語日本語", TruncationMode::Tokens, 1, &expect!["…4 tokens truncated…"]);
     }
+
+    proptest::proptest! {
+        /// What is kept is the beginning and the end of the text, within the budget, and what is gone is counted right.
+        #[test]
+        fn a_cut_text_has_the_ends_of_the_whole(text in "[a-zé日\u{1f600}]{0,80}", limit in -5_i64..60, is_bytes: bool) {
+            let mode = if is_bytes { TruncationMode::Bytes } else { TruncationMode::Tokens };
+            let policy = TruncationPolicy { mode, limit };
+            let cut = truncate_middle(&text, policy);
+            let budget = byte_limit(policy);
+            if text.is_empty() || (budget > 0 && text.len() <= budget) {
+                proptest::prop_assert_eq!(cut, text);
+                return Ok(());
+            }
+            let mut pieces = cut.splitn(3, '…');
+            let (head, said, tail) = (pieces.next().unwrap(), pieces.next().unwrap(), pieces.next().unwrap());
+            proptest::prop_assert!(text.starts_with(head) && text.ends_with(tail));
+            proptest::prop_assert!(head.len() + tail.len() <= budget);
+            let n: usize = said.split(' ').next().unwrap().parse().unwrap();
+            let n_gone = match mode {
+                TruncationMode::Bytes => text.chars().count() - head.chars().count() - tail.chars().count(),
+                TruncationMode::Tokens => tokens_of_bytes(text.len() - budget),
+            };
+            proptest::prop_assert_eq!(n, n_gone);
+        }
+    }
+
+    #[test]
+    fn limits_without_end_are_no_trouble() {
+        for limit in [i64::MAX, i64::MIN, 0, -1] {
+            for mode in [TruncationMode::Bytes, TruncationMode::Tokens] {
+                let policy = TruncationPolicy { mode, limit };
+                assert_eq!(truncate_middle("text", policy) == "text", limit > 0, "{policy:?}");
+            }
+        }
+        assert_eq!([0, 1, 4, 5, 8].map(tokens_of_bytes), [0, 1, 1, 2, 2]);
+    }
 }

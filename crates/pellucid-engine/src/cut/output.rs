@@ -134,4 +134,37 @@ mod tests {
             ]],
         );
     }
+
+    #[test]
+    fn only_outputs_are_cut() {
+        let policy = TruncationPolicy { mode: TruncationMode::Bytes, limit: 1 };
+        for json in [
+            json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "long text" }] }),
+            json!({ "type": "function_call", "name": "n", "arguments": "long text", "call_id": "c" }),
+            json!({ "type": "custom_tool_call", "call_id": "c", "name": "n", "input": "long text" }),
+            json!({ "type": "reasoning", "summary": [], "encrypted_content": "long text" }),
+        ] {
+            let item: Item = serde_json::from_value(json).unwrap();
+            assert_eq!(cut_output(&item, policy).as_ref(), &item);
+        }
+        let custom: Item =
+            serde_json::from_value(json!({ "type": "custom_tool_call_output", "call_id": "c", "output": "long text" }))
+                .unwrap();
+        let cut = serde_json::to_value(cut_output(&custom, policy).as_ref()).unwrap();
+        assert_eq!(cut["output"], "l…7 chars truncated…t");
+    }
+
+    #[test]
+    fn a_text_that_fits_is_left_as_it_is_and_one_that_does_not_is_cut() {
+        for mode in [TruncationMode::Bytes, TruncationMode::Tokens] {
+            for limit in [0, 1, 4, 5, 6, 100, i64::MAX] {
+                let policy = TruncationPolicy { mode, limit };
+                for n in 0..40 {
+                    let item = Item::CustomToolCallOutput { call_id: "c".to_owned(), output: "x".repeat(n) };
+                    let is_same = *cut_output(&item, policy) == item;
+                    assert_eq!(is_same, fits(n, policy), "{n} bytes, {policy:?}");
+                }
+            }
+        }
+    }
 }

@@ -249,4 +249,85 @@ mod tests {
             }),
         );
     }
+
+    #[test]
+    fn data_of_today_is_read_back_as_it_was_with_what_is_not_known() {
+        let stored = json!({
+            "summaries": [{ "text": "t", "chatMemos": ["a", null], "isImportant": true, "categoryId": "c",
+                "tags": ["x"], "later": { "a": 1 } }],
+            "categories": [{ "id": "c", "name": "C" }],
+            "metrics": { "lastImportantSummaries": [0], "lastRecentSummaries": [], "lastSimilarSummaries": [],
+                "lastRandomSummaries": [] },
+            "more": [1, 2],
+        });
+        let data: V3Data = serde_json::from_value(stored.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&data).unwrap(), stored);
+        let old: V3Data = serde_json::from_value(json!({ "lastSelectedSummaries": [1] })).unwrap();
+        assert_eq!(
+            serde_json::to_value(&old).unwrap(),
+            json!({ "summaries": [] }),
+            "an older form goes when it is read"
+        );
+        assert_eq!(serde_json::from_value::<V3Data>(json!({})).unwrap(), V3Data::default());
+    }
+
+    #[test]
+    fn what_is_no_data_is_refused_and_lists_that_are_none_are_empty() {
+        for wrong in [
+            json!(7),
+            json!({ "mainChunks": 7 }),
+            json!({ "mainChunks": [{ "id": "x", "text": "t" }] }),
+            json!({ "chunks": [{}] }),
+        ] {
+            assert_eq!(V2Data::read(&wrong, &[]), None, "{wrong}");
+        }
+        check_v2(
+            &json!({ "mainChunks": [{ "id": 3, "text": "t", "chatMemos": "none" }], "lastMainChunkID": 3 }),
+            &[],
+            &json!({
+                "lastMainChunkID": 3,
+                "mainChunks": [{ "id": 3, "text": "t", "chatMemos": [], "lastChatMemo": null }],
+                "chunks": [],
+            }),
+        );
+    }
+
+    #[test]
+    fn summaries_whose_messages_are_gone_take_their_paragraphs_with_them() {
+        let chunk = |id: i64, memos: &[&str]| MainChunk {
+            id,
+            text: id.to_string(),
+            chat_memos: memos.iter().map(|memo| Some((*memo).to_owned())).collect(),
+            last_chat_memo: None,
+        };
+        let paragraph = |id: i64| Chunk { main_chunk_id: id, text: id.to_string() };
+        let mut data = V2Data {
+            last_main_chunk_id: 3,
+            main_chunks: vec![chunk(1, &["a"]), chunk(2, &["b", "gone"]), chunk(3, &["gone"])],
+            chunks: vec![paragraph(1), paragraph(2), paragraph(9)],
+        };
+        data.drop_orphans(&chat(&["a", "b"]));
+        assert_eq!(
+            data,
+            V2Data { last_main_chunk_id: 1, main_chunks: vec![chunk(1, &["a"])], chunks: vec![paragraph(1)] }
+        );
+        data.drop_orphans(&[]);
+        assert_eq!(data, V2Data::default());
+    }
+
+    #[test]
+    fn summaries_become_cards_only_if_all_know_their_messages() {
+        let of = |memos: &[&[&str]]| {
+            let rows: Vec<Value> = memos
+                .iter()
+                .enumerate()
+                .map(|(n, memos)| json!({ "id": n, "text": n.to_string(), "chatMemos": memos }))
+                .collect();
+            V2Data::read(&json!({ "mainChunks": rows }), &[]).unwrap().to_v3()
+        };
+        let texts =
+            |data: Option<V3Data>| data.map(|it| it.summaries.into_iter().map(|it| it.text).collect::<Vec<_>>());
+        assert_eq!(texts(of(&[&["a"], &["b", "c"]])), Some(vec!["0".to_owned(), "1".to_owned()]));
+        assert_eq!((texts(of(&[&["a"], &[]])), texts(of(&[]))), (None, None));
+    }
 }

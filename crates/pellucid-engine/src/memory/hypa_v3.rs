@@ -232,3 +232,6 @@ impl<'a> Run<'a, '_, '_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -189,4 +189,47 @@ mod tests {
             Err("5 requests at once are more than 2 a minute: allow fewer at once or more a minute"),
         );
     }
+
+    fn limiter(per_minute: f64, at_once: f64, after_failure: AfterFailure) -> RateLimiter {
+        RateLimiter::new(Options { tasks_per_minute: per_minute, tasks_at_once: at_once, after_failure }).unwrap()
+    }
+
+    fn start(tasks: &[usize]) -> Now {
+        Now { start: tasks.to_vec(), ..Now::default() }
+    }
+
+    #[test]
+    fn so_many_run_at_once_and_the_next_begins_when_one_ends() {
+        let mut limiter = limiter(20.0, 2.0, AfterFailure::GoOn);
+        assert_eq!([limiter.submit(0), limiter.submit(0), limiter.submit(0)], [start(&[0]), start(&[1]), start(&[])]);
+        assert_eq!(limiter.look(1000), start(&[]));
+        assert_eq!(limiter.end(End::Done, 1000), start(&[2]));
+        assert_eq!(limiter.end(End::Failed, 1000), start(&[]));
+        assert_eq!(limiter.lengths(), [1, 0, 1, 0, 1, 0]);
+        assert_eq!(limiter.end(End::Done, 1000), start(&[]));
+        assert_eq!(limiter.end(End::Done, 1000), start(&[]), "an end too many does no harm");
+    }
+
+    #[test]
+    fn so_many_begin_within_a_minute_and_the_rest_waits() {
+        let mut limiter = limiter(2.0, 2.0, AfterFailure::GoOn);
+        limiter.submit(0);
+        limiter.submit(10_000);
+        limiter.end(End::Done, 20_000);
+        let wait = |ms| Now { look_again_ms: Some(ms), ..Now::default() };
+        assert_eq!(limiter.submit(20_000), wait(40_000));
+        assert_eq!(limiter.look(59_950), wait(100), "a wait is never too short");
+        assert_eq!(limiter.look(60_000), wait(100), "a start exactly a minute ago still counts");
+        assert_eq!(limiter.look(60_001), start(&[2]));
+    }
+
+    #[test]
+    fn a_failure_cancels_those_that_wait_where_that_is_wanted() {
+        let mut strict = limiter(9.0, 1.0, AfterFailure::Cancel);
+        (0..3).for_each(|_| drop(strict.submit(0)));
+        assert_eq!(strict.end(End::Failed, 5), Now { cancel: vec![1, 2], ..Now::default() });
+        assert_eq!(strict.end(End::Failed, 5), Now::default());
+        assert_eq!(strict.submit(5), start(&[3]), "later ones may begin");
+        assert_eq!(strict.lengths(), [1, 0, 1, 2, 0, 1, 0]);
+    }
 }

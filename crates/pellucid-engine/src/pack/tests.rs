@@ -286,7 +286,7 @@ fn files_that_are_wrong_in_themselves_are_named() {
         /packs/mine/pack.toml:2: unknown pack `nowhere`
         /packs/mine/pack.toml:3:1: duplicate key
         images/unreadable.md: the pack has no such file
-        fine: mine
+        /packs/mine/user_instructions.md:1: unknown variable `{{ who }}`; known here: `{{ text }}`, `{{ directory }}`
         /packs/mine/models.json:1:2: invalid type: integer `1`, expected a sequence
         /packs/mine/models.json:1:36: missing field `slug`
         fine: mine
@@ -305,7 +305,13 @@ fn every_error_names_its_file() {
     ];
     let named: Vec<String> =
         all.iter().filter_map(|of| Some(Pack::load_user(&files(of), FOLDER).err()?.file().to_owned())).collect();
-    expect![""].assert_eq(&named.join("\n"));
+    expect![[r#"
+        /packs/mine/pack.toml
+        /packs/mine/pack.toml
+        tools/fly.toml
+        /packs/mine/user_instructions.md
+        /packs/mine/user_instructions.md"#]]
+    .assert_eq(&named.join("\n"));
 }
 
 #[test]
@@ -320,6 +326,7 @@ fn a_check_finds_more_than_the_first_error() {
     let (pack, errors) = Pack::check_user(&of, FOLDER);
     let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
     expect![[r#"
+        /packs/mine/user_instructions.md:1: unknown variable `{{ who }}`; known here: `{{ text }}`, `{{ directory }}`
         /packs/mine/tools/wait.toml:1:8: wanted string or table
         /packs/mine/models.json:1:1: EOF while parsing a list"#]]
     .assert_eq(&lines.join("\n"));
@@ -357,4 +364,100 @@ fn every_file_of_every_pack_is_missed_when_it_is_gone_or_stands_in_from_beneath(
             }
         }
     }
+}
+
+#[test]
+fn every_role_is_read_by_its_name() {
+    for (role, name, about) in ROLES {
+        assert_eq!((SlotRole::parse(name), role.as_str()), (Some(*role), *name));
+        assert!(!about.is_empty());
+    }
+    assert_eq!(SlotRole::names().len(), ROLES.len());
+    assert_eq!([SlotRole::parse("Base"), SlotRole::parse("")], [None, None]);
+}
+
+#[test]
+fn every_slot_of_every_pack_has_one_name_and_is_found_by_it() {
+    for name in Pack::builtin_names() {
+        let pack = Pack::builtin(name).unwrap();
+        let all = pack.slot_texts();
+        assert!(all.is_sorted_by_key(|slot| slot.name.clone()), "{name}");
+        let mut names: Vec<&str> = all.iter().map(|slot| slot.name.as_str()).collect();
+        names.dedup();
+        assert_eq!(names.len(), all.len(), "{name}: a name is there once");
+        for slot in &all {
+            assert_eq!((slot.text.is_some(), slot.is_users), (slot.origin.is_some(), false), "{name} {}", slot.name);
+            assert!(!slot.about.is_empty(), "{name} {}", slot.name);
+        }
+        let some = all.iter().find(|slot| slot.text.is_some()).unwrap();
+        assert_eq!(pack.slot_text(&some.name).as_ref(), Ok(some));
+        assert_eq!(pack.slot_text(&some.file).map(|slot| slot.file).as_ref(), Ok(&some.file));
+    }
+}
+
+#[test]
+fn a_slot_of_the_users_own_is_marked_and_a_wrong_name_finds_the_nearest() {
+    let of = files(&[
+        ("pack.toml", "name = 'mine'\nfrom = 'codex'\n"),
+        ("turn/aborted.md", "Stopped."),
+        ("tools/view_image.md", "Look."),
+        ("models.json", "{\"models\":[]}"),
+    ]);
+    let pack = Pack::load_user(&of, FOLDER).unwrap();
+    let users: Vec<(String, Option<String>)> = pack
+        .slot_texts()
+        .into_iter()
+        .filter(|slot| slot.is_users)
+        .map(|slot| (slot.name, slot.origin.map(|it| it.to_string())))
+        .collect();
+    expect![[r#"
+        [
+            (
+                "models",
+                Some(
+                    "/packs/mine/models.json",
+                ),
+            ),
+            (
+                "tools/view_image",
+                Some(
+                    "/packs/mine/tools/view_image.md",
+                ),
+            ),
+            (
+                "turn/aborted",
+                Some(
+                    "/packs/mine/turn/aborted.md",
+                ),
+            ),
+        ]"#]]
+    .assert_eq(&format!("{users:#?}"));
+    assert_eq!(pack.slot_text("turn/abortd"), Err(Some("turn/aborted".to_owned())));
+    assert_eq!(pack.slot_text("something else entirely"), Err(None));
+    assert_eq!(
+        pack.slot_text("tools/view_image.path").map(|slot| slot.about).as_deref(),
+        Ok("the parameter `path` of the tool `view_image`")
+    );
+}
+
+#[test]
+fn texts_for_a_model_are_those_of_the_longest_name_that_begins_its_own() {
+    let models = r#"{"models":[
+        {"slug":"gpt-5","base_instructions":"five","description":"d","supported_reasoning_levels":[{"effort":"low"}]},
+        {"slug":"gpt-5.2","base_instructions":"five two"},
+        {"slug":"o","later":1}
+    ]}"#;
+    let of = files(&[("pack.toml", "name = 'mine'\nfrom = 'codex'\n"), ("models.json", models)]);
+    let pack = Pack::load_user(&of, FOLDER).unwrap();
+    let entry = |slug: &str| pack.model_entry(slug).map(|it| it.slug.as_str());
+    assert_eq!([entry("gpt-5"), entry("gpt-5.2"), entry("gpt-5.3")], [Some("gpt-5"), Some("gpt-5.2"), None]);
+    let found = |slug: &str| pack.models.as_ref().unwrap().find(slug).map(|it| it.slug.as_str());
+    assert_eq!(
+        [found("gpt-5.2-codex"), found("gpt-5.1"), found("o3"), found("claude")],
+        [Some("gpt-5.2"), Some("gpt-5"), Some("o"), None]
+    );
+    assert_eq!(
+        pack.model_entry("o").map(|it| (it.base_instructions.clone(), it.file.to_string())),
+        Some((None, "/packs/mine/models.json".to_owned()))
+    );
 }

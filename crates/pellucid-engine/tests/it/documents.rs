@@ -116,8 +116,9 @@ fn a_large_root_costs_the_leaf_nothing() {
         let context = assemble(&pack_with(layout), &facts);
         context.messages.iter().find_map(|message| message.inside.clone()).unwrap()
     };
-    assert!(!text("").contains("Leaf."));
-    assert!(text("[project_docs]\nallocation = \"nearest-first\"\n").ends_with("\n\nLeaf.\n"));
+    assert_eq!(text(""), "x".repeat(32_768));
+    let nearest = text("[project_docs]\nallocation = \"nearest-first\"\n");
+    assert_eq!(nearest, format!("{}\n\nLeaf.\n", "x".repeat(32_762)));
 }
 
 fn import(path: &str, outcome: Result<&str, Fault>) -> Imported {
@@ -187,7 +188,7 @@ fn a_change_names_both_hashes_and_stands_at_the_end() {
         [/p/a/AGENTS.md, SHA-256 ccc before: no longer there, what it said is void]
         </INSTRUCTIONS>"#]]
     .assert_eq(&told(NewText::Here));
-    assert!(told(NewText::Above).contains("bbb now: its present text is in the latest instructions above]"));
+    expect![""].assert_eq(&told(NewText::Above));
     assert_eq!(changed(&pack_with(""), &facts, &[], NewText::Here), None);
 }
 

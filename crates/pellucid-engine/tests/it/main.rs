@@ -22,6 +22,7 @@ mod questions;
 mod reinjection;
 mod requests;
 mod skills;
+mod tool_lists;
 mod transcripts;
 mod turns;
 mod updates;

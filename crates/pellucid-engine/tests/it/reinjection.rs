@@ -128,6 +128,5 @@ fn a_pack_over_ads_may_choose_another_variant() {
     let beside = envelope::Beside::Nothing;
     let Sent::Text(sent) = envelope::wrap_current(injected, &words, beside, said).sent else { panic!("one text") };
     let sent = concat(&sent);
-    assert!(sent.starts_with("You are the agent") && sent.contains("\n\nRULES\n\n---\n\n**"), "{sent}");
-    assert!(sent.ends_with("**\n\nhi"), "{sent}");
+    expect_test::expect![""].assert_eq(&sent);
 }

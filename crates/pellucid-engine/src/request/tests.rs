@@ -1,0 +1,96 @@
+//! Frames and requests: shared bytes, their origins, and what is the same.
+
+use pellucid_protocol::item::Item;
+use pellucid_protocol::settings::TruncationMode;
+use pellucid_protocol::settings::TruncationPolicy;
+
+use super::*;
+use crate::encode::Encoder;
+
+fn encoded(pieces: &[(&str, Origin)]) -> Encoded {
+    let mut encoder = Encoder::new(&"part".into());
+    for (text, origin) in pieces {
+        encoder.raw(text.as_bytes(), origin);
+    }
+    encoder.finish()
+}
+
+fn frame(wire: WireApi) -> Frame {
+    let head = encoded(&[("{\"a\":\"", Origin::Wire), ("text", Origin::User), ("\",\"input\":[", Origin::Wire)]);
+    let tail = encoded(&[("],\"b\":", Origin::Wire), ("true", Origin::fact("f")), ("}", Origin::Wire)]);
+    Frame::recorded(View { wire, ..View::default() }, head, tail)
+}
+
+fn transcript() -> Transcript {
+    let policy = TruncationPolicy { mode: TruncationMode::Bytes, limit: i64::MAX };
+    let mut transcript = Transcript::new(ItemIds::Hidden, policy);
+    transcript.record(&Item::text("user", "hi"), &Origin::User);
+    transcript
+}
+
+#[test]
+fn a_request_is_the_frame_around_the_items() {
+    let frame = frame(WireApi::Responses);
+    let request = frame.request(&mut transcript());
+    let body = String::from_utf8(request.body()).unwrap();
+    assert_eq!(
+        body,
+        r#"{"a":"text","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}],"b":true}"#
+    );
+    assert_eq!((request.len(), request.is_empty()), (body.len(), false));
+    assert_eq!(frame.n_bytes(), frame.head_bytes().len() + frame.tail_bytes().len());
+    assert!(Request { segments: Vec::new() }.is_empty());
+}
+
+#[test]
+fn a_second_request_shares_the_bytes_of_the_first() {
+    let frame = frame(WireApi::Responses);
+    let mut transcript = transcript();
+    let first = frame.request(&mut transcript);
+    let second = frame.request(&mut transcript);
+    assert_eq!(first, second);
+    let shares = |n: usize| std::ptr::eq(first.segments[n].as_ptr(), second.segments[n].as_ptr());
+    assert!(shares(0) && shares(first.segments.len() - 1));
+}
+
+#[test]
+fn items_stand_in_the_list_of_their_wire() {
+    let lists: Vec<&str> = WireApi::ALL.iter().map(|wire| frame(*wire).list()).collect();
+    assert_eq!(lists, ["input", "messages", "messages"]);
+}
+
+#[test]
+fn frames_are_the_same_by_their_bytes_and_their_view() {
+    let one = frame(WireApi::Responses);
+    assert!(one.is_same(&frame(WireApi::Responses)) && one.is_same(&one.clone()));
+    assert!(!one.is_same(&frame(WireApi::Chat)));
+    let other =
+        Frame::recorded(one.view(), encoded(&[("{\"input\":[", Origin::Wire)]), encoded(&[("]}", Origin::Wire)]));
+    assert!(!one.is_same(&other));
+    assert_eq!(other.omissions(), []);
+}
+
+#[test]
+fn every_byte_of_a_frame_has_its_origin() {
+    let frame = frame(WireApi::Responses);
+    let kinds = |place, n| frame.origins(place, n).map(|(origin, n)| (origin.kind(), n)).collect::<Vec<_>>();
+    assert_eq!(kinds(Place::Head(0), 6), [("wire", 6)]);
+    assert_eq!(kinds(Place::Head(4), 8), [("wire", 2), ("user", 4), ("wire", 2)]);
+    assert_eq!(kinds(Place::Tail(6), 4), [("fact", 4)]);
+    assert_eq!(kinds(Place::Tail(100), 4), []);
+    assert_eq!(kinds(Place::Head(0), 0), []);
+    assert_eq!(frame.origin_at(Place::Head(6)).map(Origin::kind), Some("user"));
+    assert_eq!(frame.origin_at(Place::Tail(99)), None);
+    let len = |spans: &[crate::encode::Span]| spans.iter().map(|span| span.len).sum::<usize>();
+    assert_eq!(
+        (len(frame.head_spans()), len(frame.tail_spans())),
+        (frame.head_bytes().len(), frame.tail_bytes().len())
+    );
+}
+
+#[test]
+fn settings_of_a_session_are_plain_until_something_else_is_said() {
+    let plain = WireSettings::new(SessionId::new("019a0000-0000-7000-8000-000000000001"));
+    assert_eq!((plain.wire, plain.ids, plain.output_tokens_max), (WireApi::Responses, ItemIds::Hidden, None));
+    assert_eq!(plain.output_schema, None);
+}

@@ -145,4 +145,36 @@ mod tests {
         assert_eq!(Preset::imported(&preset.exported()), Some(preset));
         assert_eq!(Preset::imported(&serde_json::json!({ "type": "other", "data": {} })), None);
     }
+
+    #[test]
+    fn of_foreign_settings_only_known_keys_of_the_right_kind_are_taken() {
+        let given = serde_json::json!({
+            "memoryTokensRatio": 0.5, "maxChatsPerSummary": "many", "useExperimentalImpl": true, "doNotSummarizeUserMessage": 1,
+            "summarizationPrompt": "p", "recentMemoryRatio": null, "later": 7,
+        });
+        let expected = Settings {
+            memory_tokens_ratio: 0.5,
+            use_experimental_impl: true,
+            summarization_prompt: "p".to_owned(),
+            ..Settings::default()
+        };
+        assert_eq!(Settings::from_foreign(&given), expected);
+        for nothing in [Value::Null, serde_json::json!([]), serde_json::json!("x"), serde_json::json!({})] {
+            assert_eq!(Settings::from_foreign(&nothing), Settings::default(), "{nothing}");
+        }
+        assert_eq!(Settings::from_foreign(&serde_json::to_value(&expected).unwrap()), expected);
+    }
+
+    #[test]
+    fn a_preset_without_a_name_gets_one_and_what_is_no_preset_is_refused() {
+        assert_eq!(Preset::new(None, &Value::Null).name, NEW_NAME);
+        let shared =
+            |data: Value| Preset::imported(&serde_json::json!({ "type": "risu", "data": data })).map(|it| it.name);
+        assert_eq!(shared(serde_json::json!({ "settings": {} })).as_deref(), Some("Imported Preset"));
+        assert_eq!(shared(serde_json::json!({ "name": 7, "settings": {} })).as_deref(), Some("Imported Preset"));
+        assert_eq!(shared(serde_json::json!({ "name": "n" })), None);
+        for wrong in [Value::Null, serde_json::json!({ "type": "risu" }), serde_json::json!([1])] {
+            assert_eq!(Preset::imported(&wrong), None, "{wrong}");
+        }
+    }
 }

@@ -52,4 +52,22 @@ mod tests {
         assert!(cleaned("<Thoughts>x</Thoughts> ").is_err());
         assert_eq!(cleaned("a <Thoughts> b"), Ok("a <Thoughts> b".to_owned()));
     }
+
+    #[test]
+    fn a_prompt_that_is_chat_markup_is_the_list_of_messages() {
+        let shown = |prompt: &str| -> Vec<(Role, String)> {
+            messages("the chat", prompt).into_iter().map(|it| (it.role, it.content)).collect()
+        };
+        assert_eq!(shown("Sum up."), [(Role::User, "the chat".to_owned()), (Role::System, "Sum up.".to_owned())]);
+        let markup = "<|im_start|>system\nFold.<|im_end|><|im_start|>user\n{{slot}}<|im_end|>";
+        assert_eq!(shown(markup), [(Role::System, "Fold.".to_owned()), (Role::User, "the chat".to_owned())]);
+        assert_eq!(shown("{{slot}}")[1], (Role::System, "{{slot}}".to_owned()), "only markup has a place for the chat");
+    }
+
+    #[test]
+    fn thoughts_that_follow_each_other_or_are_empty_are_all_taken_out() {
+        assert_eq!(cleaned("<think></think>a<think>b</think><Thoughts>c</Thoughts>d"), Ok("ad".to_owned()));
+        assert_eq!(cleaned(""), Err("the summary is empty".to_owned()));
+        assert_eq!(cleaned("</think>a"), Ok("</think>a".to_owned()));
+    }
 }

@@ -461,3 +461,39 @@ fn texts_for_a_model_are_those_of_the_longest_name_that_begins_its_own() {
         Some((None, "/packs/mine/models.json".to_owned()))
     );
 }
+
+#[test]
+fn files_that_nothing_reads_are_named_with_what_was_probably_meant() {
+    let of = files(&[
+        ("pack.toml", "name = 'mine'\nfrom = 'codex'\n"),
+        ("turn/abortd.md", "x"),
+        ("tools/view_imag.md", "x"),
+        ("something/else/entirely.txt", "x"),
+        ("README.md", "for people"),
+        ("licenses.txt", "x"),
+        ("docs/README.md", "x"),
+        ("tools/wait.toml", "kind = 'function'\n"),
+    ]);
+    let pack = Pack::load_user(&of, FOLDER).unwrap();
+    let lines: Vec<String> = pack.unknown_files().iter().map(ToString::to_string).collect();
+    expect![[r#"
+        /packs/mine/docs/README.md: no slot has this name, so nothing reads the file; `pellucid pack show` lists the slots
+        /packs/mine/something/else/entirely.txt: no slot has this name, so nothing reads the file; `pellucid pack show` lists the slots
+        /packs/mine/tools/view_imag.md: no slot has this name, so nothing reads the file; did you mean tools/view_image.md?
+        /packs/mine/turn/abortd.md: no slot has this name, so nothing reads the file; did you mean turn/aborted.md?"#]].assert_eq(&lines.join("\n"));
+    assert_eq!(Pack::builtin("codex").unwrap().unknown_files(), []);
+}
+
+#[test]
+fn every_source_has_a_name_of_its_own_and_says_what_it_gives() {
+    let names = crate::source::names();
+    let mut once = names.clone();
+    once.sort();
+    once.dedup();
+    assert_eq!(once.len(), names.len());
+    for name in &names {
+        assert_eq!(crate::source::find(name).map(|it| it.name), Some(name.as_str()));
+        assert!(!crate::source::about(name).is_empty(), "{name}");
+    }
+    assert!(crate::source::find("weather").is_none());
+}

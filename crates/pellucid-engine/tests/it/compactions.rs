@@ -281,7 +281,25 @@ fn a_summary_by_rule_is_the_same_for_the_same_history() {
     let items: Vec<Item> = transcript.items().collect();
     let summary = local_summary(&items, pack());
     assert_eq!(summary, local_summary(&items, pack()));
-    expect![""].assert_eq(&summary);
+    expect![[r#"
+        No model could be reached for a summary, so this one was put together by rule from the conversation that it replaces. It reports what was said and run, and judges nothing: look at the files themselves before you rely on it.
+
+        **Last answer**
+        third
+
+        **Plan**
+        - completed: read
+        - pending: write
+
+        **Files that came up**
+        - src/two.rs
+        - src/one.rs
+
+        **Commands that were run last**
+        -
+
+        **What the user demanded**
+        - Never touch src/two.rs."#]].assert_eq(&summary);
 }
 
 /// Where the bytes of a request for a summary come from, for each wire.

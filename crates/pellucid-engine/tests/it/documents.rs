@@ -188,7 +188,16 @@ fn a_change_names_both_hashes_and_stands_at_the_end() {
         [/p/a/AGENTS.md, SHA-256 ccc before: no longer there, what it said is void]
         </INSTRUCTIONS>"#]]
     .assert_eq(&told(NewText::Here));
-    expect![""].assert_eq(&told(NewText::Above));
+    expect![[r#"
+        # AGENTS.md instructions for /home/ada/proj
+
+        Instruction files changed since you read them. From now on each of these says what stands here, and nothing of what it said before.
+
+        <INSTRUCTIONS>
+        [/p/AGENTS.md, SHA-256 aaa before, bbb now: its present text is in the latest instructions above]
+
+        [/p/a/AGENTS.md, SHA-256 ccc before: no longer there, what it said is void]
+        </INSTRUCTIONS>"#]].assert_eq(&told(NewText::Above));
     assert_eq!(changed(&pack_with(""), &facts, &[], NewText::Here), None);
 }
 

@@ -8,6 +8,7 @@ mod compactions;
 mod corpus;
 mod documents;
 mod fixture;
+mod gates;
 mod given_tools;
 mod instruction_files;
 mod layouts;

@@ -243,7 +243,7 @@ fn a_key_that_no_preset_has_is_refused() {
     let layout = "name = \"mine\"\nfrom = \"risuai\"\n[memory.preset]\nmaxChats = 4\n";
     let files = PackFiles::from([("pack.toml".to_owned(), layout.to_owned())]);
     let error = Pack::load_user(&files, "/packs/mine").unwrap_err().to_string();
-    expect_test::expect![""].assert_eq(&error);
+    expect_test::expect!["/packs/mine/pack.toml:3:1: unknown field `maxChats`, expected one of `summarizationModel`, `summarizationPrompt`, `reSummarizationPrompt`, `memoryTokensRatio`, `extraSummarizationRatio`, `maxChatsPerSummary`, `recentMemoryRatio`, `similarMemoryRatio`, `enableSimilarityCorrection`, `preserveOrphanedMemory`, `processRegexScript`, `doNotSummarizeUserMessage`, `useExperimentalImpl`, `summarizationRequestsPerMinute`, `summarizationMaxConcurrent`, `embeddingRequestsPerMinute`, `embeddingMaxConcurrent`, `alwaysToggleOn`"].assert_eq(&error);
 }
 
 #[track_caller]

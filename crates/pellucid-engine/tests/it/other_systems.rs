@@ -138,7 +138,35 @@ fn a_preset_lists_the_files_of_an_assistant() {
     let source = json!([{ "type": "file_set", "version": 2, "preset": "openclaw", "empty_section": "omit" }]);
     let mut facts = injected(&source, &json!([]), &[("/ws/AGENTS.md", "rules\n\n"), ("/ws/memory.md", "tea")]);
     let text = concat(&agentcore(&facts).instructions);
-    expect![""].assert_eq(&text);
+    expect![[r#"
+        You are an agent that gets things done for the person it talks to. Work with the tools you are given, look before you change, and say what you did and what is left.
+
+        # Project Context
+
+        ## AGENTS.md
+        rules
+
+        ## SOUL.md
+        [MISSING] Expected at: /ws/SOUL.md
+
+        ## TOOLS.md
+        [MISSING] Expected at: /ws/TOOLS.md
+
+        ## IDENTITY.md
+        [MISSING] Expected at: /ws/IDENTITY.md
+
+        ## USER.md
+        [MISSING] Expected at: /ws/USER.md
+
+        ## HEARTBEAT.md
+        [MISSING] Expected at: /ws/HEARTBEAT.md
+
+        ## BOOTSTRAP.md
+        [MISSING] Expected at: /ws/BOOTSTRAP.md
+
+        ## memory.md
+        tea
+    "#]].assert_eq(&text);
     facts.prompt_mode = PromptMode::Minimal;
     let text = concat(&agentcore(&facts).instructions);
     assert_eq!(text.matches("\n## ").count(), 2, "{text}");

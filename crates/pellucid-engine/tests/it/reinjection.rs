@@ -128,5 +128,15 @@ fn a_pack_over_ads_may_choose_another_variant() {
     let beside = envelope::Beside::Nothing;
     let Sent::Text(sent) = envelope::wrap_current(injected, &words, beside, said).sent else { panic!("one text") };
     let sent = concat(&sent);
-    expect_test::expect![""].assert_eq(&sent);
+    expect_test::expect![[r#"
+        You are the agent that this workspace calls `pellucid`. Where instructions below speak to Codex, they mean you.
+
+        RULES
+
+        ---
+
+        **What the user asks for follows; everything above is background.**
+
+        hi"#]]
+    .assert_eq(&sent);
 }

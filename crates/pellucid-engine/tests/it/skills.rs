@@ -207,8 +207,8 @@ fn paths_are_shown_with_slashes() {
     skill.path = "C:\\h\\a\\SKILL.md".to_owned();
     facts.skills = Skills::new(vec![skill], Vec::new());
     let text = concat(&assemble(pack(), &facts).messages[1].fragments);
-    let line = text.lines().find(|line| line.contains("SKILL.md"));
-    assert_eq!(line, Some("- a: a (file: C:/h/a/SKILL.md)"));
+    let line = text.lines().find(|line| line.contains("/SKILL.md"));
+    assert_eq!(line, Some("- a: About a. (file: C:/h/a/SKILL.md)"));
 }
 
 #[test]

@@ -1,0 +1,136 @@
+//! Every gate is open where its condition holds, closed where it does not, and the other way round behind `not:`.
+
+use pellucid_engine::assistant::Assistant;
+use pellucid_engine::assistant::AssistantTool;
+use pellucid_engine::facts::Facts;
+use pellucid_engine::gate::ABOUT;
+use pellucid_engine::gate::Gate;
+use pellucid_engine::gate::all_open;
+use pellucid_engine::gate::shell_type;
+use pellucid_protocol::feature::Feature;
+use pellucid_protocol::model::ApplyPatchType;
+use pellucid_protocol::model::ShellType;
+use pellucid_protocol::settings::PromptMode;
+use pellucid_protocol::settings::WebSearchMode;
+
+use crate::facts;
+
+fn gate(name: &str) -> Gate {
+    Gate::parse(name).unwrap_or_else(|| panic!("{name} is a gate"))
+}
+
+/// Whether a gate is open for facts that are changed so.
+#[track_caller]
+fn check_gate(name: &str, change: impl FnOnce(&mut Facts), expected: bool) {
+    let mut facts = facts();
+    change(&mut facts);
+    assert_eq!(gate(name).is_open(&facts), expected, "{name}");
+    assert_eq!(gate(&format!("not:{name}")).is_open(&facts), !expected, "not:{name}");
+    assert_eq!(gate(&format!("not:not:{name}")).is_open(&facts), expected);
+}
+
+fn assistant(change: impl FnOnce(&mut Assistant)) -> impl FnOnce(&mut Facts) {
+    move |facts| {
+        let mut assistant = Assistant::default();
+        change(&mut assistant);
+        facts.assistant = Some(Box::new(assistant));
+    }
+}
+
+#[test]
+fn a_feature_opens_its_gate() {
+    for feature in Feature::ALL {
+        let name = format!("feature:{}", feature.key());
+        check_gate(&name, |facts| facts.features.set(*feature, true), true);
+        check_gate(&name, |facts| facts.features.set(*feature, false), false);
+    }
+}
+
+#[test]
+fn the_shell_that_is_offered_is_the_switchs_before_the_models() {
+    let trained_on = |shell: ShellType| {
+        move |facts: &mut Facts| {
+            facts.features.set(Feature::UnifiedExec, false);
+            facts.model.shell_type = shell;
+        }
+    };
+    check_gate("shell:shell_command", trained_on(ShellType::ShellCommand), true);
+    check_gate("shell:default", trained_on(ShellType::Default), true);
+    check_gate("shell:local", trained_on(ShellType::Local), true);
+    check_gate("shell:local", trained_on(ShellType::Default), false);
+    check_gate("shell:unified_exec", |facts| facts.features.set(Feature::UnifiedExec, true), true);
+    check_gate("shell:shell_command", |facts| facts.features.set(Feature::UnifiedExec, true), false);
+    let mut none = facts();
+    none.features.set(Feature::ShellTool, false);
+    none.features.set(Feature::UnifiedExec, true);
+    assert_eq!(shell_type(&none), ShellType::Disabled);
+    for shell in ["default", "local", "unified_exec", "shell_command"] {
+        assert!(!gate(&format!("shell:{shell}")).is_open(&none), "{shell}");
+    }
+}
+
+#[test]
+fn the_patch_that_is_offered_is_the_models_before_the_switchs() {
+    check_gate("patch:freeform", |_| {}, true);
+    check_gate("patch:function", |facts| facts.model.apply_patch_tool_type = Some(ApplyPatchType::Function), true);
+    let none = |facts: &mut Facts| facts.model.apply_patch_tool_type = None;
+    check_gate("patch:freeform", none, false);
+    check_gate("patch:function", none, false);
+    let switched = |facts: &mut Facts| {
+        facts.model.apply_patch_tool_type = None;
+        facts.features.set(Feature::ApplyPatchFreeform, true);
+    };
+    check_gate("patch:freeform", switched, true);
+    let both = |facts: &mut Facts| {
+        facts.model.apply_patch_tool_type = Some(ApplyPatchType::Function);
+        facts.features.set(Feature::ApplyPatchFreeform, true);
+    };
+    check_gate("patch:freeform", both, false);
+}
+
+#[test]
+fn tools_of_models_servers_and_providers_open_theirs() {
+    check_gate("model_tool:read_file", |_| {}, false);
+    let trained = |facts: &mut Facts| facts.model.experimental_supported_tools = vec!["read_file".to_owned()];
+    check_gate("model_tool:read_file", trained, true);
+    check_gate("model_tool:read", trained, false);
+    check_gate("mcp:any", |_| {}, false);
+    check_gate("mcp:any", |facts| facts.has_mcp_servers = true, true);
+    check_gate("mcp:any", |facts| facts.features.set(Feature::Apps, true), true);
+    for mode in WebSearchMode::ALL {
+        check_gate("web_search:on", |facts| facts.web_search = *mode, *mode != WebSearchMode::Disabled);
+    }
+}
+
+#[test]
+fn a_mode_opens_the_gates_that_name_it() {
+    for mode in PromptMode::ALL {
+        for named in PromptMode::ALL {
+            let name = format!("mode:{named}");
+            check_gate(&name, |facts| facts.prompt_mode = *mode, mode == named);
+        }
+        check_gate("mode:full|minimal", |facts| facts.prompt_mode = *mode, *mode != PromptMode::None);
+    }
+}
+
+#[test]
+fn what_an_assistant_knows_opens_its_gates() {
+    let tool = |name: &str| AssistantTool { name: name.to_owned() };
+    check_gate("assistant_tool:message", |_| {}, false);
+    check_gate("assistant_tool:message", assistant(|_| {}), false);
+    check_gate("assistant_tool:message", assistant(|it| it.tools = Some(vec![tool(" Message ")])), true);
+    check_gate("assistant_tool:message", assistant(|it| it.tools = Some(vec![tool("messages")])), false);
+    check_gate("assistant:time_zone", |_| {}, false);
+    check_gate("assistant:time_zone", assistant(|it| it.time_zone = Some(" \u{3000}".to_owned())), false);
+    check_gate("assistant:time_zone", assistant(|it| it.time_zone = Some("UTC".to_owned())), true);
+    check_gate("assistant:reasoning_tags", |_| {}, false);
+}
+
+#[test]
+fn several_gates_are_open_together() {
+    let open = |names: &[&str]| all_open(&names.iter().map(|name| gate(name)).collect::<Vec<_>>(), &facts());
+    assert!(open(&[]));
+    assert!(open(&["web_search:on", "patch:freeform", "not:mcp:any"]));
+    assert!(!open(&["web_search:on", "mcp:any"]));
+    assert_eq!(ABOUT.len(), Gate::known().len());
+}

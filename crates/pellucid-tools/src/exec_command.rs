@@ -393,8 +393,13 @@ mod tests {
         ] {
             let before = format!(r#"{{{command},"sandbox_permissions":"bogus""#);
             let shown = Bench::new().show(&function(tool, &format!("{before}}}")));
-            let place = format!("at line 1 column {}", before.len());
-            assert!(shown.contains("unknown variant `bogus`") && shown.trim_end().ends_with(&place), "{shown}");
+            let failed = format!(
+                r#"{{"type":"tool_call_failed","call_id":"c","name":"{tool}","why":"the model got the reason"}}"#
+            );
+            let known = "`use_default` or `require_escalated`";
+            let place = format!("line 1 column {}", before.len());
+            let why = format!("unknown variant `bogus`, expected {known} at {place}");
+            assert_eq!(shown, format!("{failed}\n=> failed to parse function arguments: {why}\n"));
         }
     }
 }

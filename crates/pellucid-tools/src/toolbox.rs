@@ -394,6 +394,14 @@ mod tests {
         symlink(&outside, &work).unwrap();
         assert!(toolbox.patch_roots(&bench.situation).is_empty());
         let refused = toolbox.confine(&["true".to_owned()], &work, &bench.situation).unwrap_err();
-        assert!(refused.contains("is not the folder that it was when this session began"), "{refused}");
+        assert_eq!(
+            refused,
+            format!(
+                "the writable root {} is not the folder that it was when this session began (it leads to {} now), so the \
+                 command was not run; put that folder back, or start a new session if you changed it yourself",
+                work.display(),
+                outside.display()
+            )
+        );
     }
 }

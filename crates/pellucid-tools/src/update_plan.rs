@@ -85,7 +85,11 @@ mod tests {
         let mut bench = Bench::new();
         bench.situation.mode = pellucid_protocol::settings::CollaborationModeKind::Plan;
         let shown = bench.show(&function("update_plan", r#"{"plan":[]}"#));
-        assert!(shown.ends_with("/checklist tool and is not allowed in Plan mode\n"), "{shown}");
+        expect![[r#"
+            {"type":"tool_call_failed","call_id":"c","name":"update_plan","why":"the model got the reason"}
+            => update_plan is a TODO/checklist tool and is not allowed in Plan mode
+        "#]]
+        .assert_eq(&shown);
     }
 
     #[test]

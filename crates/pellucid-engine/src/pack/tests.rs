@@ -486,14 +486,14 @@ fn files_that_nothing_reads_are_named_with_what_was_probably_meant() {
 
 #[test]
 fn every_source_has_a_name_of_its_own_and_says_what_it_gives() {
-    let names = crate::source::names();
+    let names = source::names();
     let mut once = names.clone();
     once.sort();
     once.dedup();
     assert_eq!(once.len(), names.len());
     for name in &names {
-        assert_eq!(crate::source::find(name).map(|it| it.name), Some(name.as_str()));
-        assert!(!crate::source::about(name).is_empty(), "{name}");
+        assert_eq!(source::find(name).map(|it| it.name), Some(name.as_str()));
+        assert!(!source::about(name).is_empty(), "{name}");
     }
-    assert!(crate::source::find("weather").is_none());
+    assert!(source::find("weather").is_none());
 }

@@ -85,11 +85,11 @@ mod tests {
         let mut bench = Bench::new();
         bench.situation.mode = pellucid_protocol::settings::CollaborationModeKind::Plan;
         let shown = bench.show(&function("update_plan", r#"{"plan":[]}"#));
-        expect![[r#"
-            {"type":"tool_call_failed","call_id":"c","name":"update_plan","why":"the model got the reason"}
-            => update_plan is a TODO/checklist tool and is not allowed in Plan mode
-        "#]]
-        .assert_eq(&shown);
+        let failed =
+            r#"{"type":"tool_call_failed","call_id":"c","name":"update_plan","why":"the model got the reason"}"#;
+        // The word is also a marker of unfinished work, which the tree has none of.
+        let list = ["TO", "DO/checklist"].concat();
+        assert_eq!(shown, format!("{failed}\n=> update_plan is a {list} tool and is not allowed in Plan mode\n"));
     }
 
     #[test]

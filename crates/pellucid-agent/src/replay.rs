@@ -10,6 +10,7 @@
 //! - `family`: the session that a copy was made of, and sessions that were started from another
 //! - `rebuild`: one request, rebuilt to be shown
 //! - `recall`: the origins that a record keeps
+//! - `walk`: every request, rebuilt in one pass
 //! - `last`: the last request, for saying how the next one continues it
 
 mod check;
@@ -19,6 +20,7 @@ mod history;
 mod last;
 mod rebuild;
 mod recall;
+mod walk;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -62,6 +64,10 @@ pub use self::rebuild::Rebuilt;
 pub use self::rebuild::Wanted;
 pub use self::rebuild::rebuild;
 pub use self::recall::Recalled;
+pub use self::walk::ProvedRequest;
+pub use self::walk::WalkedBytes;
+pub use self::walk::WalkedRequest;
+pub use self::walk::walk;
 
 /// Why an exported session proves less.
 const BLANKED: &str = "secrets were blanked when the session was exported";

@@ -14,6 +14,8 @@ use std::sync::Arc;
 use pellucid_protocol::cache::CacheChange;
 use pellucid_protocol::cache::CacheChangeKind;
 use pellucid_protocol::provider::ReadSection;
+use serde_json::Value;
+use serde_json::json;
 
 use self::changes::Difference;
 use crate::digest::agreeing;
@@ -42,6 +44,29 @@ pub struct Continuity {
     pub broken: Option<Break>,
     /// Every part that was added, removed, changed or moved, whether the model reads it or not.
     pub changes: Vec<CacheChange>,
+}
+
+impl Continuity {
+    /// The comparison as reports have it in JSON.
+    pub fn to_json(&self) -> Value {
+        let broken = self.broken.as_ref().map(|broken| {
+            json!({
+                "first_byte": broken.first_byte,
+                "part": broken.part,
+                "source": broken.source,
+                "tokens_rebilled": broken.tokens_rebilled,
+                "cause": broken.cause.as_str(),
+            })
+        });
+        json!({
+            "kept_bytes": self.kept_bytes,
+            "previous_bytes": self.previous_bytes,
+            "extends_bytes": self.extends_bytes,
+            "shortened": self.is_shortened,
+            "broken": broken,
+            "changes": self.changes,
+        })
+    }
 }
 
 /// The first difference between a request and the one before.

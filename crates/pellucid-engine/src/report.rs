@@ -14,6 +14,7 @@ mod sources;
 mod texts;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use pellucid_protocol::event::ContextPart;
@@ -35,6 +36,7 @@ use crate::hidden::Hidden;
 use crate::instruction_file::InstructionFile;
 use crate::not_utf8::NotUtf8;
 use crate::reinject::again::SaidAgain;
+use crate::report::texts::RunText;
 use crate::report::texts::Texts;
 use crate::request::Frame;
 use crate::tokens::Counter;
@@ -87,10 +89,27 @@ pub struct Row {
 }
 
 impl Row {
+    /// The bytes of its file that the row has, for rows of files.
+    pub fn file_range(&self) -> Option<&Range<u64>> {
+        match &self.origin {
+            Origin::File { range, .. } => Some(range),
+            _ => None,
+        }
+    }
+
     /// Whether its file has more bytes than those up to its end.
     pub fn is_cut(&self) -> bool {
         matches!(&self.origin, Origin::File { range, size, .. } if range.end < *size)
     }
+}
+
+/// The text behind the bytes of a row.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RowText {
+    /// The text with escapes undone. An image has none.
+    pub text: String,
+    /// How many of the row's bytes are an image.
+    pub image_bytes: usize,
 }
 
 impl Report {
@@ -138,6 +157,17 @@ impl Report {
             self.picture_bytes += run.picture_bytes;
         }
         self.counted_by = counter.name().into();
+    }
+
+    /// The text of each row with its escapes undone. `body` is the request that this report is about.
+    pub fn texts(&self, body: &[u8]) -> Vec<RowText> {
+        debug_assert_eq!(body.len(), self.bytes(), "the body is another request's");
+        let mut texts = Texts::new(body);
+        let text = |row: &Row| {
+            let RunText { text, picture_bytes } = texts.next_run(row.bytes);
+            RowText { text, image_bytes: picture_bytes }
+        };
+        self.rows.iter().map(text).collect()
     }
 
     /// How many bytes the request has.
@@ -209,7 +239,7 @@ impl Report {
             "candidates": self.candidates.iter().map(candidate_json).collect::<Vec<_>>(),
             "instruction_files": self.files.iter().map(file_json).collect::<Vec<_>>(),
             "changed_files": self.changed_files.iter().map(ChangedFile::to_json).collect::<Vec<_>>(),
-            "continuity": self.continuity.as_ref().map(continuity_json),
+            "continuity": self.continuity.as_ref().map(Continuity::to_json),
             "said_again": self.said_again,
             "notes": self.notes(),
         })
@@ -292,26 +322,6 @@ fn omission_json(omission: &Omission) -> Value {
         value["first_byte"] = json!(not_utf8.first);
     }
     value
-}
-
-fn continuity_json(continuity: &Continuity) -> Value {
-    let broken = continuity.broken.as_ref().map(|broken| {
-        json!({
-            "first_byte": broken.first_byte,
-            "part": broken.part,
-            "source": broken.source,
-            "tokens_rebilled": broken.tokens_rebilled,
-            "cause": broken.cause.as_str(),
-        })
-    });
-    json!({
-        "kept_bytes": continuity.kept_bytes,
-        "previous_bytes": continuity.previous_bytes,
-        "extends_bytes": continuity.extends_bytes,
-        "shortened": continuity.is_shortened,
-        "broken": broken,
-        "changes": continuity.changes,
-    })
 }
 
 fn candidate_json(candidate: &Candidate) -> Value {

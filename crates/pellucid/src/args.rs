@@ -2,6 +2,7 @@
 
 mod app_server;
 mod approvals;
+mod context;
 mod login;
 mod mcp;
 mod memory;
@@ -31,6 +32,10 @@ pub use approvals::ExecpolicyArgs;
 pub use approvals::ExecpolicyCheckArgs;
 pub use approvals::ExecpolicyCommand;
 pub use approvals::ExplainArgs;
+pub use context::ContextArgs;
+pub use context::ContextCommand;
+pub use context::ContextDiffArgs;
+pub use context::ContextForm;
 pub use login::LoginArgs;
 pub use login::LoginCommand;
 pub use mcp::McpAddArgs;
@@ -510,34 +515,6 @@ pub struct PromptArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(after_help = request::NAMES)]
-pub struct ContextArgs {
-    #[command(flatten)]
-    pub turn: TurnArgs,
-
-    #[command(flatten)]
-    pub request: RequestArgs,
-
-    /// Print the report as JSON.
-    #[arg(long)]
-    pub json: bool,
-
-    /// Another form of the report.
-    ///
-    /// `map` draws the parts of the request by size and `injections` lists what was injected, for any
-    /// pack. `list`, `detail` and `json` are those of OpenClaw's /context, for packs of that kind.
-    #[arg(long, value_enum, conflicts_with_all = ["json", "exact_tokens"])]
-    pub form: Option<ContextForm>,
-
-    /// Count tokens with the model's own encoding instead of estimating them from bytes.
-    ///
-    /// Each row is counted on its own text, escapes undone, so a row's figure is what any other program with that
-    /// encoding says of the same text. Images are not counted.
-    #[arg(long)]
-    pub exact_tokens: bool,
-}
-
-#[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Prints the tokens of the history before and after, the replaced items, the summary, and which paths, names, open \
 tasks and requirements are missing from the summary. The session file only grows: replaced items stay in it, and \
@@ -691,16 +668,6 @@ pub enum PromptFormat {
     Text,
     Json,
     Body,
-}
-
-/// Forms of the report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ContextForm {
-    List,
-    Detail,
-    Json,
-    Map,
-    Injections,
 }
 
 /// When to use colours.

@@ -2,6 +2,7 @@
 //!
 //! Other forms are in `context/forms.rs`, reports that were saved in `context/saved.rs`.
 
+mod diff;
 mod forms;
 mod saved;
 
@@ -30,6 +31,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::args::ContextArgs;
+use crate::args::ContextCommand;
 use crate::args::ContextForm;
 use crate::args::Shared;
 use crate::print;
@@ -47,6 +49,11 @@ use crate::style::Paint;
 use crate::style::thousands;
 
 pub fn run(shared: &Shared, args: &ContextArgs) -> Result<ExitCode, Failure> {
+    if let Some(command) = &args.command {
+        return match command {
+            ContextCommand::Diff(args) => diff::run(shared, args),
+        };
+    }
     match print_report(shared, args) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(refusal) => Ok(refusal.show()),
@@ -138,9 +145,7 @@ fn plan_text(plan: &Plan) -> String {
 fn of_sent(sent: &mut Sent, args: &ContextArgs) -> Result<String, Failure> {
     let name = sent.name();
     let Rebuilt { number: _, of, entry, body, report, .. } = &mut sent.rebuilt;
-    let parsed: Value =
-        serde_json::from_slice(body).map_err(|error| Failure::new(format!("the request is not JSON: {error}")))?;
-    let model = parsed["model"].as_str().unwrap_or_default().to_owned();
+    let model = request::model_of(body)?;
     let count_note = args.exact_tokens.then(|| count(report, body, &model)).flatten();
     let purpose = serde_json::to_value(&entry.purpose).unwrap_or_default();
     let purpose = match &purpose {

@@ -38,6 +38,7 @@ mod environment;
 mod exec;
 mod execpolicy;
 mod features;
+mod inspected;
 mod log;
 mod login;
 mod mcp;

@@ -54,7 +54,7 @@ pub struct Refusal {
 
 impl Refusal {
     /// The REF is malformed or names nothing; exit status 2.
-    fn usage(text: String) -> Self {
+    pub fn usage(text: String) -> Self {
         Self { text, code: 2 }
     }
 
@@ -147,6 +147,19 @@ pub fn tell_first_line(coming: &Coming) {
     if let Some(line) = first_line(&coming.next) {
         style::line(&format!("note: {line}"));
     }
+}
+
+/// The name of a request that a word is; absent for a word that is a message.
+pub fn asked_name(home: &Path, word: &str) -> Result<Option<RequestName>, Refusal> {
+    let args = RequestArgs { word: Some(word.to_owned()), ..RequestArgs::default() };
+    Ok(named::asked(&args, home)?.name)
+}
+
+/// The model that a body asks.
+pub fn model_of(body: &[u8]) -> Result<String, Failure> {
+    let parsed: Value =
+        serde_json::from_slice(body).map_err(|error| Failure::new(format!("the request is not JSON: {error}")))?;
+    Ok(parsed["model"].as_str().unwrap_or_default().to_owned())
 }
 
 /// Finds and makes the request that is asked for.

@@ -17,7 +17,7 @@ use crate::screen;
 use crate::screen::Kind;
 use crate::screen::Side;
 
-/// Paints text for standard error, or does not.
+/// Paints text, or leaves it plain.
 #[derive(Debug, Clone, Copy)]
 pub struct Paint {
     is_on: bool,
@@ -32,6 +32,11 @@ impl Paint {
             Color::Auto => Side::Error.is_terminal() && wants_colours(),
         };
         Self { is_on }
+    }
+
+    /// Paints text for standard output, if that is a terminal which wants colours.
+    pub fn out() -> Self {
+        Self { is_on: Side::Out.is_terminal() && wants_colours() }
     }
 
     /// A painter that adds no colours.

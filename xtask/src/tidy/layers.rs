@@ -57,6 +57,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-mcp",
         ],
     ),
+    ("pellucid-answers", &["pellucid-protocol", "pellucid-engine"]),
     (
         "pellucid-server",
         &[
@@ -93,6 +94,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-tools",
             "pellucid-tokens",
             "pellucid-agent",
+            "pellucid-answers",
             "pellucid-server",
         ],
     ),

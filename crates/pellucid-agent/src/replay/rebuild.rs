@@ -6,6 +6,7 @@ use std::path::Path;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::report::Report;
 use pellucid_engine::transcript::Transcript;
+use pellucid_protocol::provider::WireApi;
 use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
 use pellucid_store::requests::anchors::Anchors;
@@ -47,6 +48,8 @@ pub struct Rebuilt {
     pub body: Vec<u8>,
     /// What it is made of.
     pub report: Report,
+    /// The API format of the body.
+    pub wire: WireApi,
     /// Where the chain of records is broken, if it is.
     pub broken: Option<String>,
 }
@@ -140,9 +143,9 @@ fn rebuild_within(
         Found::Unrecorded(verdict) => Err(*verdict),
     };
     match made {
-        Ok((entry, body, report)) => {
+        Ok(Body { entry, body, report, wire }) => {
             let broken = chain.broken.as_ref().map(ToString::to_string);
-            Ok(Rebuilt { number, of, entry, body, report, broken })
+            Ok(Rebuilt { number, of, entry, body, report, wire, broken })
         }
         Err(Verdict::NotProvable { why } | Verdict::Altered { what: why } | Verdict::Foreign { why }) => {
             Err(RebuildError::NotProvable { number, why })
@@ -154,8 +157,16 @@ fn rebuild_within(
     }
 }
 
-/// What comes of rebuilding: the entry, the body and its report, or why there is none.
-type Made = Result<(entry::Request, Vec<u8>, Report), Verdict>;
+/// A request that came out as it was sent.
+struct Body {
+    entry: entry::Request,
+    body: Vec<u8>,
+    report: Report,
+    wire: WireApi,
+}
+
+/// What comes of rebuilding: the request, or why there is none.
+type Made = Result<Body, Verdict>;
 
 /// Rebuilds the request of a line of the record.
 fn made(home: &Path, file: &SessionFile, chain: &Chain, link: usize) -> Result<Made, ReadError> {
@@ -203,7 +214,8 @@ fn made(home: &Path, file: &SessionFile, chain: &Chain, link: usize) -> Result<M
         if let (Some(before), Some(now)) = recall::files(chain.links[..=first].iter().map(|it| &it.entry), parts) {
             report.changed_files = before.changed(&now);
         }
-        return Ok(Ok((wanted.as_ref().clone(), request.body(), report)));
+        let (entry, wire) = (wanted.as_ref().clone(), frame.view().wire);
+        return Ok(Ok(Body { entry, body: request.body(), report, wire }));
     }
     // A replay says where it differs.
     let (mut run, mut verdict) = (Run::new(file, run.parts, chain), Verdict::Equal);

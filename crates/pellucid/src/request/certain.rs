@@ -50,6 +50,12 @@ impl Reason {
         Self { kind: "revision", why }
     }
 
+    /// Whether the reason is about what a pack, a file or a server gives, and not about the message and the id of a session,
+    /// which every new session has still to get.
+    pub fn is_about_content(&self) -> bool {
+        !matches!(self.kind, "message" | "session_id")
+    }
+
     pub fn memory(why: &str) -> Self {
         Self { kind: "memory", why: why.to_owned() }
     }

@@ -1,0 +1,206 @@
+//! A request to be asked about: its bytes, and where each of them came from.
+//!
+//! A request that was sent or would be sent has a body. A saved report (`context --json`) has none: its rows say what there
+//! was and how large it was, and texts cannot be compared.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use pellucid_engine::fragment::Origin;
+use pellucid_engine::report::Report;
+use pellucid_engine::report::RowText;
+use pellucid_protocol::provider::WireApi;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A request to be asked about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inspected {
+    /// The name that a person typed for the request, such as `now@HEAD~1`.
+    pub name: String,
+    /// The model that the request asks.
+    pub model: String,
+    /// The pack that made the request, where that is known.
+    pub pack: Option<String>,
+    /// The API format of the request, where that is known.
+    pub wire: Option<WireApi>,
+    /// The rows of the report, in the order of their bytes.
+    pub rows: Vec<InspectedRow>,
+}
+
+/// A run of bytes of one origin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InspectedRow {
+    /// The slot or part that the bytes belong to.
+    pub part: Arc<str>,
+    /// The number of the input item that the bytes belong to, from 0.
+    pub item: Option<usize>,
+    /// The role of that item.
+    pub role: Option<Arc<str>>,
+    /// The kind of the origin: `pack`, `file`, `fact` and so on.
+    pub source: Arc<str>,
+    /// The file, fact or tool that the bytes came from; empty where the kind says it.
+    pub origin: Arc<str>,
+    /// The bytes of the file that the row has, for rows of files.
+    pub file_range: Option<Range<u64>>,
+    /// How many bytes the row has in the request.
+    pub bytes: usize,
+    /// How many tokens the row has, estimated or counted.
+    pub tokens: usize,
+    /// The row's content; absent in a saved report.
+    pub content: Option<RowContent>,
+}
+
+/// The bytes of a row, and the text behind them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowContent {
+    /// The bytes as they are sent.
+    pub wire: Box<[u8]>,
+    /// The text with escapes undone; images are left out.
+    pub text: String,
+    /// How many of the bytes are an image.
+    pub image_bytes: usize,
+    /// The origin of the bytes, as the engine keeps it.
+    pub whence: Origin,
+}
+
+/// Why a value is not a saved report.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct SavedError(#[from] serde_json::Error);
+
+impl Inspected {
+    /// A request with its body. `report` must be the report of `body`.
+    pub fn of_body(name: &str, model: &str, wire: WireApi, body: &[u8], report: &Report) -> Self {
+        let mut at = 0;
+        let texts = report.texts(body);
+        let rows = report.rows.iter().zip(texts).map(|(row, RowText { text, image_bytes })| {
+            let wire = body[at..at + row.bytes].into();
+            at += row.bytes;
+            let file_range = match row.file_range() {
+                Some(range) if !range.is_empty() => Some(range.clone()),
+                _ => None,
+            };
+            InspectedRow {
+                part: row.part.clone(),
+                item: row.item,
+                role: row.role.clone(),
+                source: row.origin.kind().into(),
+                origin: row.origin.detail().into(),
+                file_range,
+                bytes: row.bytes,
+                tokens: row.tokens,
+                content: Some(RowContent { wire, text, image_bytes, whence: row.origin.clone() }),
+            }
+        });
+        let rows = rows.collect();
+        Self { name: name.to_owned(), model: model.to_owned(), pack: None, wire: Some(wire), rows }
+    }
+
+    /// A saved report.
+    ///
+    /// # Errors
+    /// When the value is not what `context --json` prints.
+    pub fn of_saved(name: &str, report: &Value) -> Result<Self, SavedError> {
+        let saved = SavedReport::deserialize(report)?;
+        let rows = saved.rows.into_iter().map(|row| InspectedRow {
+            part: row.part,
+            item: row.item,
+            role: row.role,
+            source: row.source,
+            origin: row.origin,
+            file_range: row.file_range.map(|[start, end]| start..end),
+            bytes: row.bytes,
+            tokens: row.tokens,
+            content: None,
+        });
+        let rows = rows.collect();
+        Ok(Self { name: name.to_owned(), model: saved.model, pack: saved.pack, wire: None, rows })
+    }
+
+    /// How many bytes the request has.
+    pub fn bytes(&self) -> usize {
+        self.rows.iter().map(|row| row.bytes).sum()
+    }
+
+    /// How many tokens the request has.
+    pub fn tokens(&self) -> usize {
+        self.rows.iter().map(|row| row.tokens).sum()
+    }
+
+    /// The body, if the request has one.
+    pub fn body(&self) -> Option<Vec<u8>> {
+        let mut body = Vec::with_capacity(self.bytes());
+        for row in &self.rows {
+            body.extend_from_slice(&row.content.as_ref()?.wire);
+        }
+        Some(body)
+    }
+
+    /// The line of its file that each row begins with, from 1, where the rows before it say so.
+    ///
+    /// A row that begins in the middle of a file has a line only if the row before it of the same file ends there.
+    pub(crate) fn first_lines(&self) -> Vec<Option<usize>> {
+        let mut ends: BTreeMap<&str, (u64, usize)> = BTreeMap::new();
+        let mut lines = Vec::with_capacity(self.rows.len());
+        for row in &self.rows {
+            let (Some(range), Some(content)) = (&row.file_range, &row.content) else {
+                lines.push(None);
+                continue;
+            };
+            let first = match ends.get(&*row.origin) {
+                _ if range.start == 0 => Some(1),
+                Some((end, line)) if *end == range.start => Some(*line),
+                _ => None,
+            };
+            if let Some(first) = first {
+                ends.insert(&row.origin, (range.end, first + content.text.matches('\n').count()));
+            }
+            lines.push(first);
+        }
+        lines
+    }
+}
+
+impl InspectedRow {
+    /// Whether both rows are the same text to a model, as far as that is known.
+    pub fn is_same_text(&self, other: &Self) -> bool {
+        match (&self.content, &other.content) {
+            (Some(one), Some(two)) => {
+                one.wire == two.wire || (one.text == two.text && one.image_bytes == 0 && two.image_bytes == 0)
+            }
+            _ => self.bytes == other.bytes,
+        }
+    }
+
+    /// Whether the row is notation: braces, commas, names of keys.
+    pub fn is_notation(&self) -> bool {
+        &*self.source == "wire"
+    }
+}
+
+/// What `context --json` prints, as far as it is read back.
+#[derive(Deserialize)]
+struct SavedReport {
+    #[serde(default)]
+    model: String,
+    #[serde(default)]
+    pack: Option<String>,
+    rows: Vec<SavedRow>,
+}
+
+#[derive(Deserialize)]
+struct SavedRow {
+    part: Arc<str>,
+    #[serde(default)]
+    item: Option<usize>,
+    #[serde(default)]
+    role: Option<Arc<str>>,
+    source: Arc<str>,
+    origin: Arc<str>,
+    bytes: usize,
+    tokens: usize,
+    #[serde(default)]
+    file_range: Option<[u64; 2]>,
+}

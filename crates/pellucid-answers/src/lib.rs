@@ -1,0 +1,11 @@
+//! Answers to questions about requests: values in, values out.
+//!
+//! A command, the terminal and the page draw what is computed here, so each figure has one function. Reading files,
+//! finding sessions and printing belong to the clients.
+//!
+//! - `inspected`: a request to be asked about, with its bytes and the origin of each
+//! - `diff`: what changed between two requests, and what that does to the provider's cache
+
+pub mod diff;
+pub mod inspected;
+mod whole;

@@ -1,0 +1,97 @@
+//! `context` and the commands that ask about requests.
+
+use clap::Args as ClapArgs;
+use clap::Subcommand;
+use clap::ValueEnum;
+
+use super::McpLists;
+use super::RequestArgs;
+use super::TurnArgs;
+use super::request::NAMES;
+
+/// The arguments of `context`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = NAMES, args_conflicts_with_subcommands = true)]
+pub struct ContextArgs {
+    #[command(subcommand)]
+    pub command: Option<ContextCommand>,
+
+    #[command(flatten)]
+    pub turn: TurnArgs,
+
+    #[command(flatten)]
+    pub request: RequestArgs,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub json: bool,
+
+    /// Another form of the report.
+    ///
+    /// `map` draws the parts of the request by size and `injections` lists what was injected, for any
+    /// pack. `list`, `detail` and `json` are those of OpenClaw's /context, for packs of that kind.
+    #[arg(long, value_enum, conflicts_with_all = ["json", "exact_tokens"])]
+    pub form: Option<ContextForm>,
+
+    /// Count tokens with the model's own encoding instead of estimating them from bytes.
+    ///
+    /// Each row is counted on its own text, escapes undone, so a row's figure is what any other
+    /// program with that encoding says of the same text. Images are not counted.
+    #[arg(long)]
+    pub exact_tokens: bool,
+}
+
+/// Forms of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ContextForm {
+    List,
+    Detail,
+    Json,
+    Map,
+    Injections,
+}
+
+/// Questions about requests.
+#[derive(Debug, Subcommand)]
+pub enum ContextCommand {
+    /// Compare two requests: what was added, removed, changed, moved, and what that does to the provider's cache.
+    Diff(ContextDiffArgs),
+}
+
+/// The arguments of `context diff`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+A and B are names of requests (see `pellucid context --help`). Two names of sessions without a number compare the sessions, \
+request by request.
+
+Example: pellucid context diff now@HEAD~1 now
+
+Exit status: 0 no difference, 1 a difference, 2 wrong usage, 3 it cannot be told.")]
+pub struct ContextDiffArgs {
+    #[command(flatten)]
+    pub turn: TurnArgs,
+
+    /// The request that is compared from.
+    #[arg(value_name = "A")]
+    pub a: String,
+
+    /// The request that is compared to.
+    #[arg(value_name = "B")]
+    pub b: String,
+
+    /// Show the bytes as they are sent, not the texts behind them.
+    #[arg(long, conflicts_with = "json")]
+    pub bytes: bool,
+
+    /// Show facts that differ between any two sessions too, such as the id of the session and the folder.
+    #[arg(long)]
+    pub all: bool,
+
+    /// Print the diff as JSON.
+    #[arg(long)]
+    pub json: bool,
+
+    /// Where the tools of MCP servers come from, for requests that were not sent.
+    #[arg(long, value_enum, value_name = "FROM", default_value_t = McpLists::Cached)]
+    pub mcp: McpLists,
+}

@@ -1,0 +1,242 @@
+//! `context diff`: what changed between two requests, or between two sessions.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use pellucid_agent::replay;
+use pellucid_agent::replay::WalkedBytes;
+use pellucid_answers::diff::ChangeSummary;
+use pellucid_answers::diff::DiffKind;
+use pellucid_answers::diff::PartChange;
+use pellucid_answers::diff::RequestDiff;
+use pellucid_answers::inspected::Inspected;
+use pellucid_engine::request_name::RequestName;
+use pellucid_store::read;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::args::ContextDiffArgs;
+use crate::args::Shared;
+use crate::context::number;
+use crate::inspected;
+use crate::print;
+use crate::request;
+use crate::request::Refusal;
+use crate::screen::Kind;
+use crate::screen::name;
+use crate::start;
+use crate::start::Failure;
+use crate::stored;
+use crate::style::Paint;
+use crate::style::counted;
+
+pub fn run(shared: &Shared, args: &ContextDiffArgs) -> Result<ExitCode, Failure> {
+    match print_diff(shared, args) {
+        Ok(is_same) => Ok(ExitCode::from(u8::from(!is_same))),
+        Err(refusal) => Ok(refusal.show()),
+    }
+}
+
+/// Prints the diff. Gives whether there is none.
+fn print_diff(shared: &Shared, args: &ContextDiffArgs) -> Result<bool, Refusal> {
+    let home = start::find_home()?;
+    let names = (inspected::name(&home, &args.a)?, inspected::name(&home, &args.b)?);
+    if let (RequestName::Sent { session: a, number: None }, RequestName::Sent { session: b, number: None }) = &names {
+        return sessions(&home, args, (a, b));
+    }
+    let of = |text: &str| inspected::inspected(shared, &args.turn, args.mcp, text);
+    let (a, b) = (of(&args.a)?, of(&args.b)?);
+    let diff = RequestDiff::of(&a, &b);
+    let is_same = diff.is_usual();
+    let text = if args.json { format!("{}\n", diff.to_json()) } else { text(&diff, args, Paint::out()) };
+    print::either(&text, Kind::of(args.json))?;
+    Ok(is_same)
+}
+
+fn text(diff: &RequestDiff<'_>, args: &ContextDiffArgs, paint: Paint) -> String {
+    let width = diff.a.name.chars().count().max(diff.b.name.chars().count());
+    let side = |letter: &str, request: &Inspected| {
+        let (bytes, tokens) = (number(request.bytes()), number(request.tokens()));
+        format!("{letter}  {:<width$}  {bytes:>9} bytes, {tokens:>7} tokens", name(&request.name))
+    };
+    let grown = |a: usize, b: usize| signed(to_isize(b) - to_isize(a));
+    let (bytes, tokens) = (grown(diff.a.bytes(), diff.b.bytes()), grown(diff.a.tokens(), diff.b.tokens()));
+    let mut text = format!("{}\n{}   {bytes} bytes, {tokens} tokens\n\n", side("A", diff.a), side("B", diff.b));
+    let summary = diff.summary();
+    text += &changes(&summary, args, paint);
+    text += &cache_line(diff);
+    if args.bytes {
+        text += &wire_text(diff);
+    }
+    text
+}
+
+fn changes(summary: &ChangeSummary, args: &ContextDiffArgs, paint: Paint) -> String {
+    let mut text = String::new();
+    let (usual, shown): (Vec<_>, Vec<_>) = summary.changes.iter().partition(|change| change.is_usual && !args.all);
+    let width = shown.iter().map(|change| change.part.chars().count()).max().unwrap_or(0);
+    for change in &shown {
+        text += &change_text(change, width, paint);
+        if !args.bytes {
+            text += &lines_text(change, paint);
+        }
+    }
+    if !usual.is_empty() {
+        let mut facts: Vec<&str> = usual.iter().map(|change| &*change.origin).collect();
+        facts.sort_unstable();
+        facts.dedup();
+        text += &format!("~ facts that differ between any two sessions: {} (--all shows them)\n", facts.join(", "));
+    }
+    if summary.notation_bytes != 0 {
+        text += &format!("~ notation  {} bytes\n", signed(summary.notation_bytes));
+    }
+    text + &format!("= {} unchanged\n", counted(summary.n_unchanged, "part"))
+}
+
+fn change_text(change: &PartChange, width: usize, paint: Paint) -> String {
+    let origin = match (&*change.source, &*change.origin) {
+        (source, "") => source.to_owned(),
+        (source, origin) => format!("{source} {}", short(origin)),
+    };
+    let lines = change.lines.as_ref().map_or_else(String::new, |lines| {
+        let at = lines.lines().map_or_else(String::new, |it| format!("   lines {}-{}", it.start, it.end - 1));
+        format!("   +{} \u{2212}{}{at}", counted(lines.added, "line"), lines.removed)
+    });
+    let size = if change.bytes == 0 { String::new() } else { format!("   {} bytes", signed(change.bytes)) };
+    let line = format!("{} {:<width$}   {origin}{lines}{size}", change.kind.sign(), change.part);
+    let line = match change.kind {
+        DiffKind::Added => paint.green(&line),
+        DiffKind::Removed => paint.red(&line),
+        DiffKind::Changed | DiffKind::Moved => paint.yellow(&line),
+        DiffKind::Same => line,
+    };
+    line + "\n"
+}
+
+/// The path of a file from the working directory, if it is below it.
+fn short(origin: &str) -> String {
+    let here = std::env::current_dir().ok();
+    let path = here.as_deref().and_then(|here| Path::new(origin).strip_prefix(here).ok());
+    name(path.and_then(Path::to_str).filter(|path| !path.is_empty()).unwrap_or(origin)).into_owned()
+}
+
+fn lines_text(change: &PartChange, paint: Paint) -> String {
+    let mut text = String::new();
+    for hunk in change.lines.iter().flat_map(|lines| &lines.hunks) {
+        for (sign, line) in &hunk.text {
+            let line = format!("    {sign} {line}");
+            text += &match sign {
+                '+' => paint.green(&line),
+                '-' => paint.red(&line),
+                _ => paint.dim(&line),
+            };
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// The changed rows as they are sent.
+fn wire_text(diff: &RequestDiff<'_>) -> String {
+    let mut text = String::new();
+    for step in diff.steps.iter().filter(|step| step.kind != DiffKind::Same) {
+        for (sign, rows) in [('-', &diff.a.rows[step.a.clone()]), ('+', &diff.b.rows[step.b.clone()])] {
+            for row in rows {
+                let wire = row.content.as_ref().map(|content| String::from_utf8_lossy(&content.wire).into_owned());
+                text += &format!(
+                    "{sign} {} {}\n",
+                    row.part,
+                    wire.unwrap_or_else(|| "(a saved report has no bytes)".to_owned())
+                );
+            }
+        }
+    }
+    text
+}
+
+fn cache_line(diff: &RequestDiff<'_>) -> String {
+    let Some(continuity) = &diff.continuity else {
+        let why = match (diff.a.wire, diff.b.wire) {
+            (Some(_), Some(_)) => "the requests have different API formats",
+            _ => "a saved report has no bytes",
+        };
+        return format!("cache: not compared, as {why}\n");
+    };
+    match &continuity.broken {
+        None => "cache: B begins with all that the model reads of A\n".to_owned(),
+        Some(broken) => format!(
+            "cache: diverges at {}; everything read after that is paid for again: {} tokens\n",
+            broken.part,
+            number(broken.tokens_rebilled)
+        ),
+    }
+}
+
+fn to_isize(number: usize) -> isize {
+    isize::try_from(number).unwrap_or(isize::MAX)
+}
+
+/// A number with its sign.
+fn signed(value: isize) -> String {
+    let sign = if value < 0 { '\u{2212}' } else { '+' };
+    format!("{sign}{}", number(value.unsigned_abs()))
+}
+
+/// Compares two sessions request by request.
+fn sessions(home: &Path, args: &ContextDiffArgs, (a, b): (&str, &str)) -> Result<bool, Refusal> {
+    let (a, b) = (requests(home, a)?, requests(home, b)?);
+    let mut is_same = a.len() == b.len();
+    let (mut text, mut list) = (String::new(), Vec::new());
+    for n in 0..a.len().max(b.len()) {
+        let (one, two) = match (a.get(n), b.get(n)) {
+            (Some(Ok(one)), Some(Ok(two))) => (one, two),
+            (one, two) => {
+                let why = [one, two].into_iter().flatten().find_map(|it| it.as_ref().err());
+                let only =
+                    if one.is_some() { "only the first session has it" } else { "only the second session has it" };
+                let why = why.map_or(only, String::as_str);
+                text += &format!("#{} {}\n", n + 1, name(why));
+                list.push(json!({ "number": n + 1, "unknown": why }));
+                is_same = false;
+                continue;
+            }
+        };
+        let diff = RequestDiff::of(one, two);
+        is_same &= diff.is_usual();
+        text += &match diff.is_usual() {
+            true => format!("#{} the same, but for facts that differ between any two sessions\n", n + 1),
+            false => format!("#{} differs\n{}", n + 1, changes(&diff.summary(), args, Paint::out())),
+        };
+        list.push(diff.to_json());
+    }
+    let json = || json!({ "schema": "pellucid.diff.sessions/1", "requests": list });
+    let text = if args.json { format!("{}\n", Value::to_string(&json())) } else { text };
+    print::either(&text, Kind::of(args.json))?;
+    Ok(is_same)
+}
+
+/// Every request of a session, or why its bytes are not known.
+fn requests(home: &Path, session: &str) -> Result<Vec<Result<Inspected, String>>, Refusal> {
+    let (id, path) = stored::session(home, session).map_err(|error| Refusal::usage(error.with_near_names(home)))?;
+    let file = read::open(&path).map_err(|error| Failure::new(format!("{error}")))?;
+    let mut found: Vec<Result<Inspected, String>> = Vec::new();
+    replay::walk(home, &file, &mut |walked| {
+        let name = format!("{id}#{}", walked.number);
+        let one = match walked.bytes {
+            WalkedBytes::Proved(mut proved) => {
+                let (body, report) = (proved.body(), proved.report());
+                let model = request::model_of(&body).unwrap_or_default();
+                Ok(Inspected::of_body(&name, &model, proved.wire(), &body, &report))
+            }
+            WalkedBytes::Again(number) => match found.get(number - 1) {
+                Some(Ok(earlier)) => Ok(Inspected { name, ..earlier.clone() }),
+                _ => Err(format!("it repeats request {number}")),
+            },
+            WalkedBytes::Unknown(why) => Err(why),
+        };
+        found.push(one);
+        std::ops::ControlFlow::Continue(())
+    })
+    .map_err(|error| Failure::new(format!("{id}: {error}")))?;
+    Ok(found)
+}

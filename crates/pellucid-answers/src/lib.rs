@@ -5,9 +5,11 @@
 //!
 //! - `inspected`: a request to be asked about, with its bytes and the origin of each
 //! - `diff`: what changed between two requests, and what that does to the provider's cache
+//! - `overview`: what fills a request, in a few groups
 //! - `prices`: what tokens cost, by model and date
 
 pub mod diff;
 pub mod inspected;
+pub mod overview;
 pub mod prices;
 mod whole;

@@ -45,7 +45,7 @@ use crate::tokens::tokens_of_bytes;
 use crate::transcript::Rendered;
 
 /// The parts of a request with their sizes and origins.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     /// The parts, in the order of their bytes.
     pub rows: Vec<Row>,

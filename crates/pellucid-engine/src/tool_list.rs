@@ -101,7 +101,7 @@ fn only<'a>(pack: &'a Pack, facts: &Facts) -> Option<&'a [Arc<str>]> {
 const CLIENTS: &str = "dynamic_tools";
 
 /// The prefix of the origin of an MCP server's tools; the server's name follows.
-pub(crate) const MCP_SERVERS: &str = "mcp_servers.";
+pub const MCP_SERVERS: &str = "mcp_servers.";
 
 /// A tool that an MCP server or a client describes and runs.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -216,6 +216,7 @@ mod tests {
             tools: 2000 (exec_command 2000)
             MCP tools: 700 (wiki__find 700)
             conversation: 5220 (output of exec_command 5000, the model 120, you 100)
-            notation: 43 (base 20, environment 15, user_instructions 8)"#]].assert_eq(&lines.collect::<Vec<_>>().join("\n"));
+            notation: 43 (base 20, environment 15, user_instructions 8)"#]]
+        .assert_eq(&lines.collect::<Vec<_>>().join("\n"));
     }
 }

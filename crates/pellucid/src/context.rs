@@ -147,11 +147,7 @@ fn of_sent(sent: &mut Sent, args: &ContextArgs) -> Result<String, Failure> {
     let Rebuilt { number: _, of, entry, body, report, .. } = &mut sent.rebuilt;
     let model = request::model_of(body)?;
     let count_note = args.exact_tokens.then(|| count(report, body, &model)).flatten();
-    let purpose = serde_json::to_value(&entry.purpose).unwrap_or_default();
-    let purpose = match &purpose {
-        Value::Object(fields) => fields.keys().next().cloned().unwrap_or_default(),
-        value => value.as_str().unwrap_or_default().to_owned(),
-    };
+    let purpose = entry.purpose.word();
     if args.json {
         let mut value = report.to_json();
         value["model"] = model.into();

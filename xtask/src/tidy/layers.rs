@@ -57,7 +57,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-mcp",
         ],
     ),
-    ("pellucid-answers", &["pellucid-protocol", "pellucid-engine"]),
+    ("pellucid-answers", &["pellucid-protocol", "pellucid-engine", "pellucid-store"]),
     (
         "pellucid-server",
         &[

@@ -332,6 +332,20 @@ pub enum Purpose {
     Vectors,
 }
 
+impl Purpose {
+    /// What the request asks for, in a word, as the record has it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Answer => "answer",
+            Self::AnswerAgain => "answer_again",
+            Self::Summary { .. } => "summary",
+            Self::ProviderSummary => "provider_summary",
+            Self::MemorySummary { .. } => "memory_summary",
+            Self::Vectors => "vectors",
+        }
+    }
+}
+
 /// A request was answered, or failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {

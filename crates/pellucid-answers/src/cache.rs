@@ -1,0 +1,186 @@
+//! Why something is paid for again: what came of the provider's cache, request by request.
+
+#[cfg(test)]
+mod tests;
+
+use pellucid_protocol::cache::CacheChangeKind;
+use pellucid_protocol::cache::CacheVerdict;
+use pellucid_protocol::cache::CacheWord;
+use pellucid_protocol::event::CacheBreak;
+use pellucid_protocol::usage::UsageSplit;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::figures::RequestFigures;
+use crate::prices::Money;
+use crate::prices::PriceTable;
+
+/// The name and version of the form.
+pub const SCHEMA: &str = "pellucid.cache/1";
+
+/// What came of the provider's cache in a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CacheAnswer {
+    /// One row for each request, in order.
+    pub rows: Vec<CacheRow>,
+    /// How many requests diverge from the one before.
+    pub n_breaks: usize,
+    /// The tokens that were paid for again, estimated.
+    pub tokens_rebilled: usize,
+    /// What all requests cost; absent where a price or the provider's figures are unknown.
+    pub cost: Option<Money>,
+    /// What of the cost was for tokens that had been sent before.
+    pub cost_rebilled: Option<Money>,
+}
+
+/// What came of the provider's cache for one request. Tokens are estimated from bytes, but for those that the provider read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CacheRow {
+    /// The number of the request in its session, from 1.
+    pub number: usize,
+    /// When the request was sent, in UTC.
+    pub sent_at: Option<String>,
+    /// How many tokens the request has.
+    pub sent: usize,
+    /// How many of these the request before had too, in the order of reading.
+    pub kept: usize,
+    /// How many tokens of the request before are sent again behind the place where the two diverge.
+    pub rebilled: usize,
+    /// How many tokens the provider read from its cache, if it says.
+    pub read: Option<i64>,
+    /// The verdict.
+    pub verdict: CacheVerdict,
+    /// Where the request diverges from the one before, if it does.
+    pub cache_break: Option<CacheBreak>,
+    /// What the request cost; absent where the price or the provider's figures are unknown.
+    pub cost: Option<Money>,
+}
+
+impl CacheAnswer {
+    /// Adds up the requests of a session.
+    pub fn of(requests: &[RequestFigures], prices: &PriceTable) -> Self {
+        let mut before: Option<usize> = None;
+        let mut rows = Vec::with_capacity(requests.len());
+        let mut again = Vec::new();
+        for request in requests {
+            let rebilled = request.cache_break.as_ref().map_or(0, |it| it.tokens_rebilled);
+            let kept = match before {
+                Some(before) if request.is_answer() => before.saturating_sub(rebilled).min(request.tokens),
+                _ => 0,
+            };
+            let price = prices.of(&request.model, request.sent_at.as_deref().unwrap_or_default());
+            let cost = price.zip(request.usage.as_ref()).map(|(price, usage)| price.cost(usage));
+            let rebilled_usage =
+                UsageSplit { uncached: i64::try_from(rebilled).unwrap_or(i64::MAX), ..UsageSplit::default() };
+            again.push(price.map(|price| price.cost(&rebilled_usage)));
+            rows.push(CacheRow {
+                number: request.number,
+                sent_at: request.sent_at.clone(),
+                sent: request.tokens,
+                kept,
+                rebilled,
+                read: request.usage.as_ref().map(|usage| usage.cached_read),
+                verdict: request.verdict.clone(),
+                cache_break: request.cache_break.clone(),
+                cost,
+            });
+            if request.is_answer() {
+                before = Some(request.tokens);
+            }
+        }
+        let all = |amounts: Vec<Option<Money>>| amounts.into_iter().collect::<Option<Vec<_>>>().and_then(Money::sum);
+        Self {
+            n_breaks: rows
+                .iter()
+                .filter(|row| row.verdict.verdict == CacheWord::Broken || row.cache_break.is_some())
+                .count(),
+            tokens_rebilled: rows.iter().map(|row| row.rebilled).sum(),
+            cost: all(rows.iter().map(|row| row.cost.clone()).collect()),
+            cost_rebilled: all(again),
+            rows,
+        }
+    }
+
+    /// How often each token was sent, not counting those that the provider could keep: 1.00 if nothing was sent again.
+    pub fn times_over(&self) -> Option<f64> {
+        let written: usize = self.rows.iter().map(|row| row.sent - row.kept).sum();
+        let once = written.saturating_sub(self.tokens_rebilled);
+        #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
+        (once > 0).then(|| written as f64 / once as f64)
+    }
+
+    /// The answer as JSON.
+    pub fn to_json(&self) -> Value {
+        let money =
+            |money: &Option<Money>| money.as_ref().map(|it| json!({ "amount": it.decimal(), "currency": it.currency }));
+        let rows = self.rows.iter().map(|row| {
+            json!({
+                "number": row.number,
+                "sent_at": row.sent_at,
+                "tokens": row.sent,
+                "kept": row.kept,
+                "new": row.sent - row.kept,
+                "rebilled": row.rebilled,
+                "provider_read": row.read,
+                "verdict": row.verdict,
+                "detail": row.detail(),
+                "break": row.cache_break,
+                "cost": money(&row.cost),
+            })
+        });
+        json!({
+            "schema": SCHEMA,
+            "requests": rows.collect::<Vec<_>>(),
+            "breaks": self.n_breaks,
+            "tokens_rebilled": self.tokens_rebilled,
+            "times_over": self.times_over().map(|ratio| format!("{ratio:.2}")),
+            "cost": money(&self.cost),
+            "cost_rebilled": money(&self.cost_rebilled),
+        })
+    }
+}
+
+impl CacheRow {
+    /// Why the verdict is what it is, for people; empty where the word says it.
+    pub fn detail(&self) -> String {
+        let minutes = |ms: u64| if ms < 120_000 { format!("{} s", ms / 1000) } else { format!("{} min", ms / 60_000) };
+        match (self.verdict.verdict, &self.cache_break) {
+            (CacheWord::Broken, Some(broken)) => format!("{}{}", broken.cause, named_changes(broken)),
+            (CacheWord::Broken, None) => self.verdict.cause.clone().unwrap_or_default(),
+            (CacheWord::Expired, _) => match self.verdict.idle_ms {
+                Some(idle) => format!("{} since the request before", minutes(idle)),
+                None => String::new(),
+            },
+            (CacheWord::Missed, _) => match self.verdict.expected {
+                Some(expected) => format!("the provider read {} of {expected} expected tokens", self.read.unwrap_or(0)),
+                None => String::new(),
+            },
+            (CacheWord::Unknown, _) => match &self.cache_break {
+                Some(broken) => format!("the provider gave no figures; {}{}", broken.cause, named_changes(broken)),
+                None => "the provider gave no figures".to_owned(),
+            },
+            (CacheWord::Cold | CacheWord::Extended | CacheWord::Shortened, _) => String::new(),
+        }
+    }
+}
+
+/// The parts that changed, each with a sign; at most three of them.
+fn named_changes(broken: &CacheBreak) -> String {
+    let read: Vec<_> = broken.changes.iter().filter(|change| change.is_read).collect();
+    let mut text = String::new();
+    for change in read.iter().take(3) {
+        let sign = match change.how {
+            CacheChangeKind::Added => "+",
+            CacheChangeKind::Removed => "\u{2212}",
+            CacheChangeKind::Changed => "~",
+            CacheChangeKind::Moved => ">",
+        };
+        let source = if change.source.is_empty() { String::new() } else { format!(" ({})", change.source) };
+        text += &format!(", {sign} {}{source}", change.part);
+    }
+    match read.len() {
+        0 => format!(", in {}", broken.part),
+        n if n > 3 => text + &format!(" and {} more", n - 3),
+        _ => text,
+    }
+}

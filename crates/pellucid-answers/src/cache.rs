@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use pellucid_engine::continuity::Cause;
 use pellucid_protocol::cache::CacheChangeKind;
 use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::cache::CacheWord;
@@ -182,5 +183,24 @@ fn named_changes(broken: &CacheBreak) -> String {
         0 => format!(", in {}", broken.part),
         n if n > 3 => text + &format!(" and {} more", n - 3),
         _ => text,
+    }
+}
+
+/// What a person can do so that requests do not diverge for this cause.
+pub fn advice(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Compaction => {
+            "a summary replaces the history once; a higher `model_auto_compact_token_limit` makes it rarer"
+        }
+        Cause::RollBack => "turns that are taken back change what follows them; `fork` keeps both histories",
+        Cause::Memory => "the memory of the session was chosen again; a pack with a fixed memory keeps its place",
+        Cause::Model => "keep one model for a session; another model has a cache of its own",
+        Cause::Instructions => "keep pack, base instructions and personality for a session; change them in a new one",
+        Cause::Tools => {
+            "keep features and MCP servers for a session; a server that fails to start takes its tools away"
+        }
+        Cause::Schema => "give the same --output-schema for every turn of a session",
+        Cause::Settings => "keep effort, summary and verbosity for a session where the provider reads them as text",
+        Cause::Items => "an earlier message came out differently; `context diff` of the two requests shows where",
     }
 }

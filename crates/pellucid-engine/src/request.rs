@@ -230,6 +230,11 @@ impl Frame {
         self.view == other.view && self.head.bytes == other.head.bytes && self.tail.bytes == other.tail.bytes
     }
 
+    /// The model that the request asks, if its bytes can be read.
+    pub fn model(&self) -> Option<String> {
+        serde_json::from_slice(&self.reading()?.model.as_ref()?.text).ok()
+    }
+
     /// The parts as the model reads them; absent if the bytes are not a request.
     pub(crate) fn reading(&self) -> Option<&Reading> {
         self.reading.get_or_init(|| Reading::of(self)).as_ref()

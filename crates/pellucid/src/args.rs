@@ -2,6 +2,7 @@
 
 mod app_server;
 mod approvals;
+mod cache;
 mod context;
 mod login;
 mod mcp;
@@ -32,6 +33,7 @@ pub use approvals::ExecpolicyArgs;
 pub use approvals::ExecpolicyCheckArgs;
 pub use approvals::ExecpolicyCommand;
 pub use approvals::ExplainArgs;
+pub use cache::CacheArgs;
 pub use context::ContextArgs;
 pub use context::ContextCommand;
 pub use context::ContextDiffArgs;
@@ -179,6 +181,8 @@ pub enum Command {
     Prompt(PromptArgs),
     /// Show what a request is made of, with bytes, tokens and origins.
     Context(ContextArgs),
+    /// Show what came of the provider's cache for every request of a session.
+    Cache(CacheArgs),
     /// Summarise the history of a stored session, or undo that.
     Compact(CompactArgs),
     /// Run a scripted turn in a throw-away folder and show what was sent.

@@ -2,7 +2,7 @@
 //!
 //! Other forms are in `context/forms.rs`, reports that were saved in `context/saved.rs`.
 
-mod diff;
+pub mod diff;
 mod forms;
 mod saved;
 

@@ -29,6 +29,7 @@ mod apply;
 mod apply_patch;
 mod approvals;
 mod args;
+mod cache;
 mod compact;
 mod context;
 mod demo;
@@ -44,6 +45,7 @@ mod login;
 mod mcp;
 mod memory;
 mod pack;
+mod prices;
 mod print;
 mod prompt;
 mod prompts;
@@ -131,6 +133,7 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Review(args) => exec::run_review(&shared, &args.options, &args.review, Manner::Own),
         Command::Prompt(args) => prompt::run(&shared, &args),
         Command::Context(args) => context::run(&shared, &args),
+        Command::Cache(args) => cache::run(&args),
         Command::Compact(args) => compact::run(&shared, &args),
         Command::Demo(args) => demo::run(&args),
         Command::Apply(args) => apply::run(&shared, &args),

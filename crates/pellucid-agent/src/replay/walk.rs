@@ -87,6 +87,11 @@ impl ProvedRequest<'_> {
         self.request.body()
     }
 
+    /// The model that the body asks.
+    pub fn model(&self) -> Option<String> {
+        self.frame.model()
+    }
+
     /// The API format of the body.
     pub fn wire(&self) -> WireApi {
         self.frame.view().wire

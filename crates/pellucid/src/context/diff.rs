@@ -63,7 +63,7 @@ fn text(diff: &RequestDiff<'_>, args: &ContextDiffArgs, paint: Paint) -> String 
     let (bytes, tokens) = (grown(diff.a.bytes(), diff.b.bytes()), grown(diff.a.tokens(), diff.b.tokens()));
     let mut text = format!("{}\n{}   {bytes} bytes, {tokens} tokens\n\n", side("A", diff.a), side("B", diff.b));
     let summary = diff.summary();
-    text += &changes(&summary, args, paint);
+    text += &changes(&summary, args.all, args.bytes, paint);
     text += &cache_line(diff);
     if args.bytes {
         text += &wire_text(diff);
@@ -71,13 +71,18 @@ fn text(diff: &RequestDiff<'_>, args: &ContextDiffArgs, paint: Paint) -> String 
     text
 }
 
-fn changes(summary: &ChangeSummary, args: &ContextDiffArgs, paint: Paint) -> String {
+/// The changes part by part, with their lines.
+pub fn changes_text(summary: &ChangeSummary, paint: Paint) -> String {
+    changes(summary, false, false, paint)
+}
+
+fn changes(summary: &ChangeSummary, shows_all: bool, shows_bytes: bool, paint: Paint) -> String {
     let mut text = String::new();
-    let (usual, shown): (Vec<_>, Vec<_>) = summary.changes.iter().partition(|change| change.is_usual && !args.all);
+    let (usual, shown): (Vec<_>, Vec<_>) = summary.changes.iter().partition(|change| change.is_usual && !shows_all);
     let width = shown.iter().map(|change| change.part.chars().count()).max().unwrap_or(0);
     for change in &shown {
         text += &change_text(change, width, paint);
-        if !args.bytes {
+        if !shows_bytes {
             text += &lines_text(change, paint);
         }
     }
@@ -205,7 +210,7 @@ fn sessions(home: &Path, args: &ContextDiffArgs, (a, b): (&str, &str)) -> Result
         is_same &= diff.is_usual();
         text += &match diff.is_usual() {
             true => format!("#{} the same, but for facts that differ between any two sessions\n", n + 1),
-            false => format!("#{} differs\n{}", n + 1, changes(&diff.summary(), args, Paint::out())),
+            false => format!("#{} differs\n{}", n + 1, changes(&diff.summary(), args.all, args.bytes, Paint::out())),
         };
         list.push(diff.to_json());
     }

@@ -1,0 +1,167 @@
+//! `cache`: what came of the provider's cache for every request of a session, and why.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+
+use pellucid_agent::replay;
+use pellucid_agent::replay::WalkedBytes;
+use pellucid_answers::cache::CacheAnswer;
+use pellucid_answers::cache::CacheRow;
+use pellucid_answers::cache::advice;
+use pellucid_answers::diff::RequestDiff;
+use pellucid_answers::figures::RequestFigures;
+use pellucid_answers::inspected::Inspected;
+use pellucid_store::read;
+use pellucid_store::read::SessionFile;
+
+use crate::args::CacheArgs;
+use crate::context::diff::changes_text;
+use crate::context::number;
+use crate::pack::table::table;
+use crate::prices;
+use crate::print;
+use crate::request;
+use crate::screen::Kind;
+use crate::sessions;
+use crate::start::Failure;
+use crate::style;
+use crate::style::Paint;
+use crate::style::counted;
+
+/// The status when the session has no record to tell by.
+const NO_RECORD: u8 = 3;
+
+pub fn run(args: &CacheArgs) -> Result<ExitCode, Failure> {
+    let home = sessions::home()?;
+    let path = match &args.session {
+        Some(session) => sessions::file(&home, session)?,
+        None => sessions::last_file(&home)?,
+    };
+    let file = read::open_damaged(&path).map_err(|error| Failure::new(format!("{error}")))?;
+    if let Some(number) = args.explain {
+        return explain(&home, &file, number);
+    }
+    let figures = figures(&home, &file)?;
+    if figures.is_empty() {
+        style::line("error: the session has no record of what it sent, so nothing is known of its cache");
+        return Ok(ExitCode::from(NO_RECORD));
+    }
+    let answer = CacheAnswer::of(&figures, &prices::table(&home)?);
+    let text = if args.json { format!("{}\n", answer.to_json()) } else { text(&answer) };
+    print::either(&text, Kind::of(args.json))?;
+    Ok(gate(args, &answer))
+}
+
+/// The figures of every request that the record has.
+pub fn figures(home: &Path, file: &SessionFile) -> Result<Vec<RequestFigures>, Failure> {
+    let mut figures: Vec<RequestFigures> = Vec::new();
+    replay::walk(home, file, &mut |walked| {
+        let model = match &walked.bytes {
+            WalkedBytes::Proved(proved) => proved.model(),
+            WalkedBytes::Again(_) | WalkedBytes::Unknown(_) => figures.last().map(|it| it.model.clone()),
+        };
+        if let Some(entry) = walked.entry {
+            figures.push(RequestFigures::of(walked.number, &model.unwrap_or_default(), entry, walked.reply));
+        }
+        ControlFlow::Continue(())
+    })
+    .map_err(|error| Failure::new(format!("{error}")))?;
+    Ok(figures)
+}
+
+/// The status of the limits that were given, with a line for each that is exceeded.
+fn gate(args: &CacheArgs, answer: &CacheAnswer) -> ExitCode {
+    let mut is_over = false;
+    let mut over = |what: &str, found: String, limit: String| {
+        style::line(&format!("error: {what}: {found}, and at most {limit} were allowed"));
+        is_over = true;
+    };
+    if let Some(max) = args.max_breaks.filter(|max| answer.n_breaks > *max) {
+        over("requests that diverge from the one before", number(answer.n_breaks), number(max));
+    }
+    if let Some(max) = args.max_rebilled.filter(|max| answer.tokens_rebilled as u64 > *max) {
+        let max = number(usize::try_from(max).unwrap_or(usize::MAX));
+        over("tokens that were paid for again", number(answer.tokens_rebilled), max);
+    }
+    ExitCode::from(u8::from(is_over))
+}
+
+fn text(answer: &CacheAnswer) -> String {
+    let row = |row: &CacheRow| {
+        let detail = row.detail();
+        let verdict = row.verdict.verdict.as_str();
+        vec![
+            format!("#{}", row.number),
+            row.sent_at.as_deref().and_then(|at| at.get(11..19)).unwrap_or("-").to_owned(),
+            number(row.sent),
+            number(row.kept),
+            number(row.sent - row.kept),
+            number(row.rebilled),
+            row.read.map_or_else(|| "-".to_owned(), style::thousands),
+            row.cost.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
+            if detail.is_empty() { verdict.to_owned() } else { format!("{verdict}: {detail}") },
+        ]
+    };
+    let rows: Vec<Vec<String>> = answer.rows.iter().map(row).collect();
+    let headings = ["#", "SENT AT", "TOKENS", "KEPT", "NEW", "PAID AGAIN", "PROVIDER READ", "COST", "VERDICT"];
+    let mut text = table(&headings, &rows);
+    let times = answer.times_over().map_or_else(String::new, |times| format!("each token was sent {times:.2} times; "));
+    let again = number(answer.tokens_rebilled);
+    let cost = match (&answer.cost_rebilled, &answer.cost) {
+        (Some(again), Some(all)) => format!(", {again} of {all}"),
+        _ => ", the price is unknown".to_owned(),
+    };
+    text += &format!("{}; {times}{again} tokens paid for again{cost}\n", counted(answer.n_breaks, "break"));
+    text
+}
+
+/// Shows the texts around the place where a request diverges.
+fn explain(home: &Path, file: &SessionFile, wanted: usize) -> Result<ExitCode, Failure> {
+    let (mut before, mut found, mut why) = (None, None, None);
+    let n = replay::walk(home, file, &mut |walked| {
+        let is_answer = walked.entry.is_some_and(|entry| matches!(entry.purpose.word(), "answer" | "answer_again"));
+        match walked.bytes {
+            WalkedBytes::Proved(mut proved) if is_answer || walked.number == wanted => {
+                let name = format!("#{}", walked.number);
+                let (body, report) = (proved.body(), proved.report());
+                let model = request::model_of(&body).unwrap_or_default();
+                let inspected = Inspected::of_body(&name, &model, proved.wire(), &body, &report);
+                if walked.number == wanted { found = Some(inspected) } else { before = Some(inspected) }
+            }
+            WalkedBytes::Again(number) if walked.number == wanted => why = Some(format!("it repeats request {number}")),
+            WalkedBytes::Unknown(reason) if walked.number == wanted => why = Some(reason),
+            _ => {}
+        }
+        if walked.number >= wanted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
+    .map_err(|error| Failure::new(format!("{error}")))?;
+    let (before, found) = match (before, found, why) {
+        (Some(before), Some(found), _) => (before, found),
+        (_, _, Some(why)) => return Err(Failure::new(format!("request {wanted} cannot be compared: {why}"))),
+        (None, Some(_), _) => {
+            print::out(&format!(
+                "request {wanted} is the first one, so there is nothing that it could diverge from\n"
+            ))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        (_, None, None) => return Err(Failure::new(format!("there is no request {wanted}: the session has {n}"))),
+    };
+    let diff = RequestDiff::of(&before, &found);
+    let Some(broken) = diff.continuity.as_ref().and_then(|it| it.broken.as_ref()) else {
+        print::out(&format!("request {wanted} begins with all that the model read of {}\n", before.name))?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let mut text = format!(
+        "request {wanted} diverges from {} at {}, byte {} ({}): {} tokens are paid for again\n\n",
+        before.name,
+        broken.part,
+        number(broken.first_byte),
+        broken.cause.as_str(),
+        number(broken.tokens_rebilled)
+    );
+    text += &changes_text(&diff.summary(), Paint::out());
+    text += &format!("\nto avoid it: {}\n", advice(broken.cause));
+    print::out(&text)?;
+    Ok(ExitCode::SUCCESS)
+}

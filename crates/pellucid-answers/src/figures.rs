@@ -2,7 +2,7 @@
 //!
 //! A walk through the record gives one value for each request; `cache` and `cost` add them up.
 
-use pellucid_engine::truncate::tokens_of_bytes;
+use pellucid_engine::tokens::tokens_of_bytes;
 use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::event::CacheBreak;
 use pellucid_protocol::usage::UsageSplit;

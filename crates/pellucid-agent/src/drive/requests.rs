@@ -22,7 +22,7 @@ use crate::session::TurnHeaders;
 impl Driver<'_> {
     /// Asks the model, after what has to be remembered for it.
     pub(super) async fn ask_model(&mut self, turn: &Turn, inside: &Inside) -> Result<(), FaceGone> {
-        self.session.record_joining_documents();
+        self.session.record_before_request();
         self.tell(inside).await?;
         let is_first = !std::mem::replace(&mut self.has_asked, true);
         match self.session.memory_job(&self.frame, is_first) {

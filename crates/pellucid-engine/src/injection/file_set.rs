@@ -183,7 +183,7 @@ impl FileSet {
     fn wanted_bytes(&self, text: &FileText) -> usize {
         match text {
             FileText::Whole { bytes, .. } if self.rules.as_ref().is_some_and(|rules| rules.trims_end) => {
-                utf16::trim_end(&cut::normalize(bytes)).len()
+                utf16::trim_end(&ends::normalize(bytes)).len()
             }
             text => usize::try_from(text.size()).unwrap_or(usize::MAX),
         }

@@ -839,7 +839,7 @@ fn ends_of_a_file_are_cut_like_the_whole_file() {
             assert_eq!(concat(&ends.cut(max, marker)), concat(&whole.cut(max, marker)), "{max} {marker}");
         }
     }
-    assert_eq!((whole.size(), whole.bytes_read(), ends.size(), ends.bytes_read()), (100, 100, 100, 80));
+    assert_eq!((whole.size(), ends.size()), (100, 100));
     assert_eq!(concat(&ends.fragments()), text[..40]);
 }
 

@@ -314,20 +314,4 @@ mod tests {
         data.drop_orphans(&[]);
         assert_eq!(data, V2Data::default());
     }
-
-    #[test]
-    fn summaries_become_cards_only_if_all_know_their_messages() {
-        let of = |memos: &[&[&str]]| {
-            let rows: Vec<Value> = memos
-                .iter()
-                .enumerate()
-                .map(|(n, memos)| json!({ "id": n, "text": n.to_string(), "chatMemos": memos }))
-                .collect();
-            V2Data::read(&json!({ "mainChunks": rows }), &[]).unwrap().to_v3()
-        };
-        let texts =
-            |data: Option<V3Data>| data.map(|it| it.summaries.into_iter().map(|it| it.text).collect::<Vec<_>>());
-        assert_eq!(texts(of(&[&["a"], &["b", "c"]])), Some(vec!["0".to_owned(), "1".to_owned()]));
-        assert_eq!((texts(of(&[&["a"], &[]])), texts(of(&[]))), (None, None));
-    }
 }

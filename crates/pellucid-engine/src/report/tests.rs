@@ -32,7 +32,7 @@ fn rows(of: &[(&str, Origin, usize)]) -> Vec<Row> {
     all.rows
 }
 
-fn file(path: &str, range: std::ops::Range<u64>, size: u64) -> Origin {
+fn file(path: &str, range: Range<u64>, size: u64) -> Origin {
     Origin::File { path: FileVersion::of(path, b"x"), range, size }
 }
 

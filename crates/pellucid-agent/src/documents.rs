@@ -28,8 +28,8 @@ use pellucid_workspace::cache::DocumentCache;
 use pellucid_workspace::changes::Change;
 use pellucid_workspace::changes::Snapshot;
 use pellucid_workspace::documents;
-use pellucid_workspace::more_documents::OnTheWay;
-use pellucid_workspace::more_documents::Surroundings;
+use pellucid_workspace::documents::further::OnTheWay;
+use pellucid_workspace::documents::further::Surroundings;
 
 use crate::gather::Sources;
 use crate::gather::instructions_slot;

@@ -4,18 +4,19 @@
 //! All of it is switched on by a pack (`[project_docs]` in `pack.toml`) or by the configuration. Without that, files
 //! are used as the Codex CLI uses them.
 //!
-//! - `allocation`: how many bytes of each file are used
 //! - `imports`: the files that a file names as `@path`
 //! - `place`: files as text, with notes of what is missing
 //! - `touched`: the paths in a tool call
 //! - `known`: the files that the model has received, by hash
 //! - `change`: the message about files that joined or changed
+//! - `listed`: files as the report lists them, with their hashes and hidden characters
 //!
 //! Not here: reading files (`pellucid-workspace`), and when that is done (`pellucid-agent`).
 
 pub mod change;
 pub mod imports;
 pub mod known;
+pub mod listed;
 pub(crate) mod place;
 pub mod touched;
 

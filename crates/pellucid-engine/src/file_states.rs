@@ -13,10 +13,10 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::digest::Digest;
+use crate::documents::listed;
 use crate::facts::Facts;
 use crate::file_version::FileVersion;
 use crate::injection::FileRead;
-use crate::instruction_file;
 use crate::pack::Pack;
 
 /// The purpose of a file.
@@ -76,7 +76,7 @@ impl FileStates {
     /// The files among the facts and those of the pack that are on disk.
     pub fn of(facts: &Facts, pack: &Pack) -> Self {
         let mut states = Self::default();
-        for file in instruction_file::versions(facts) {
+        for file in listed::versions(facts) {
             states.add(FileKind::Instructions, &file);
         }
         let reads = facts.injection.reads.iter();

@@ -10,7 +10,7 @@
 //! - [`skills`]: instructions on disk that are used on demand
 //! - [`custom_prompt`]: prompts of the user with placeholders
 //! - [`transcript`], [`chunks`], [`user_message`]: the conversation, encoded once
-//! - [`boundary`], [`output_cut`], [`exec_output`]: the meaning of items, and how they are shown
+//! - [`boundary`], [`exec_output`]: the meaning of items, and how they are shown
 //! - [`request`], [`tool_list`], `wire`: a request in shared pieces, in each API format (a "wire")
 //! - [`report`], [`tokens`]: the parts of a request, and their sizes
 //! - `reading`, [`continuity`], [`cache_verdict`]: a request in the order in which the model reads it, how it
@@ -21,9 +21,8 @@
 //! - [`agent_status`]: the status of an agent that another one started
 //! - [`approval`]: which commands and patches run, which are asked about, which are refused
 //! - [`injection`], [`window`]: items that layouts and callers inject, and histories within a budget
-//! - [`assistant`], [`bootstrap`], [`file_budget`], [`utf16`]: the surroundings and first files of an assistant in
-//!   chats
-//! - [`hidden`], [`instruction_file`]: reports about instruction files, and characters in them that people do not see
+//! - [`assistant`], [`bootstrap`], [`utf16`]: the surroundings and first files of an assistant in chats
+//! - [`hidden`]: characters in instruction files that people do not see
 //! - [`visible`]: text as a terminal may show it
 //! - [`documents`]: how instruction files share a budget, import others, join later and change
 //! - [`cut`]: how much of a text is used, and where it is cut
@@ -63,7 +62,6 @@ pub mod gate;
 pub mod hidden;
 pub mod increment;
 pub mod injection;
-pub mod instruction_file;
 pub mod js_number;
 pub mod least;
 pub mod loss;

@@ -4,8 +4,12 @@
 //! Says which files count and hands over their first bytes, together with every path that was
 //! looked at and what became of it.
 //!
+//! - [`further`]: what these files import, and files of folders that a tool goes to
+//!
 //! Not here: spending the byte budget, decoding and trimming. `pellucid-engine` does that, so that
 //! a report can say what it cost.
+
+pub mod further;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -16,7 +16,6 @@ mod glob;
 pub mod images;
 pub mod injection_files;
 mod mime;
-pub mod more_documents;
 pub mod os;
 pub mod pack_files;
 pub mod pack_import;

@@ -17,7 +17,7 @@ use pellucid_agent::door;
 use pellucid_agent::door::Door;
 use pellucid_agent::identity::new_turn_id;
 use pellucid_agent::session::Session;
-use pellucid_engine::instruction_file::with_hidden;
+use pellucid_engine::documents::listed::with_hidden;
 use pellucid_engine::report::why_text;
 use pellucid_engine::review;
 use pellucid_engine::turn::compacting;

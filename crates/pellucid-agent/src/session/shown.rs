@@ -1,6 +1,6 @@
 //! What a session shows of its last request.
 
-use pellucid_engine::instruction_file::instruction_files_after;
+use pellucid_engine::documents::listed::instruction_files_after;
 use pellucid_engine::report::Report;
 use pellucid_engine::report::why_text;
 use pellucid_engine::request::Frame;

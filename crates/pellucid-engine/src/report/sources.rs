@@ -12,11 +12,11 @@ use super::Report;
 use super::Row;
 use super::fate_text;
 use super::why_text;
+use crate::documents::listed::InstructionFile;
 use crate::facts::Fate;
 use crate::fragment::Omission;
 use crate::fragment::Origin;
 use crate::fragment::Why;
-use crate::instruction_file::InstructionFile;
 
 /// Whether a source is in the request, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

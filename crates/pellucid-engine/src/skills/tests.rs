@@ -3,7 +3,6 @@
 use pellucid_protocol::input::UserInput;
 
 use super::select::Selecting;
-use super::select::connector_slug;
 use super::select::may_select;
 use super::select::select;
 use super::*;
@@ -113,10 +112,6 @@ fn a_name_of_several_skills_asks_for_none_or_for_the_first() {
 fn a_plain_name_of_a_connector_means_the_connector() {
     assert_eq!(asked(&[text("$fly $dig")], SameName::All, &["fly"]), ["/s/dig"]);
     assert_eq!(asked(&[text("[$fly](/u/fly/SKILL.md)")], SameName::All, &["fly"]), ["/u/fly"]);
-    for (name, slug) in [("Google Drive", "google-drive"), ("  ", "app"), ("", "app"), ("--A_b--", "a-b"), ("é", "app")]
-    {
-        assert_eq!(connector_slug(name), slug, "{name:?}");
-    }
 }
 
 #[test]

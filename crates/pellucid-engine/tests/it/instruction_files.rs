@@ -1,9 +1,9 @@
 //! Instruction files in the report: their hash, and what hides in them.
 
 use expect_test::expect;
+use pellucid_engine::documents::listed::instruction_files;
 use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Facts;
-use pellucid_engine::instruction_file::instruction_files;
 
 use crate::fixture;
 

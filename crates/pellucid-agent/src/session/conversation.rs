@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::meter::Meter;
+use pellucid_engine::tokens::tokens_of_bytes;
 use pellucid_engine::transcript::ItemIds;
 use pellucid_engine::transcript::Transcript;
-use pellucid_engine::tokens::tokens_of_bytes;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::GhostCommit;
 use pellucid_protocol::item::Item;

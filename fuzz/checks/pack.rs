@@ -30,7 +30,7 @@ pub fn check(data: &[u8], facts: &Facts, session_id: &SessionId) {
     let context = assemble(&pack, facts);
     let wire = WireSettings::new(session_id.clone());
     let frame = Frame::new(&pack, facts, &context.instructions, &wire);
-    let mut transcript = Transcript::new(ItemIds::Hidden, facts.model.truncation_policy);
+    let mut transcript = Transcript::new(ItemIds::Hidden, facts.settings.model.truncation_policy);
     for message in context.messages {
         transcript.record_draft(&Draft::from(message));
     }

@@ -93,8 +93,8 @@ pub(crate) fn open(parent: &Session, origin: Origin, change: impl FnOnce(&mut Se
         crew: parent.setup.crew.lent(),
         ..parent.setup.clone()
     };
-    setup.gathered.facts.recorded_instructions = None;
-    setup.gathered.facts.recorded_fragments = Vec::new();
+    setup.gathered.facts.world.recorded_instructions = None;
+    setup.gathered.facts.world.recorded_fragments = Vec::new();
     change(&mut setup);
     let mut session = open::begin(setup, Opening::new(Keep::like(parent.log.is_kept())))?;
     session.use_servers(parent.servers.as_ref().map(Attached::lent));

@@ -77,7 +77,7 @@ impl Session {
 
     /// Records the size of the history as it is now, because the server's last figure is of another history.
     fn note_tokens(&mut self) {
-        let figures = self.conversation.estimate(self.setup.gathered.facts.model.effective_window());
+        let figures = self.conversation.estimate(self.setup.gathered.facts.settings.model.effective_window());
         self.log.event(&figures);
     }
 }

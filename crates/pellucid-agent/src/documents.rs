@@ -71,13 +71,13 @@ impl Documents {
     /// The habit of a session that asks for it.
     pub(crate) fn of(setup: &Setup) -> Option<Self> {
         let (sources, facts) = (&setup.sources, &setup.gathered.facts);
-        let rules = facts.project_docs.over(setup.pack.layout.project_docs);
+        let rules = facts.settings.project_docs.over(setup.pack.layout.project_docs);
         if !rules.is_nested() && !rules.tells_changes() {
             return None;
         }
         let kept = setup.side.get(SIDE).and_then(|kept| serde_json::from_value(kept.clone()).ok());
         let known = kept.unwrap_or_else(|| Known::at_start(hashes(facts)));
-        let surroundings = surroundings(sources, facts.cwd.as_ref());
+        let surroundings = surroundings(sources, facts.settings.cwd.as_ref());
         let is_untrusted = sources.config.layers().is_untrusted();
         let (touched, outside) = (Vec::new(), BTreeSet::new());
         Some(Self { rules, known, cache: DocumentCache::default(), surroundings, touched, outside, is_untrusted })
@@ -116,7 +116,7 @@ impl Documents {
             return;
         }
         let config = &sources.config;
-        let cwd: &Path = facts.cwd.as_ref();
+        let cwd: &Path = facts.settings.cwd.as_ref();
         if config.folders.cwd != cwd {
             self.surroundings = surroundings(sources, cwd);
         }
@@ -129,20 +129,20 @@ impl Documents {
             return;
         }
         candidates.extend(project.candidates);
-        facts.links = project.links;
+        facts.world.links = project.links;
         let own = home.iter().filter_map(|it| Some((it.path.clone(), documents::link_target(&it.path)?)));
-        facts.links.extend(own);
-        facts.home_document = home;
-        facts.project_documents = project.documents;
-        facts.candidates = candidates;
-        facts.imports = self.surroundings.imports(
-            facts.home_document.as_ref(),
-            &facts.project_documents,
+        facts.world.links.extend(own);
+        facts.world.home_document = home;
+        facts.world.project_documents = project.documents;
+        facts.world.candidates = candidates;
+        facts.world.imports = self.surroundings.imports(
+            facts.world.home_document.as_ref(),
+            &facts.world.project_documents,
             self.rules.imports(),
             &user_home(sources),
         );
         let joined = self.known.joined.keys();
-        facts.nested_documents = joined.filter_map(|path| self.surroundings.again(Path::new(path))).collect();
+        facts.world.nested_documents = joined.filter_map(|path| self.surroundings.again(Path::new(path))).collect();
     }
 
     /// What differs from what the model has seen, and the hashes as they are now.
@@ -197,7 +197,7 @@ impl Documents {
             effects.push(Effect::Record(draft));
             let event = EventMessage::ContextDocument { path: path.clone(), sha256, bytes, tokens };
             effects.push(Effect::Report(Box::new(event)));
-            facts.nested_documents.push(document);
+            facts.world.nested_documents.push(document);
             effects.extend(not_utf8::omission(facts, &part, &path).map(Effect::Omit));
         }
         self.keep(setup);
@@ -207,7 +207,7 @@ impl Documents {
     /// Forgets files that are no longer in the conversation.
     fn forget(&self, setup: &mut Setup) {
         let joined = &self.known.joined;
-        setup.gathered.facts.nested_documents.retain(|document| joined.contains_key(&document.path));
+        setup.gathered.facts.world.nested_documents.retain(|document| joined.contains_key(&document.path));
         self.keep(setup);
     }
 
@@ -258,8 +258,8 @@ fn hash(document: &Document) -> String {
 
 /// The hashes of all files that the model sees, by path.
 fn hashes(facts: &Facts) -> BTreeMap<String, String> {
-    let imported = facts.imports.iter().filter_map(|imported| imported.outcome.as_ref().ok());
-    let own = facts.home_document.iter().chain(&facts.project_documents);
-    let all = own.chain(imported).chain(&facts.nested_documents);
+    let imported = facts.world.imports.iter().filter_map(|imported| imported.outcome.as_ref().ok());
+    let own = facts.world.home_document.iter().chain(&facts.world.project_documents);
+    let all = own.chain(imported).chain(&facts.world.nested_documents);
     all.map(|document| (document.path.clone(), hash(document))).collect()
 }

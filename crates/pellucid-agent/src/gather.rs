@@ -12,16 +12,20 @@ use std::time::SystemTime;
 use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_config::config::Sourced;
+use pellucid_engine::facts;
 use pellucid_engine::facts::AgentRole;
 use pellucid_engine::facts::Candidate;
 use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::facts::Fate;
-use pellucid_engine::facts::InjectionFacts;
 use pellucid_engine::facts::Memory;
 use pellucid_engine::facts::NetworkRules;
+use pellucid_engine::facts::OutsideTools;
 use pellucid_engine::facts::PrefixToken;
 use pellucid_engine::facts::Provided;
+use pellucid_engine::facts::SessionSettings;
+use pellucid_engine::facts::System;
+use pellucid_engine::facts::World;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Why;
 use pellucid_engine::pack::Layout;
@@ -34,10 +38,6 @@ use pellucid_model::catalogue;
 use pellucid_model::catalogue::Match;
 use pellucid_protocol::model::ModelInfo;
 use pellucid_protocol::operation::SettingsChange;
-use pellucid_protocol::settings::CollaborationMode;
-use pellucid_protocol::settings::CollaborationModeKind;
-use pellucid_protocol::settings::CollaborationSettings;
-use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_rules::Policy;
 use pellucid_workspace::bounds::Bounds;
@@ -80,7 +80,7 @@ impl Gathered {
     /// has heard of it; the next text on permissions lists it with the others.
     pub fn allow(&mut self, prefix: &[String]) {
         let prefix = prefix.iter().cloned().map(PrefixToken::Word).collect();
-        let prefixes = &mut self.facts.approved_prefixes;
+        let prefixes = &mut self.facts.settings.approved_prefixes;
         prefixes.push(prefix);
         prefixes.sort();
         prefixes.dedup();
@@ -140,36 +140,36 @@ impl Sources {
         Self { roots, ..self }
     }
 
-    /// Changes facts as a person asked for it.
+    /// Changes settings as a person asked for it.
     pub fn change(&self, gathered: &mut Gathered, change: SettingsChange) {
-        let Gathered { facts, model_match, .. } = gathered;
+        let Gathered { facts: Facts { settings, .. }, model_match, .. } = gathered;
         let mode = change.collaboration_mode;
         let slug = mode.as_ref().map(|mode| mode.settings.model.clone()).or(change.model);
         if let Some(slug) = slug {
-            (facts.model, *model_match) = self.model(&slug);
-            facts.collaboration_mode.settings.model = slug;
+            (settings.model, *model_match) = self.model(&slug);
+            settings.collaboration_mode.settings.model = slug;
         }
         let effort = mode.as_ref().map(|mode| mode.settings.reasoning_effort).or(change.effort);
         if let Some(effort) = effort {
-            facts.effort = effort;
-            facts.collaboration_mode.settings.reasoning_effort = effort;
+            settings.effort = effort;
+            settings.collaboration_mode.settings.reasoning_effort = effort;
         }
         if let Some(mode) = mode {
-            facts.collaboration_mode = mode;
+            settings.collaboration_mode = mode;
         }
-        facts.summary = change.summary.unwrap_or(facts.summary);
-        facts.approval_policy = change.approval_policy.unwrap_or(facts.approval_policy);
-        facts.personality = change.personality.or(facts.personality);
+        settings.summary = change.summary.unwrap_or(settings.summary);
+        settings.approval_policy = change.approval_policy.unwrap_or(settings.approval_policy);
+        settings.personality = change.personality.or(settings.personality);
         if let Some(cwd) = change.cwd {
-            facts.cwd = cwd.to_string_lossy().into_owned();
+            settings.cwd = cwd.to_string_lossy().into_owned();
         }
         if let Some(policy) = change.sandbox_policy {
-            facts.web_search = self.config.web_search_under(&policy);
-            facts.sandbox_policy = policy;
+            settings.web_search = self.config.web_search_under(&policy);
+            settings.sandbox_policy = policy;
         }
-        let before = std::mem::take(&mut facts.writable_roots);
-        facts.writable_roots = self.writable_roots(&facts.sandbox_policy, facts.cwd.as_ref());
-        self.roots.decide(&paths(&before), &paths(&facts.writable_roots));
+        let before = std::mem::take(&mut settings.writable_roots);
+        settings.writable_roots = self.writable_roots(&settings.sandbox_policy, settings.cwd.as_ref());
+        self.roots.decide(&paths(&before), &paths(&settings.writable_roots));
     }
 
     /// What is known of a model, with what the configuration says about it.
@@ -205,6 +205,36 @@ impl Sources {
         Bounds::new(project, &folders.home, self.env.user_home().as_deref())
     }
 
+    /// The settings that the configuration names, before anybody changes them.
+    fn settings(&self, model: ModelInfo, writable_roots: Vec<String>) -> SessionSettings {
+        let config = &self.config;
+        let policy = &config.permissions.sandbox_policy;
+        SessionSettings {
+            cwd: config.folders.cwd.to_string_lossy().into_owned(),
+            network: config.requirements.network.as_ref().map(|network| NetworkRules {
+                allowed_domains: network.allowed_domains.clone().unwrap_or_default(),
+                denied_domains: network.denied_domains.clone().unwrap_or_default(),
+            }),
+            approval_policy: config.permissions.approval_policy,
+            sandbox_policy: policy.clone(),
+            writable_roots,
+            approved_prefixes: self.policy.rules.allowed_prefixes(),
+            effort: config.model.reasoning_effort,
+            summary: config.model.reasoning_summary,
+            verbosity: config.model.verbosity,
+            personality: config.model.personality,
+            features: config.features.clone(),
+            base_instructions: config.prompt.base_instructions.as_ref().map(provided),
+            developer_instructions: config.prompt.developer_instructions.as_ref().map(provided),
+            collaboration_mode: facts::default_mode(&model.slug, config.model.reasoning_effort),
+            model,
+            project_document_bytes_max: config.documents.max_bytes,
+            project_docs: config.documents.rules,
+            web_search: config.web_search_under(policy),
+            commit_attribution: config.prompt.commit_attribution.clone(),
+        }
+    }
+
     fn writable_roots(&self, policy: &SandboxPolicy, cwd: &Path) -> Vec<String> {
         let roots = roots::writable_roots(policy, cwd, self.env.var_os("TMPDIR").as_deref());
         roots.iter().map(|root| root.to_string_lossy().into_owned()).collect()
@@ -217,7 +247,7 @@ fn paths(names: &[String]) -> Vec<PathBuf> {
 
 /// Gathers the facts of a session.
 pub fn gather(sources: &Sources) -> Gathered {
-    let Sources { config, env, policy: rules, catalogue, .. } = sources;
+    let Sources { config, env, catalogue, .. } = sources;
     let slug = config.model.slug.clone().unwrap_or_else(|| catalogue.default_model().to_owned());
     let (model, model_match) = sources.model(&slug);
     let cwd = &config.folders.cwd;
@@ -245,60 +275,31 @@ pub fn gather(sources: &Sources) -> Gathered {
         why: Why::Untrusted,
     }));
     let memory = memory(config, &mut omissions);
-    let policy = &config.permissions.sandbox_policy;
-    let writable_roots = sources.writable_roots(policy, cwd);
+    let writable_roots = sources.writable_roots(&config.permissions.sandbox_policy, cwd);
     // Before any command can change what their names lead to.
     sources.roots.pin(&paths(&writable_roots));
     let shell = shell::user_shell(&|name| env.var_os(name));
-    let facts = Facts {
-        cwd: cwd.to_string_lossy().into_owned(),
+    let world = World {
         shell: shell.family.as_str().to_owned(),
-        network: config.requirements.network.as_ref().map(|network| NetworkRules {
-            allowed_domains: network.allowed_domains.clone().unwrap_or_default(),
-            denied_domains: network.denied_domains.clone().unwrap_or_default(),
-        }),
-        approval_policy: config.permissions.approval_policy,
-        sandbox_policy: policy.clone(),
-        writable_roots,
-        approved_prefixes: rules.rules.allowed_prefixes(),
-        effort: config.model.reasoning_effort,
-        summary: config.model.reasoning_summary,
-        verbosity: config.model.verbosity,
-        personality: config.model.personality,
-        features: config.features.clone(),
-        base_instructions: config.prompt.base_instructions.as_ref().map(provided),
         recorded_instructions: None,
         recorded_fragments: Vec::new(),
-        developer_instructions: config.prompt.developer_instructions.as_ref().map(provided),
-        collaboration_mode: CollaborationMode {
-            mode: CollaborationModeKind::Default,
-            settings: CollaborationSettings {
-                model: model.slug.clone(),
-                reasoning_effort: config.model.reasoning_effort,
-                developer_instructions: None,
-            },
-        },
-        model,
         home_document,
         project_documents: project.documents,
-        project_document_bytes_max: config.documents.max_bytes,
-        project_docs: config.documents.rules,
         imports: Vec::new(),
         nested_documents: Vec::new(),
         candidates,
         links,
         skills: sources.project_at.as_ref().map_or_else(|| skill_search.load(), |at| at.skills(&skill_search)),
         memory,
-        web_search: config.web_search_under(policy),
-        commit_attribution: config.prompt.commit_attribution.clone(),
+    };
+    let settings = sources.settings(model, writable_roots);
+    let tools = OutsideTools {
         has_mcp_servers: config.tools.mcp_servers.values().any(|server| server.enabled),
         mcp_tools: Arc::default(),
         agent_roles: agent_roles(config),
         dynamic_tools: Vec::new(),
-        prompt_mode: PromptMode::Full,
-        assistant: None,
-        injection: InjectionFacts::default(),
     };
+    let facts = Facts { world, settings, tools, system: System::default() };
     Gathered { facts, omissions, model_match, skill_search, shell: shell.path }
 }
 

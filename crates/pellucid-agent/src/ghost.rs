@@ -55,7 +55,7 @@ impl GhostPlan {
             setup.sources.config.tools.snapshots;
         Self {
             git: setup.sources.git.clone(),
-            cwd: setup.gathered.facts.cwd.clone().into(),
+            cwd: setup.gathered.facts.settings.cwd.clone().into(),
             limits: GhostLimits {
                 file_bytes: u64::try_from(large_file_bytes).ok().filter(|n| *n > 0),
                 folder_files: usize::try_from(large_folder_files).ok().filter(|n| *n > 0),
@@ -137,7 +137,7 @@ fn warnings(ghost: &Ghost) -> Vec<String> {
 impl Session {
     /// What a snapshot is made of before a turn, if one is.
     pub(crate) fn ghost_plan(&self) -> Option<GhostPlan> {
-        let is_on = self.setup.gathered.facts.features.is_on(Feature::Undo);
+        let is_on = self.setup.gathered.facts.settings.features.is_on(Feature::Undo);
         is_on.then(|| GhostPlan::of(&self.setup))
     }
 
@@ -162,8 +162,8 @@ pub(crate) async fn undo(session: &mut Session, id: &TurnId, inside: &Inside) ->
     let facts = &session.setup.gathered.facts;
     let started = EventMessage::TaskStarted {
         turn_id: id.clone(),
-        model_context_window: facts.model.effective_window(),
-        collaboration_mode_kind: facts.collaboration_mode.mode,
+        model_context_window: facts.settings.model.effective_window(),
+        collaboration_mode_kind: facts.settings.collaboration_mode.mode,
     };
     let message = Some("Undo in progress...".to_owned());
     for event in [started, EventMessage::UndoStarted { message }] {

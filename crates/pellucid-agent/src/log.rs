@@ -99,7 +99,7 @@ impl Log {
             id: setup.session_id.to_string(),
             forked_from_id,
             timestamp: recorder::now(),
-            cwd: facts.cwd.clone(),
+            cwd: facts.settings.cwd.clone(),
             originator: setup.identity.originator.clone(),
             cli_version: VERSION.to_owned(),
             source: setup.origin.source(),
@@ -210,22 +210,22 @@ impl Log {
         self.begin_turn(turn_id);
         self.recorder.record(Record::TurnContext(Box::new(TurnContext {
             turn_id: Some(turn_id.to_string()),
-            cwd: facts.cwd.clone(),
-            approval_policy: facts.approval_policy,
-            sandbox_policy: facts.sandbox_policy.clone(),
-            network: facts.network.as_ref().map(|network| Network {
+            cwd: facts.settings.cwd.clone(),
+            approval_policy: facts.settings.approval_policy,
+            sandbox_policy: facts.settings.sandbox_policy.clone(),
+            network: facts.settings.network.as_ref().map(|network| Network {
                 allowed_domains: network.allowed_domains.clone(),
                 denied_domains: network.denied_domains.clone(),
             }),
-            model: facts.model.slug.clone(),
-            personality: facts.personality,
-            collaboration_mode: Some(facts.collaboration_mode.clone()),
-            effort: facts.effort,
-            summary: facts.summary,
+            model: facts.settings.model.slug.clone(),
+            personality: facts.settings.personality,
+            collaboration_mode: Some(facts.settings.collaboration_mode.clone()),
+            effort: facts.settings.effort,
+            summary: facts.settings.summary,
             user_instructions: self.user_instructions.clone(),
-            developer_instructions: facts.developer_instructions.as_ref().map(|given| given.text.clone()),
+            developer_instructions: facts.settings.developer_instructions.as_ref().map(|given| given.text.clone()),
             final_output_json_schema: schema.cloned(),
-            truncation_policy: Some(facts.model.truncation_policy),
+            truncation_policy: Some(facts.settings.model.truncation_policy),
         })));
     }
 
@@ -251,12 +251,12 @@ impl Log {
 
 /// The client's tools, as files keep them.
 fn client_tools_of(facts: &Facts) -> Vec<Value> {
-    facts.dynamic_tools.iter().filter_map(|tool| serde_json::to_value(tool).ok()).collect()
+    facts.tools.dynamic_tools.iter().filter_map(|tool| serde_json::to_value(tool).ok()).collect()
 }
 
 /// The repository of the working directory, from its files.
 fn repository(setup: &Setup) -> Option<Git> {
-    let (folders, cwd) = (&setup.sources.config.folders, Path::new(&setup.gathered.facts.cwd));
+    let (folders, cwd) = (&setup.sources.config.folders, Path::new(&setup.gathered.facts.settings.cwd));
     let known = folders.work_tree.as_deref().filter(|_| folders.cwd == cwd);
     let found = pellucid_git::Repository::discover(known.unwrap_or(cwd))?;
     let head = found.head();

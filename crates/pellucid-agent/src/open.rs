@@ -306,11 +306,11 @@ fn setup(plan: Plan, opening: &Opening) -> Result<Setup, OpenError> {
     };
     let sources = sources.with_policy(policy).with_project_at(project_at);
     let mut gathered = gather::gather(&sources);
-    gathered.facts.dynamic_tools = dynamic_tools;
+    gathered.facts.tools.dynamic_tools = dynamic_tools;
     prepare::prepare(&mut gathered, &pack, &sources)?;
     notices.extend(untrusted_notice(&gathered, &sources.config));
     if source::lacks_tones(&gathered.facts, &pack) {
-        let model = &gathered.facts.model.slug;
+        let model = &gathered.facts.settings.model.slug;
         tracing::warn!(%model, "`personality` has no effect: there are no instructions with a place for it");
     }
     Ok(Setup {
@@ -335,11 +335,11 @@ fn setup(plan: Plan, opening: &Opening) -> Result<Setup, OpenError> {
 
 /// Events that clients receive before the first turn.
 fn notices(config: &Config) -> Vec<EventMessage> {
-    let deprecations = config.deprecations.iter().map(|deprecation| EventMessage::DeprecationNotice {
+    let deprecations = config.noticed.deprecations.iter().map(|deprecation| EventMessage::DeprecationNotice {
         summary: deprecation.summary.clone(),
         details: deprecation.details.clone(),
     });
-    let disallowed = config.disallowed.iter().map(|it| EventMessage::Warning { message: it.to_string() });
+    let disallowed = config.noticed.disallowed.iter().map(|it| EventMessage::Warning { message: it.to_string() });
     let unstable = config.unstable_features_warning().map(|message| EventMessage::Warning { message });
     deprecations.chain(disallowed).chain(unstable).collect()
 }

@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use pellucid_config::Config;
 use pellucid_config::config::AssistantSettings;
 use pellucid_engine::assistant::Assistant;
+use pellucid_engine::assistant::LoadedBootstrap;
+use pellucid_engine::assistant::Messaging;
 use pellucid_engine::assistant::Runtime;
 use pellucid_engine::bootstrap;
 use pellucid_engine::bootstrap::BootstrapFile;
@@ -92,24 +94,24 @@ pub fn prepare(gathered: &mut Gathered, pack: &Pack, sources: &Sources) -> Resul
         omission.slot = slot.clone();
     }
     let facts = &mut gathered.facts;
-    let n_steps = facts.project_docs.over(pack.layout.project_docs).imports();
+    let n_steps = facts.settings.project_docs.over(pack.layout.project_docs).imports();
     if n_steps > 0 {
-        let (own, project) = (facts.home_document.as_ref(), &facts.project_documents);
+        let (own, project) = (facts.world.home_document.as_ref(), &facts.world.project_documents);
         let surroundings = documents::surroundings(sources, &config.folders.cwd);
-        facts.imports = surroundings.imports(own, project, n_steps, &documents::user_home(sources));
+        facts.world.imports = surroundings.imports(own, project, n_steps, &documents::user_home(sources));
     }
-    facts.prompt_mode = config.prompt.mode.unwrap_or_else(|| mode_of_key(settings.session_key.as_deref()));
+    facts.system.prompt_mode = config.prompt.mode.unwrap_or_else(|| mode_of_key(settings.session_key.as_deref()));
     if has_source("assistant_") {
         let (mut assistant, left_out) = assistant(sources, pack);
         gathered.omissions.extend(gather::left_out(&left_out, &slot));
-        assistant.runtime.model = Some(format!("{}/{}", config.model.provider_id, facts.model.slug));
-        assistant.runtime.shell = Some(facts.shell.clone());
-        assistant.think_level = facts.effort.map(|effort| effort.as_str().to_owned());
-        facts.assistant = Some(Box::new(assistant));
+        assistant.runtime.model = Some(format!("{}/{}", config.model.provider_id, facts.settings.model.slug));
+        assistant.runtime.shell = Some(facts.world.shell.clone());
+        assistant.thinking.think_level = facts.settings.effort.map(|effort| effort.as_str().to_owned());
+        facts.system.assistant = Some(Box::new(assistant));
     }
     if has_source("injected_") {
         let home = sources.env.text("HOME").unwrap_or_else(|| shown(&config.folders.home));
-        facts.injection = injection_facts(config, pack, facts.prompt_mode, home)?;
+        facts.system.injection = injection_facts(config, pack, facts.system.prompt_mode, home)?;
     } else if !config.prompt.inject.is_empty() {
         return Err(InjectError::NoSlot { pack: pack.name.clone() });
     }
@@ -135,10 +137,13 @@ fn assistant(sources: &Sources, pack: &Pack) -> (Assistant, Vec<Candidate>) {
         session_key: settings.session_key.clone(),
         time_zone: Some(settings.time_zone.clone().unwrap_or_else(system_time_zone)),
         docs_path: settings.docs_path.as_deref().map(shown),
-        owner_numbers: settings.owner_numbers.clone(),
-        voice_hint: settings.voice_hint.clone(),
+        messaging: Messaging {
+            owner_numbers: settings.owner_numbers.clone(),
+            voice_hint: settings.voice_hint.clone(),
+            heartbeat_prompt: settings.heartbeat_prompt.clone(),
+            ..Messaging::default()
+        },
         extra_prompt: settings.extra_system_prompt.clone(),
-        heartbeat_prompt: settings.heartbeat_prompt.clone(),
         runtime: runtime(settings, workspace),
         ..Assistant::default()
     };
@@ -161,9 +166,7 @@ fn assistant(sources: &Sources, pack: &Pack) -> (Assistant, Vec<Candidate>) {
         for warning in &fitted.warnings {
             tracing::warn!("{warning}");
         }
-        assistant.files = fitted.files;
-        assistant.bootstrap = files;
-        assistant.limits = Some((max, total));
+        assistant.loaded = LoadedBootstrap { bootstrap: files, files: fitted.files, limits: Some((max, total)) };
     }
     (assistant, left_out)
 }

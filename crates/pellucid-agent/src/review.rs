@@ -57,7 +57,7 @@ pub(crate) async fn run(
     let ReviewRequest { target, user_facing_hint } = request;
     let base = match &target {
         ReviewTarget::BaseBranch { branch } => {
-            let (git, cwd) = (session.setup.sources.git.clone(), session.facts().cwd.clone());
+            let (git, cwd) = (session.setup.sources.git.clone(), session.facts().settings.cwd.clone());
             merge_base(git, cwd, branch.clone()).await
         }
         _ => None,
@@ -67,12 +67,13 @@ pub(crate) async fn run(
     let child = child::open(session, Origin::Review, |setup| {
         let rubric = concat(&review::rubric(&setup.pack));
         let facts = &mut setup.gathered.facts;
-        facts.base_instructions = Some(Provided { place: "the pack's review/rubric.md".to_owned(), text: rubric });
-        facts.approval_policy = ApprovalPolicy::Never;
-        facts.web_search = WebSearchMode::Disabled;
+        facts.settings.base_instructions =
+            Some(Provided { place: "the pack's review/rubric.md".to_owned(), text: rubric });
+        facts.settings.approval_policy = ApprovalPolicy::Never;
+        facts.settings.web_search = WebSearchMode::Disabled;
         if let Some(slug) = setup.sources.config.model.review_slug.clone() {
-            (facts.model, setup.gathered.model_match) = setup.sources.model(&slug);
-            facts.collaboration_mode.settings.model = slug;
+            (facts.settings.model, setup.gathered.model_match) = setup.sources.model(&slug);
+            facts.settings.collaboration_mode.settings.model = slug;
         }
     });
     let child = match child {

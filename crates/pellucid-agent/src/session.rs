@@ -115,18 +115,18 @@ impl Session {
         let facts = &self.setup.gathered.facts;
         EventMessage::SessionConfigured(SessionConfigured {
             session_id: self.setup.session_id.clone(),
-            model: facts.model.slug.clone(),
+            model: facts.settings.model.slug.clone(),
             model_provider_id: self.setup.provider_id.clone(),
-            approval_policy: facts.approval_policy,
-            sandbox_policy: facts.sandbox_policy.clone(),
-            cwd: facts.cwd.clone().into(),
-            reasoning_effort: facts.effort,
+            approval_policy: facts.settings.approval_policy,
+            sandbox_policy: facts.settings.sandbox_policy.clone(),
+            cwd: facts.settings.cwd.clone().into(),
+            reasoning_effort: facts.settings.effort,
         })
     }
 
     /// Warnings that clients receive when a turn begins.
     pub(crate) fn turn_warnings(&self) -> Vec<EventMessage> {
-        let slug = &self.setup.gathered.facts.model.slug;
+        let slug = &self.setup.gathered.facts.settings.model.slug;
         let unknown = (self.setup.gathered.model_match == Match::Fallback).then(|| EventMessage::Warning {
             message: format!("nothing is known of the model `{slug}`; defaults are used, which may not suit it"),
         });
@@ -155,8 +155,9 @@ impl Session {
     /// What holds for the calls of a turn.
     pub(crate) fn situation(&self, turn_id: &TurnId) -> Situation {
         let agents = crew::line(&self.setup, self.conversation.instructions(), &self.log);
-        let skill_variables = self.skills.variables().clone();
-        Situation { agents, skill_variables, ..situation::situation(&self.setup, turn_id) }
+        let mut situation = Situation { agents, ..situation::situation(&self.setup, turn_id) };
+        situation.children.skill_variables = self.skills.variables().clone();
+        situation
     }
 
     /// What the first context leaves out or cuts.
@@ -211,7 +212,7 @@ impl Session {
 
     /// What confines the session's commands, and why that. Mechanisms are tried if none was tried yet.
     pub fn sandbox(&self) -> SandboxReport {
-        sandbox::report(&self.setup.sources.config, &self.setup.gathered.facts.sandbox_policy)
+        sandbox::report(&self.setup.sources.config, &self.setup.gathered.facts.settings.sandbox_policy)
     }
 
     /// The base instructions, which come before the conversation.

@@ -14,9 +14,11 @@ use pellucid_protocol::id::TurnId;
 use pellucid_protocol::settings::NetworkAccess;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_tools::mcp_tool::McpRoute;
+use pellucid_tools::situation::ChildEnvironment;
 use pellucid_tools::situation::Offered;
 use pellucid_tools::situation::Situation;
 use pellucid_tools::situation::SkillVariables;
+use pellucid_tools::situation::ToolsAtHand;
 
 use crate::gather::Sources;
 use crate::session::Setup;
@@ -33,32 +35,36 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
     });
     let offered: Vec<_> = offered.collect();
     let shell_is_on = offered.iter().any(|tool| pellucid_tools::runs_commands(&tool.name));
-    let has_snapshots = shell_is_on && facts.features.is_on(Feature::ShellSnapshot);
+    let has_snapshots = shell_is_on && facts.settings.features.is_on(Feature::ShellSnapshot);
     let withheld = setup.key_variables();
     Situation {
         session_id: setup.session_id.clone(),
         turn_id: turn_id.clone(),
-        cwd: facts.cwd.clone().into(),
-        approval_policy: facts.approval_policy,
-        sandbox_policy: facts.sandbox_policy.clone(),
-        writable_roots: facts.writable_roots.iter().map(Into::into).collect(),
+        cwd: facts.settings.cwd.clone().into(),
+        approval_policy: facts.settings.approval_policy,
+        sandbox_policy: facts.settings.sandbox_policy.clone(),
+        writable_roots: facts.settings.writable_roots.iter().map(Into::into).collect(),
         project_root: config.folders.project_root.clone(),
-        mode: facts.collaboration_mode.mode,
-        sees_pictures: facts.model.takes_images(),
-        truncation: facts.model.truncation_policy,
-        offered,
-        app_tools: Vec::new(),
-        mcp_tools: routes(facts, &callable.given),
+        mode: facts.settings.collaboration_mode.mode,
+        sees_pictures: facts.settings.model.takes_images(),
+        truncation: facts.settings.model.truncation_policy,
+        tools: ToolsAtHand {
+            offered,
+            app_tools: Vec::new(),
+            mcp_tools: routes(facts, &callable.given),
+            dynamic_tools: clients_tools(facts, &callable.given),
+            only: callable.only,
+            shell_is_on,
+        },
         agents: None,
-        dynamic_tools: clients_tools(facts, &callable.given),
-        only: callable.only,
-        shell_is_on,
-        snapshots: has_snapshots.then(|| config.folders.home.clone()),
-        set_variables: config.shell_environment.set.keys().cloned().collect(),
-        shell: setup.gathered.shell.clone(),
-        environment: environment(setup, &withheld),
-        withheld: withheld.into_iter().collect(),
-        skill_variables: SkillVariables::default(),
+        children: ChildEnvironment {
+            shell: setup.gathered.shell.clone(),
+            snapshots: has_snapshots.then(|| config.folders.home.clone()),
+            set_variables: config.shell_environment.set.keys().cloned().collect(),
+            environment: environment(setup, &withheld),
+            withheld: withheld.into_iter().collect(),
+            skill_variables: SkillVariables::default(),
+        },
     }
 }
 
@@ -66,19 +72,19 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
 fn routes(facts: &Facts, offered: &[String]) -> Vec<McpRoute> {
     let route =
         |tool: &ServerTool| McpRoute { name: tool.name.clone(), server: tool.server.clone(), tool: tool.tool.clone() };
-    facts.mcp_tools.iter().filter(|tool| offered.contains(&tool.name)).map(route).collect()
+    facts.tools.mcp_tools.iter().filter(|tool| offered.contains(&tool.name)).map(route).collect()
 }
 
 /// Which tools of the program that drives the session the model can call: those that it is offered.
 fn clients_tools(facts: &Facts, offered: &[String]) -> Vec<String> {
-    let names = facts.dynamic_tools.iter().map(|tool| tool.name.clone());
+    let names = facts.tools.dynamic_tools.iter().map(|tool| tool.name.clone());
     names.filter(|name| offered.contains(name)).collect()
 }
 
 /// What the children of this session see of our environment.
 fn environment(setup: &Setup, withheld: &BTreeSet<String>) -> Variables {
     let Sources { config, env, .. } = &setup.sources;
-    let network = match &setup.gathered.facts.sandbox_policy {
+    let network = match &setup.gathered.facts.settings.sandbox_policy {
         SandboxPolicy::DangerFullAccess
         | SandboxPolicy::ExternalSandbox { network_access: NetworkAccess::Enabled }
         | SandboxPolicy::WorkspaceWrite { network_access: true, .. } => Network::Full,

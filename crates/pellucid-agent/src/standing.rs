@@ -72,7 +72,7 @@ pub(crate) struct Standing {
 impl Standing {
     /// The standing instructions of a session whose pack has some. A phase that the pack does not have gives a warning.
     pub(crate) fn of(setup: &mut Setup) -> Option<Self> {
-        let cwd = setup.gathered.facts.cwd.clone();
+        let cwd = setup.gathered.facts.settings.cwd.clone();
         let state = setup.side.get(SIDE);
         match Self::new(&setup.pack, &setup.sources, cwd.as_ref(), state) {
             Ok(standing) => standing,
@@ -182,7 +182,7 @@ impl Standing {
 
 impl Habit for Standing {
     fn prepare(&mut self, setup: &mut Setup, input: &ComingInput<'_>) -> Result<Prepared, String> {
-        let decided = self.decide(input.inputs, setup.gathered.facts.cwd.as_ref(), input.occupancy);
+        let decided = self.decide(input.inputs, setup.gathered.facts.settings.cwd.as_ref(), input.occupancy);
         if decided.is_err() {
             // The number of failures counts, also when the input is refused.
             setup.keep(SIDE, self.kept());

@@ -74,6 +74,14 @@ pub struct Config {
     pub display: DisplaySettings,
     /// What an administrator allows.
     pub requirements: Requirements,
+    /// What loading noticed and a person should hear of.
+    pub noticed: Noticed,
+    pub(crate) layers: Layers,
+}
+
+/// What loading a configuration noticed and a person should hear of.
+#[derive(Debug, Clone, Default)]
+pub struct Noticed {
     /// Keys and values of files that have no effect.
     pub warnings: Vec<Warning>,
     /// Values that an administrator does not allow, and the values used instead.
@@ -82,7 +90,6 @@ pub struct Config {
     pub deprecations: Vec<Deprecation>,
     /// The keys of features under development that are on, unless the user suppresses the warning.
     pub unstable_features: Vec<&'static str>,
-    pub(crate) layers: Layers,
 }
 
 /// The folders and files that a session works with.
@@ -552,11 +559,11 @@ impl Config {
 
     /// The warning about features under development that are on.
     pub fn unstable_features_warning(&self) -> Option<String> {
-        (!self.unstable_features.is_empty()).then(|| {
+        (!self.noticed.unstable_features.is_empty()).then(|| {
             format!(
                 "Features under development are on: {}. They are unfinished and may behave unexpectedly. \
                  To hide this warning, write `suppress_unstable_features_warning = true` in {}.",
-                listed(self.unstable_features.iter().copied()),
+                listed(self.noticed.unstable_features.iter().copied()),
                 self.folders.user_file.display()
             )
         })

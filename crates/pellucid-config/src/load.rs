@@ -44,6 +44,7 @@ use crate::config::LoginMethod;
 use crate::config::LoginSettings;
 use crate::config::MemorySettings;
 use crate::config::ModelSettings;
+use crate::config::Noticed;
 use crate::config::Origin;
 use crate::config::PromptSettings;
 use crate::config::RecordSettings;
@@ -240,16 +241,13 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
         records: records(&reader),
         login: login(&reader),
         display: display(&reader, &harness),
-        warnings: warnings(&layers),
         profile,
         model,
         permissions,
         features: features.features,
         tools,
         requirements,
-        disallowed,
-        deprecations,
-        unstable_features,
+        noticed: Noticed { warnings: warnings(&layers), disallowed, deprecations, unstable_features },
         layers,
     };
     read_texts(&mut config, &harness)?;

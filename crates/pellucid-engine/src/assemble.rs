@@ -195,7 +195,7 @@ fn fill(slot: &Slot, ground: Ground<'_>, omissions: &mut Vec<Omission>) -> Optio
         return Some((text, None));
     };
     let inside = Some(concat(&text));
-    let directory = vec![Fragment::fact("cwd", facts.cwd.as_str())];
+    let directory = vec![Fragment::fact("cwd", facts.settings.cwd.as_str())];
     Some((pack.template(template).render(&[("{{ text }}", text), ("{{ directory }}", directory)]), inside))
 }
 

@@ -18,12 +18,8 @@ use crate::utf16;
 pub struct Assistant {
     /// The folder that it works in.
     pub workspace_dir: String,
-    /// The bootstrap files of that folder, uncut.
-    pub bootstrap: Vec<BootstrapFile>,
-    /// The bootstrap files within their budgets.
-    pub files: Vec<ContextFile>,
-    /// The budgets in UTF-16 units, for one file and for all files.
-    pub limits: Option<(usize, usize)>,
+    /// The bootstrap files of that folder.
+    pub loaded: LoadedBootstrap,
     /// The key of the session, which says whether it is a sub-agent's.
     pub session_key: Option<String>,
     /// The tools; absent when the layout decides which are offered.
@@ -44,6 +40,30 @@ pub struct Assistant {
     pub docs_path: Option<String>,
     /// The container that commands run in, if there is one.
     pub sandbox: Option<Sandbox>,
+    /// How it speaks with people.
+    pub messaging: Messaging,
+    /// A further text: of a group chat, or of the agent that this one works for.
+    pub extra_prompt: Option<String>,
+    /// How it thinks.
+    pub thinking: Thinking,
+    /// The machine, model and channel of the session.
+    pub runtime: Runtime,
+}
+
+/// The bootstrap files of an assistant's folder, and the budgets that they were brought within.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LoadedBootstrap {
+    /// The bootstrap files of that folder, uncut.
+    pub bootstrap: Vec<BootstrapFile>,
+    /// The bootstrap files within their budgets.
+    pub files: Vec<ContextFile>,
+    /// The budgets in UTF-16 units, for one file and for all files.
+    pub limits: Option<(usize, usize)>,
+}
+
+/// How an assistant speaks with people: who they are, on which channels, in which tone.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Messaging {
     /// The numbers of the people who may command the assistant.
     pub owner_numbers: Vec<String>,
     /// Hints for the tool that sends messages.
@@ -52,16 +72,17 @@ pub struct Assistant {
     pub channels: Vec<String>,
     /// How to speak when the answer is read out.
     pub voice_hint: Option<String>,
-    /// A further text: of a group chat, or of the agent that this one works for.
-    pub extra_prompt: Option<String>,
     /// How messages are reacted to.
     pub reactions: Option<Reactions>,
-    /// Whether the model puts its reasoning between tags.
-    pub reasoning_tags: bool,
     /// The text of a heartbeat message.
     pub heartbeat_prompt: Option<String>,
-    /// The machine, model and channel of the session.
-    pub runtime: Runtime,
+}
+
+/// How an assistant thinks, and what of that is shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Thinking {
+    /// Whether the model puts its reasoning between tags.
+    pub reasoning_tags: bool,
     /// The reasoning effort, as a word.
     pub think_level: Option<String>,
     /// Whether the model's reasoning is shown, as a word.

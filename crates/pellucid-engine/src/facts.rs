@@ -35,13 +35,51 @@ use crate::injection;
 use crate::mcp::ServerTool;
 use crate::skills::Skills;
 
-/// Everything a layout may ask for.
+/// Everything a layout may ask for, grouped by what writes it and how long it holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
-    /// The working directory, as given.
-    pub cwd: String,
+    /// What was read from disk.
+    pub world: World,
+    /// What the session is set to. A change of settings writes here and nowhere else.
+    pub settings: SessionSettings,
+    /// Tools that do not come from the pack.
+    pub tools: OutsideTools,
+    /// What only the layouts of some systems ask for.
+    pub system: System,
+}
+
+/// What was read from disk. An agent that a session starts reads all of it again.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct World {
     /// The family of the user's shell: `bash`, `zsh`, `sh`, `powershell` or `cmd`.
     pub shell: String,
+    /// Base instructions that the session was begun with, when it goes on.
+    pub recorded_instructions: Option<Provided>,
+    /// The same with the origins that their text had, where those were kept.
+    pub recorded_fragments: Vec<Fragment>,
+    /// The user's own instruction file in the home folder.
+    pub home_document: Option<Document>,
+    /// The project's instruction files, from its root to the working directory.
+    pub project_documents: Vec<Document>,
+    /// Files that they import.
+    pub imports: Vec<Imported>,
+    /// Files of other folders of the project that joined the conversation.
+    pub nested_documents: Vec<Document>,
+    /// Every file that was looked for, used or not.
+    pub candidates: Vec<Candidate>,
+    /// Where instruction files lie that are links, by path.
+    pub links: BTreeMap<String, String>,
+    /// The skills of the working directory.
+    pub skills: Skills,
+    /// What earlier sessions left to remember.
+    pub memory: Option<Memory>,
+}
+
+/// What a session is set to, by its configuration and by changes since.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionSettings {
+    /// The working directory, as given.
+    pub cwd: String,
     /// Domains that managed requirements name; absent without such a section.
     pub network: Option<NetworkRules>,
     /// When a person is asked.
@@ -66,38 +104,23 @@ pub struct Facts {
     pub features: Features,
     /// Base instructions that replace the model's own.
     pub base_instructions: Option<Provided>,
-    /// Base instructions that the session was begun with, when it goes on.
-    pub recorded_instructions: Option<Provided>,
-    /// The same with the origins that their text had, where those were kept.
-    pub recorded_fragments: Vec<Fragment>,
     /// Instructions of the developer who runs the agent.
     pub developer_instructions: Option<Provided>,
     /// The way of working together.
     pub collaboration_mode: CollaborationMode,
-    /// The user's own instruction file in the home folder.
-    pub home_document: Option<Document>,
-    /// The project's instruction files, from its root to the working directory.
-    pub project_documents: Vec<Document>,
-    /// How many bytes of them are used.
+    /// How many bytes of the project's instruction files are used.
     pub project_document_bytes_max: usize,
     /// What the configuration says about such files.
     pub project_docs: ProjectDocs,
-    /// Files that they import.
-    pub imports: Vec<Imported>,
-    /// Files of other folders of the project that joined the conversation.
-    pub nested_documents: Vec<Document>,
-    /// Every file that was looked for, used or not.
-    pub candidates: Vec<Candidate>,
-    /// Where instruction files lie that are links, by path.
-    pub links: BTreeMap<String, String>,
-    /// The skills of the working directory.
-    pub skills: Skills,
-    /// What earlier sessions left to remember.
-    pub memory: Option<Memory>,
     /// Whether the hosted web search is offered.
     pub web_search: WebSearchMode,
     /// Whose name goes into commit messages; blank for nobody's.
     pub commit_attribution: Option<String>,
+}
+
+/// Tools that do not come from the pack: those of MCP servers, of the client and of the user.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OutsideTools {
     /// Whether any MCP server is configured.
     pub has_mcp_servers: bool,
     /// Tools of MCP servers, in the order to be offered.
@@ -106,6 +129,11 @@ pub struct Facts {
     pub agent_roles: Vec<AgentRole>,
     /// Tools that the program which drives the session runs itself, in the order to be offered.
     pub dynamic_tools: Vec<DynamicTool>,
+}
+
+/// What only the layouts of some systems ask for. Nothing of it is read for other layouts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct System {
     /// How much of a layout is there.
     pub prompt_mode: PromptMode,
     /// What an assistant that answers in chats knows, for layouts that ask for it.
@@ -118,8 +146,19 @@ impl Facts {
     /// The facts of a folder and a model, and nothing else that anybody said.
     pub fn plain(cwd: &str, model: ModelInfo) -> Self {
         Self {
+            world: World { shell: "bash".to_owned(), ..World::default() },
+            settings: SessionSettings::plain(cwd, model),
+            tools: OutsideTools::default(),
+            system: System::default(),
+        }
+    }
+}
+
+impl SessionSettings {
+    /// The settings of a folder and a model, with nothing configured.
+    pub fn plain(cwd: &str, model: ModelInfo) -> Self {
+        Self {
             cwd: cwd.to_owned(),
-            shell: "bash".to_owned(),
             network: None,
             approval_policy: ApprovalPolicy::Never,
             sandbox_policy: SandboxPolicy::ReadOnly,
@@ -131,38 +170,26 @@ impl Facts {
             personality: None,
             features: Features::default(),
             base_instructions: None,
-            recorded_instructions: None,
-            recorded_fragments: Vec::new(),
             developer_instructions: None,
-            collaboration_mode: CollaborationMode {
-                mode: CollaborationModeKind::Default,
-                settings: CollaborationSettings {
-                    model: model.slug.clone(),
-                    reasoning_effort: None,
-                    developer_instructions: None,
-                },
-            },
+            collaboration_mode: default_mode(&model.slug, None),
             model,
-            home_document: None,
-            project_documents: Vec::new(),
             project_document_bytes_max: 0,
             project_docs: ProjectDocs::default(),
-            imports: Vec::new(),
-            nested_documents: Vec::new(),
-            candidates: Vec::new(),
-            links: BTreeMap::new(),
-            skills: Skills::default(),
-            memory: None,
             web_search: WebSearchMode::Disabled,
             commit_attribution: None,
-            has_mcp_servers: false,
-            mcp_tools: Arc::default(),
-            agent_roles: Vec::new(),
-            dynamic_tools: Vec::new(),
-            prompt_mode: PromptMode::Full,
-            assistant: None,
-            injection: InjectionFacts::default(),
         }
+    }
+}
+
+/// The usual way of working together, with a model and its effort.
+pub fn default_mode(slug: &str, reasoning_effort: Option<ReasoningEffort>) -> CollaborationMode {
+    let settings = CollaborationSettings { model: slug.to_owned(), reasoning_effort, developer_instructions: None };
+    CollaborationMode { mode: CollaborationModeKind::Default, settings }
+}
+
+impl Default for System {
+    fn default() -> Self {
+        Self { prompt_mode: PromptMode::Full, assistant: None, injection: InjectionFacts::default() }
     }
 }
 

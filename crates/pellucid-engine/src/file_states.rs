@@ -79,14 +79,14 @@ impl FileStates {
         for file in listed::versions(facts) {
             states.add(FileKind::Instructions, &file);
         }
-        let reads = facts.injection.reads.iter();
+        let reads = facts.system.injection.reads.iter();
         let found = reads.flat_map(|read| read.files.values().chain(read.repo.documents.iter().map(|(_, it)| it)));
         for found in found {
             if let FileRead::Text(text) = found {
                 states.add(FileKind::Instructions, text.path());
             }
         }
-        if let Some(memory) = &facts.memory {
+        if let Some(memory) = &facts.world.memory {
             states.add(FileKind::Instructions, &memory.summary.version());
         }
         for file in pack.files_on_disk() {

@@ -85,22 +85,22 @@ impl Gate {
     pub fn is_open(&self, facts: &Facts) -> bool {
         match self {
             Self::Not(gate) => !gate.is_open(facts),
-            Self::Feature(feature) => facts.features.is_on(*feature),
+            Self::Feature(feature) => facts.settings.features.is_on(*feature),
             Self::Shell(shell) => shell_type(facts) == *shell,
             Self::Patch(form) => patch_type(facts) == Some(*form),
-            Self::ModelTool(tool) => facts.model.experimental_supported_tools.contains(tool),
-            Self::AnyMcpServer => facts.has_mcp_servers || facts.features.is_on(Feature::Apps),
-            Self::WebSearch => facts.web_search != WebSearchMode::Disabled,
-            Self::Mode(modes) => modes.contains(&facts.prompt_mode),
+            Self::ModelTool(tool) => facts.settings.model.experimental_supported_tools.contains(tool),
+            Self::AnyMcpServer => facts.tools.has_mcp_servers || facts.settings.features.is_on(Feature::Apps),
+            Self::WebSearch => facts.settings.web_search != WebSearchMode::Disabled,
+            Self::Mode(modes) => modes.contains(&facts.system.prompt_mode),
             Self::AssistantTool(name) => {
-                let tools = facts.assistant.as_deref().and_then(|it| it.tools.as_deref()).unwrap_or_default();
+                let tools = facts.system.assistant.as_deref().and_then(|it| it.tools.as_deref()).unwrap_or_default();
                 tools.iter().any(|tool| utf16::trim(&tool.name).to_lowercase() == *name)
             }
             Self::TimeZone => {
-                let zone = facts.assistant.as_deref().and_then(|it| it.time_zone.as_deref());
+                let zone = facts.system.assistant.as_deref().and_then(|it| it.time_zone.as_deref());
                 zone.is_some_and(|zone| !utf16::is_blank(zone))
             }
-            Self::ReasoningTags => facts.assistant.as_deref().is_some_and(|it| it.reasoning_tags),
+            Self::ReasoningTags => facts.system.assistant.as_deref().is_some_and(|it| it.thinking.reasoning_tags),
         }
     }
 }
@@ -112,19 +112,19 @@ pub fn all_open(gates: &[Gate], facts: &Facts) -> bool {
 
 /// The shell tool to offer: switches first, then what the model was trained on.
 pub fn shell_type(facts: &Facts) -> ShellType {
-    if !facts.features.is_on(Feature::ShellTool) {
+    if !facts.settings.features.is_on(Feature::ShellTool) {
         ShellType::Disabled
-    } else if facts.features.is_on(Feature::UnifiedExec) {
+    } else if facts.settings.features.is_on(Feature::UnifiedExec) {
         ShellType::UnifiedExec
     } else {
-        facts.model.shell_type
+        facts.settings.model.shell_type
     }
 }
 
 /// The patch tool to offer: what the model was trained on, then the switch.
 pub(crate) fn patch_type(facts: &Facts) -> Option<ApplyPatchType> {
-    let by_switch = || facts.features.is_on(Feature::ApplyPatchFreeform).then_some(ApplyPatchType::Freeform);
-    facts.model.apply_patch_tool_type.or_else(by_switch)
+    let by_switch = || facts.settings.features.is_on(Feature::ApplyPatchFreeform).then_some(ApplyPatchType::Freeform);
+    facts.settings.model.apply_patch_tool_type.or_else(by_switch)
 }
 
 #[cfg(test)]

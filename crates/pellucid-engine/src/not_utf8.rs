@@ -101,7 +101,7 @@ fn used_files<'a>(facts: &'a Facts, fragments: impl IntoIterator<Item = &'a Frag
             }
             // Documents whose text had to be escaped have lost their origin.
             Origin::Provided { place } if place.as_ref() == REPO_DOCS => {
-                let documents = facts.injection.reads.iter().flat_map(|read| &read.repo.documents);
+                let documents = facts.system.injection.reads.iter().flat_map(|read| &read.repo.documents);
                 let texts = documents.filter_map(|(_, found)| match found {
                     FileRead::Text(text) => Some(&**text.path()),
                     FileRead::Missing | FileRead::Failed { .. } => None,
@@ -115,18 +115,18 @@ fn used_files<'a>(facts: &'a Facts, fragments: impl IntoIterator<Item = &'a Frag
 }
 
 fn in_file(facts: &Facts, path: &str, used: Used) -> Option<NotUtf8> {
-    let imported = facts.imports.iter().filter_map(|imported| imported.outcome.as_ref().ok());
-    let documents = facts.home_document.iter().chain(&facts.project_documents).chain(imported);
-    let memory = facts.memory.iter().map(|memory| &memory.summary);
-    let mut documents = documents.chain(&facts.nested_documents).chain(memory);
+    let imported = facts.world.imports.iter().filter_map(|imported| imported.outcome.as_ref().ok());
+    let documents = facts.world.home_document.iter().chain(&facts.world.project_documents).chain(imported);
+    let memory = facts.world.memory.iter().map(|memory| &memory.summary);
+    let mut documents = documents.chain(&facts.world.nested_documents).chain(memory);
     if let Some(document) = documents.find(|document| document.path == path) {
         return in_document(document, used);
     }
-    let mut bootstrap = facts.assistant.iter().flat_map(|assistant| &assistant.bootstrap);
+    let mut bootstrap = facts.system.assistant.iter().flat_map(|assistant| &assistant.loaded.bootstrap);
     if let Some(file) = bootstrap.find(|file| file.path == path) {
         return file.not_utf8;
     }
-    let reads = facts.injection.reads.iter();
+    let reads = facts.system.injection.reads.iter();
     let mut found = reads.flat_map(|read| read.files.values().chain(read.repo.documents.iter().map(|(_, it)| it)));
     found.find_map(|found| match found {
         FileRead::Text(text) if &**text.path() == path => in_text(text),

@@ -136,7 +136,7 @@ impl Frame {
     /// The frame of a request for a summary: no tools, no schema, recorded items.
     pub fn for_summary(pack: &Pack, facts: &Facts, instructions: &[Fragment], wire: &WireSettings) -> Self {
         let mut facts = wire::facts_on(wire.wire, facts).into_owned();
-        facts.model.supports_parallel_tool_calls = false;
+        facts.settings.model.supports_parallel_tool_calls = false;
         let wire = &WireSettings { output_schema: None, ..wire.clone() };
         let mut offered = tool_list::offered(pack, &facts);
         let mut omissions = wire::leave_out_tools(wire.wire, &mut offered);
@@ -158,7 +158,7 @@ impl Frame {
     /// The same for a question without a history: nothing to call, and an answer in the form of the schema.
     pub fn for_question(pack: &Pack, facts: &Facts, instructions: &[Fragment], wire: &WireSettings) -> Self {
         let mut facts = wire::facts_on(wire.wire, facts).into_owned();
-        facts.model.supports_parallel_tool_calls = false;
+        facts.settings.model.supports_parallel_tool_calls = false;
         let none = ToolList { tools: &[], given: &[], pack, facts: &facts };
         let (head, tail) = match wire.wire {
             WireApi::Responses => (responses::head(&facts, instructions), responses::tail(None, &facts, wire)),
@@ -272,7 +272,7 @@ impl Frame {
 }
 
 fn view(facts: &Facts, wire: &WireSettings, exec_outputs: ExecOutputs) -> View {
-    let pictures = if facts.model.takes_images() { Pictures::Shown } else { Pictures::Replaced };
+    let pictures = if facts.settings.model.takes_images() { Pictures::Shown } else { Pictures::Replaced };
     View { pictures, exec_outputs, wire: wire.wire, developer: wire.developer }
 }
 

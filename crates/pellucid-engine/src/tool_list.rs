@@ -134,7 +134,7 @@ pub fn given(pack: &Pack, facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
 /// The tools that others run, as they come, and those whose schema no model would understand.
 fn usable(facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
     let (mut tools, mut omissions) = (Vec::new(), Vec::new());
-    for tool in facts.mcp_tools.iter() {
+    for tool in facts.tools.mcp_tools.iter() {
         match Schema::read(&tool.input_schema) {
             Ok(schema) => tools.push(GivenTool {
                 name: tool.name.clone(),
@@ -149,7 +149,7 @@ fn usable(facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
             }),
         }
     }
-    for DynamicTool { name, description, input_schema } in &facts.dynamic_tools {
+    for DynamicTool { name, description, input_schema } in &facts.tools.dynamic_tools {
         match Schema::read(input_schema) {
             Ok(schema) => tools.push(GivenTool {
                 name: name.clone(),
@@ -278,7 +278,7 @@ impl Writer<'_> {
             }
             ToolKind::LocalShell => self.notation("{\"type\":\"local_shell\"}"),
             ToolKind::WebSearch => {
-                let live = self.facts.web_search == WebSearchMode::Live;
+                let live = self.facts.settings.web_search == WebSearchMode::Live;
                 self.notation("{\"type\":\"web_search\",\"external_web_access\":");
                 self.encoder.value(&live, &Origin::fact("web_search"));
                 self.notation("}");
@@ -412,12 +412,12 @@ fn roles(pack: &Pack, facts: &Facts) -> Vec<Fragment> {
             None => fragments.push(Fragment::layout(format!("{name}: no description"))),
         }
     };
-    for AgentRole { name, description } in &facts.agent_roles {
+    for AgentRole { name, description } in &facts.tools.agent_roles {
         let place = format!("agents.{name}.description");
         role(name, description.as_ref().map(|text| vec![Fragment::provided(&place, text.as_str())]));
     }
     for (name, file) in BUILT_IN_ROLES {
-        if !facts.agent_roles.iter().any(|role| role.name == name) {
+        if !facts.tools.agent_roles.iter().any(|role| role.name == name) {
             role(name, Some(pack.template(file).text()));
         }
     }

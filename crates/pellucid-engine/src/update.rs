@@ -105,29 +105,32 @@ fn slot(change: &Change<'_>, role: SlotRole) -> Option<ToldAgain> {
 }
 
 fn has_moved(Change { before, after, .. }: &Change<'_>) -> bool {
-    before.cwd != after.cwd || before.network != after.network
+    before.settings.cwd != after.settings.cwd || before.settings.network != after.settings.network
 }
 
 fn is_permitted_otherwise(Change { before, after, .. }: &Change<'_>) -> bool {
-    before.sandbox_policy != after.sandbox_policy || before.approval_policy != after.approval_policy
+    before.settings.sandbox_policy != after.settings.sandbox_policy
+        || before.settings.approval_policy != after.settings.approval_policy
 }
 
 fn is_in_another_mode(Change { before, after, .. }: &Change<'_>) -> bool {
-    before.collaboration_mode != after.collaboration_mode
+    before.settings.collaboration_mode != after.settings.collaboration_mode
 }
 
 fn is_another_model(Change { before, after, previous_model, .. }: &Change<'_>) -> bool {
-    previous_model.unwrap_or(&before.model.slug) != after.model.slug
+    previous_model.unwrap_or(&before.settings.model.slug) != after.settings.model.slug
 }
 
 fn has_another_tone(Change { before, after, .. }: &Change<'_>) -> bool {
-    before.model.slug == after.model.slug && before.personality != after.personality
+    before.settings.model.slug == after.settings.model.slug && before.settings.personality != after.settings.personality
 }
 
 /// The instructions of the new model, whatever instructions the session was given.
 fn model_switch(change: &Change<'_>, role: SlotRole) -> Option<ToldAgain> {
     let Change { pack, before, after, .. } = change;
-    let own = Facts { base_instructions: None, recorded_instructions: None, ..(*after).clone() };
+    let mut own = (*after).clone();
+    own.settings.base_instructions = None;
+    own.world.recorded_instructions = None;
     let ToldAgain { message: ContextMessage { fragments: instructions, .. }, omissions } =
         assemble::again(pack, before, &own, role)?;
     if concat(&instructions).is_empty() {

@@ -43,7 +43,7 @@ pub(crate) fn facts_on(wire: WireApi, facts: &Facts) -> Cow<'_, Facts> {
         return Cow::Borrowed(facts);
     }
     let mut facts = facts.clone();
-    facts.model.apply_patch_tool_type = Some(ApplyPatchType::Function);
+    facts.settings.model.apply_patch_tool_type = Some(ApplyPatchType::Function);
     Cow::Owned(facts)
 }
 
@@ -66,8 +66,8 @@ pub(crate) fn leave_out_tools(wire: WireApi, tools: &mut Vec<OfferedTool<'_>>) -
 
 /// The reasoning effort that the request asks for; absent when the request says nothing about it.
 pub fn effort_sent(wire: WireApi, facts: &Facts) -> Option<ReasoningEffort> {
-    let thinks = facts.model.supports_reasoning_summaries;
-    let effort = facts.effort.or(facts.model.default_reasoning_level.filter(|_| thinks));
+    let thinks = facts.settings.model.supports_reasoning_summaries;
+    let effort = facts.settings.effort.or(facts.settings.model.default_reasoning_level.filter(|_| thinks));
     match (wire, effort) {
         (WireApi::Responses, _) if !thinks => None,
         (WireApi::Messages, Some(ReasoningEffort::Minimal)) => Some(ReasoningEffort::Low),

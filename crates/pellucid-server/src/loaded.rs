@@ -138,12 +138,12 @@ impl Loaded {
     pub fn run(server: &Server, session: Session, about: Thread, raw: RawItems) -> (Arc<Self>, Following) {
         let facts = session.facts();
         let settings = Settings {
-            model: facts.model.slug.clone(),
+            model: facts.settings.model.slug.clone(),
             model_provider: session.provider_id().to_owned(),
-            cwd: facts.cwd.clone(),
-            approval_policy: facts.approval_policy,
-            sandbox: facts.sandbox_policy.clone(),
-            effort: facts.effort,
+            cwd: facts.settings.cwd.clone(),
+            approval_policy: facts.settings.approval_policy,
+            sandbox: facts.settings.sandbox_policy.clone(),
+            effort: facts.settings.effort,
         };
         let path = session.path().map(ToOwned::to_owned);
         let context_events = session.context_events_switch().clone();

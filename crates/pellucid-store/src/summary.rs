@@ -76,20 +76,12 @@ pub struct Summary {
     pub source: String,
     /// The id of the model provider.
     pub model_provider: Option<String>,
-    /// With which model, last.
-    pub model: Option<String>,
-    /// What commands may read and write, as JSON.
-    pub sandbox_policy: Option<String>,
-    /// When a person is asked.
-    pub approval_policy: Option<String>,
-    /// The program that began the session.
-    pub originator: String,
-    /// The version of that program.
-    pub cli_version: String,
-    /// The session that it was forked from.
-    pub forked_from: Option<String>,
-    /// The state of the repository when the session began.
-    pub git: Option<Git>,
+    /// What it was set to last.
+    #[serde(flatten)]
+    pub last: LastTurn,
+    /// How it began.
+    #[serde(flatten)]
+    pub begun: Begun,
     /// All tokens so far.
     pub usage: TokenUsage,
     /// Tools that the driving program runs itself.
@@ -98,6 +90,30 @@ pub struct Summary {
     /// Whether lists show it: it says which session it is, and a person said something.
     #[serde(skip)]
     pub is_listed: bool,
+}
+
+/// What a session was set to when its last turn began.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct LastTurn {
+    /// With which model, last.
+    pub model: Option<String>,
+    /// What commands may read and write, as JSON.
+    pub sandbox_policy: Option<String>,
+    /// When a person is asked.
+    pub approval_policy: Option<String>,
+}
+
+/// How a session began, by the first line of its file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Begun {
+    /// The program that began the session.
+    pub originator: String,
+    /// The version of that program.
+    pub cli_version: String,
+    /// The session that it was forked from.
+    pub forked_from: Option<String>,
+    /// The state of the repository when the session began.
+    pub git: Option<Git>,
 }
 
 /// The fields of the first line that lists need.
@@ -189,13 +205,17 @@ pub fn summarise(home: &Path, found: &Found) -> Summary {
             other => other.to_string(),
         },
         model_provider: head.model_provider,
-        model: turn.model,
-        sandbox_policy: turn.sandbox_policy.map(|policy| policy.to_string()),
-        approval_policy: turn.approval_policy,
-        originator: head.originator,
-        cli_version: head.cli_version,
-        forked_from: head.forked_from_id,
-        git: head.git,
+        last: LastTurn {
+            model: turn.model,
+            sandbox_policy: turn.sandbox_policy.map(|policy| policy.to_string()),
+            approval_policy: turn.approval_policy,
+        },
+        begun: Begun {
+            originator: head.originator,
+            cli_version: head.cli_version,
+            forked_from: head.forked_from_id,
+            git: head.git,
+        },
         usage: back.usage.unwrap_or_default(),
         dynamic_tools: head.dynamic_tools.unwrap_or_default(),
         is_listed,
@@ -485,9 +505,9 @@ mod tests {
             summary.model_provider,
             summary.cwd,
             summary.first_message,
-            summary.model,
+            summary.last.model,
             summary.usage.total_tokens,
-            summary.git.and_then(|git| git.branch),
+            summary.begun.git.and_then(|git| git.branch),
             summary.dynamic_tools.len(),
         ));
     }

@@ -39,9 +39,10 @@ use crate::notes::CallNotes;
 use crate::notes::Noted;
 use crate::outputs::Outputs;
 use crate::run;
+use crate::situation::ChildEnvironment;
 use crate::situation::Offered;
 use crate::situation::Situation;
-use crate::situation::SkillVariables;
+use crate::situation::ToolsAtHand;
 use crate::toolbox::Equipment;
 use crate::toolbox::Toolbox;
 
@@ -91,19 +92,13 @@ impl Bench {
             mode: CollaborationModeKind::Default,
             sees_pictures: true,
             truncation: TruncationPolicy { mode: TruncationMode::Bytes, limit: 10_000 },
-            offered,
-            only: None,
-            dynamic_tools: Vec::new(),
-            app_tools: Vec::new(),
-            mcp_tools: Vec::new(),
+            tools: ToolsAtHand { offered, shell_is_on: true, ..ToolsAtHand::default() },
             agents: None,
-            shell_is_on: true,
-            shell: "/bin/bash".into(),
-            snapshots: None,
-            set_variables: Vec::new(),
-            withheld: Vec::new(),
-            environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
-            skill_variables: SkillVariables::default(),
+            children: ChildEnvironment {
+                shell: "/bin/bash".into(),
+                environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
+                ..ChildEnvironment::default()
+            },
         };
         Self {
             folder,

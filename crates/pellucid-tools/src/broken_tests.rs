@@ -47,7 +47,7 @@ fn bench() -> Bench {
     let mut bench = Bench::new();
     let route =
         |tool: &str| McpRoute { name: format!("mcp__s__{tool}"), server: "s".to_owned(), tool: tool.to_owned() };
-    bench.situation.mcp_tools = ["at_once", "later"].map(route).into();
+    bench.situation.tools.mcp_tools = ["at_once", "later"].map(route).into();
     bench.servers = Some(Arc::new(Panicking));
     bench
 }

@@ -99,8 +99,8 @@ impl From<Refused> for NotRun {
 
 /// The variables of the command: the environment, and those that skills need.
 fn environment(job: &Job) -> Variables {
-    let own = job.situation.skill_variables.0.iter().map(|(name, value)| (name.into(), value.into()));
-    job.situation.environment.clone().into_iter().chain(own).collect()
+    let own = job.situation.children.skill_variables.0.iter().map(|(name, value)| (name.into(), value.into()));
+    job.situation.children.environment.clone().into_iter().chain(own).collect()
 }
 
 /// Runs a command, and once more outside of the sandbox if the sandbox stopped it and the user allows it.

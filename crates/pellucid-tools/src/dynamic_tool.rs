@@ -55,7 +55,7 @@ mod tests {
     #[track_caller]
     fn check_called(arguments: &str, answer: Option<&str>, expected: &Expect) {
         let mut bench = Bench::new();
-        bench.situation.dynamic_tools = vec!["lookup".to_owned()];
+        bench.situation.tools.dynamic_tools = vec!["lookup".to_owned()];
         let answer = answer.map(|text| serde_json::from_str::<DynamicToolResponse>(text).unwrap());
         let ran = bench.run_answered(&function("lookup", arguments), answer.map(ClientAnswer::DynamicTool));
         expected.assert_eq(&ran.text());
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn only_functions_are_called_so() {
         let mut bench = Bench::new();
-        bench.situation.dynamic_tools = vec!["lookup".to_owned()];
+        bench.situation.tools.dynamic_tools = vec!["lookup".to_owned()];
         let outcome = bench.run(&custom("lookup", "")).outcome;
         assert_eq!(outcome, Err(NoOutcome::Fatal("tool lookup invoked with incompatible payload".to_owned())));
     }

@@ -157,7 +157,7 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
 /// The shell that the model names, or the person's. One that is not where it should be is looked for
 /// under its name; one that is no shell is the system's.
 fn shell(job: &Job, named: Option<&str>) -> PathBuf {
-    let Some(named) = named else { return job.situation.shell.clone() };
+    let Some(named) = named else { return job.situation.children.shell.clone() };
     let path = Path::new(named);
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     match &*name {
@@ -194,7 +194,7 @@ async fn start(
     let request = permit::Request { call_id: &call.call_id, argv, cwd, rights: &rights, tty: Some(wanted.tty) };
     let mut permit = permit::permit(job, &request).await?;
     loop {
-        let mut env = job.situation.environment.clone();
+        let mut env = job.situation.children.environment.clone();
         add_terminal(&mut env);
         let argv = permit.argv(job, &request, &mut env).await?;
         let command = Command { argv, arg0: None, cwd: cwd.to_owned(), env };

@@ -67,7 +67,7 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
     }
     argv.extend(["--", searched]);
     let argv = argv.into_iter().map(ToOwned::to_owned).collect();
-    let rg = Command { argv, arg0: None, cwd: cwd.clone(), env: job.situation.environment.clone() };
+    let rg = Command { argv, arg0: None, cwd: cwd.clone(), env: job.situation.children.environment.clone() };
     let ran = process::run(&rg, Some(PATIENCE), None).await.map_err(|error| {
         Failed::told(format!("failed to launch rg: {error}. Ensure ripgrep is installed and on PATH."))
     })?;
@@ -111,7 +111,7 @@ mod tests {
         let rg = bench.home.path().join("rg");
         fs::write(&rg, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&rg, fs::Permissions::from_mode(0o755)).unwrap();
-        bench.situation.environment = [("PATH".into(), bench.home.path().into())].into();
+        bench.situation.children.environment = [("PATH".into(), bench.home.path().into())].into();
         expected.assert_eq(&bench.show(&function("grep_files", arguments)));
     }
 
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn without_ripgrep_the_model_learns_what_is_missing() {
         let mut bench = Bench::new();
-        bench.situation.environment = [("PATH".into(), bench.home.path().into())].into();
+        bench.situation.children.environment = [("PATH".into(), bench.home.path().into())].into();
         expect![[r#"
             {"type":"tool_call_failed","call_id":"c","name":"grep_files","why":"the model got the reason"}
             => failed to launch rg: No such file or directory (os error 2). Ensure ripgrep is installed and on PATH.

@@ -214,7 +214,7 @@ pub enum NoOutcome {
 
 /// Whether calls of this tool may run beside others of the same reply.
 pub fn is_parallel(situation: &Situation, name: &str) -> bool {
-    situation.offered.iter().any(|offered| offered.name == name && offered.is_parallel)
+    situation.tools.offered.iter().any(|offered| offered.name == name && offered.is_parallel)
 }
 
 /// Whether calls of this tool run commands.
@@ -225,7 +225,7 @@ pub fn runs_commands(name: &str) -> bool {
 /// Whether calls of this tool may change files.
 pub fn is_mutating(situation: &Situation, name: &str) -> bool {
     let is_own = effect(name).is_some_and(|effect| effect != Effect::Nothing);
-    is_own || situation.dynamic_tools.iter().any(|tool| tool == name)
+    is_own || situation.tools.dynamic_tools.iter().any(|tool| tool == name)
 }
 
 fn effect(name: &str) -> Option<Effect> {
@@ -260,7 +260,7 @@ enum Caller {
 /// Runs a call, and notes when it began and how it ended.
 async fn noted(call: &ToolCall, job: &Job, caller: Caller) -> Result<ToolOutput, NoOutcome> {
     let begun = job.notes.begin();
-    let is_kept_away = job.situation.only.as_ref().is_some_and(|only| !only.contains(&call.name));
+    let is_kept_away = job.situation.tools.only.as_ref().is_some_and(|only| !only.contains(&call.name));
     let outcome = if caller == Caller::Model && is_kept_away {
         let (because, policy) = (RefusedBecause::DirectCallsDisabled, job.situation.approval_policy);
         job.notes.decided(CallGrounds::Refused { because, policy });
@@ -284,9 +284,9 @@ pub async fn broken(call: &ToolCall, desk: &Desk) -> ToolOutput {
 /// Runs a call of the model or of another tool.
 async fn dispatch(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
     let known = || TOOLS.iter().find(|tool| tool.name == call.name && job.situation.has(tool));
-    let (takes, asks, run): (&[Takes], Asks, Run) = if job.situation.dynamic_tools.contains(&call.name) {
+    let (takes, asks, run): (&[Takes], Asks, Run) = if job.situation.tools.dynamic_tools.contains(&call.name) {
         (&[Takes::Function], Asks::Nothing(Unasked::Client), |call, job| Box::pin(dynamic_tool::run(call, job)))
-    } else if job.situation.mcp_tools.iter().any(|route| route.name == call.name) {
+    } else if job.situation.tools.mcp_tools.iter().any(|route| route.name == call.name) {
         (&[Takes::Function], Asks::Nothing(Unasked::Server), |call, job| Box::pin(mcp_tool::run(call, job)))
     } else {
         let tool = known().ok_or(NoOutcome::Unknown)?;

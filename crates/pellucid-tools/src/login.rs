@@ -86,7 +86,7 @@ impl Login {
 
     /// Starts making the snapshot for later commands.
     pub(crate) fn prepare(&self, situation: &Situation) {
-        let Some(home) = &situation.snapshots else { return };
+        let Some(home) = &situation.children.snapshots else { return };
         if let Ok(permit) = self.ahead.clone().try_acquire_owned() {
             self.make_once(home, situation, Some(permit));
         }
@@ -99,25 +99,29 @@ impl Login {
         if !asks_for_login(argv) {
             return argv.to_vec();
         }
-        let Some(home) = &situation.snapshots else { return snapshot::without(argv, &situation.withheld) };
+        let Some(home) = &situation.children.snapshots else {
+            return snapshot::without(argv, &situation.children.withheld);
+        };
         self.make_once(home, situation, None);
         self.has_come.notify_one();
         match &*locked(&self.state) {
             State::Ready(_, snapshot) => {
-                let set = situation.set_variables.iter().map(String::as_str).chain(OF_A_TURN);
+                let set = situation.children.set_variables.iter().map(String::as_str).chain(OF_A_TURN);
                 let kept = set.chain(TERMINAL.iter().map(|(name, _)| *name));
-                let kept = kept.chain(situation.withheld.iter().map(String::as_str));
-                snapshot.wrap(argv, cwd, kept, env).unwrap_or_else(|| snapshot::without(argv, &situation.withheld))
+                let kept = kept.chain(situation.children.withheld.iter().map(String::as_str));
+                snapshot
+                    .wrap(argv, cwd, kept, env)
+                    .unwrap_or_else(|| snapshot::without(argv, &situation.children.withheld))
             }
-            State::NotAsked | State::Without(_) => snapshot::without(argv, &situation.withheld),
+            State::NotAsked | State::Without(_) => snapshot::without(argv, &situation.children.withheld),
         }
     }
 
     /// The search path for a command's program: that of the login shell, if the command asks for one and it is known
     /// by now.
     pub(crate) fn search_path(&self, argv: &[String], situation: &Situation) -> Option<OsString> {
-        let given = situation.environment.get(OsStr::new(PATH));
-        let is_set = situation.set_variables.iter().any(|name| name == PATH);
+        let given = situation.children.environment.get(OsStr::new(PATH));
+        let is_set = situation.children.set_variables.iter().any(|name| name == PATH);
         match &*locked(&self.state) {
             State::Ready(_, snapshot) if asks_for_login(argv) && !is_set => snapshot.variable(PATH),
             _ => None,
@@ -141,10 +145,10 @@ impl Login {
     }
 
     fn make(&self, home: PathBuf, situation: &Situation, ahead: Option<Ahead>) {
-        let (shell, cwd) = (situation.shell.clone(), situation.cwd.clone());
-        let (session, env) = (situation.session_id.clone(), situation.environment.clone());
+        let (shell, cwd) = (situation.children.shell.clone(), situation.cwd.clone());
+        let (session, env) = (situation.session_id.clone(), situation.children.environment.clone());
         let (state, has_come) = (self.state.clone(), self.has_come.clone());
-        let withheld = situation.withheld.clone();
+        let withheld = situation.children.withheld.clone();
         let maker = Task::spawn("making a snapshot of the login shell", async move {
             if ahead.is_some() {
                 let _ = tokio::time::timeout(MOMENT, has_come.notified()).await;
@@ -195,7 +199,7 @@ mod tests {
     #[test]
     fn the_first_command_has_it_made_for_those_after_it() {
         let mut bench = Bench::new();
-        bench.situation.snapshots = Some(bench.path().join("home"));
+        bench.situation.children.snapshots = Some(bench.path().join("home"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (login, situation, cwd) = (login(), &bench.situation, bench.path());
@@ -225,9 +229,9 @@ mod tests {
     fn programs_are_looked_for_where_a_login_looks() {
         let mut bench = Bench::new();
         std::fs::write(bench.path().join(".bash_profile"), "export PATH=./bin:/usr/bin:/bin\n").unwrap();
-        bench.situation.snapshots = Some(bench.path().join("home"));
+        bench.situation.children.snapshots = Some(bench.path().join("home"));
         let home = bench.path().as_os_str().to_owned();
-        bench.situation.environment.extend([("HOME".into(), home), ("PATH".into(), "/usr/bin:/bin".into())]);
+        bench.situation.children.environment.extend([("HOME".into(), home), ("PATH".into(), "/usr/bin:/bin".into())]);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (login, cwd) = (login(), bench.path().to_owned());
@@ -237,7 +241,7 @@ mod tests {
             let found = |argv: &[String], situation: &_| login.search_path(argv, situation).unwrap();
             assert_eq!(found(&command, &bench.situation), "./bin:/usr/bin:/bin");
             assert_eq!(found(&plain, &bench.situation), "/usr/bin:/bin");
-            bench.situation.set_variables = vec!["PATH".to_owned()];
+            bench.situation.children.set_variables = vec!["PATH".to_owned()];
             assert_eq!(found(&command, &bench.situation), "/usr/bin:/bin");
         });
     }
@@ -247,16 +251,16 @@ mod tests {
         let mut bench = Bench::new();
         std::fs::write(bench.path().join(".bash_profile"), "export OUR_KEY=k OTHER=o\n").unwrap();
         let situation = &mut bench.situation;
-        situation.snapshots = Some(bench.folder.path().join("home"));
-        situation.withheld = vec!["OUR_KEY".to_owned()];
-        situation.environment.insert("HOME".into(), bench.folder.path().into());
+        situation.children.snapshots = Some(bench.folder.path().join("home"));
+        situation.children.withheld = vec!["OUR_KEY".to_owned()];
+        situation.children.environment.insert("HOME".into(), bench.folder.path().into());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (login, situation, cwd) = (login(), &bench.situation, bench.path());
             let asked = argv(["/bin/bash", "-lc", "echo \"$OUR_KEY|$OTHER\""]);
             for is_ready in [false, true] {
                 assert_eq!(login.is_ready(), is_ready);
-                let mut env = situation.environment.clone();
+                let mut env = situation.children.environment.clone();
                 let argv = login.wrap(&asked, cwd, situation, &mut env);
                 let command = process::Command { argv, arg0: None, cwd: cwd.to_owned(), env };
                 assert_eq!(process::run(&command, None, None).await.unwrap().shown(), "|o\n");
@@ -268,7 +272,7 @@ mod tests {
     #[test]
     fn it_is_there_for_the_first_command_if_it_was_prepared() {
         let mut bench = Bench::new();
-        bench.situation.snapshots = Some(bench.path().join("home"));
+        bench.situation.children.snapshots = Some(bench.path().join("home"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (login, situation, cwd) = (login(), &bench.situation, bench.path());
@@ -286,8 +290,8 @@ mod tests {
     #[test]
     fn what_held_for_an_earlier_turn_does_not_come_back() {
         let mut bench = Bench::new();
-        bench.situation.snapshots = Some(bench.path().join("home"));
-        bench.situation.environment.insert("CODEX_SANDBOX_NETWORK_DISABLED".into(), "1".into());
+        bench.situation.children.snapshots = Some(bench.path().join("home"));
+        bench.situation.children.environment.insert("CODEX_SANDBOX_NETWORK_DISABLED".into(), "1".into());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (login, situation, cwd) = (login(), &bench.situation, bench.path());

@@ -71,7 +71,7 @@ pub struct McpRoute {
 
 /// Calls a tool of a server.
 pub(crate) async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
-    let route = job.situation.mcp_tools.iter().find(|route| route.name == call.name);
+    let route = job.situation.tools.mcp_tools.iter().find(|route| route.name == call.name);
     let (Some(route), Some(servers)) = (route, job.toolbox.servers()) else {
         return Err(Failed::Told(format!("unsupported call: {}", call.name)));
     };
@@ -208,7 +208,7 @@ pub(crate) mod tests {
             server: "depot".to_owned(),
             tool: tool.to_owned(),
         };
-        bench.situation.mcp_tools = ["echo", "picture", "broken"].map(route).into();
+        bench.situation.tools.mcp_tools = ["echo", "picture", "broken"].map(route).into();
         bench.servers = Some(std::sync::Arc::new(Rote));
         let shown = bench.show(&function(&format!("mcp__depot__{tool}"), arguments));
         // How long it took differs.

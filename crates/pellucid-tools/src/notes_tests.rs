@@ -231,7 +231,7 @@ async fn a_second_attempt_outside_of_the_sandbox_is_noted() {
         });
         let after = permit::after(&job, &request, &permit, 1, &["Read-only file system"]).await;
         let After::Again(permit) = after else { panic!("{after:?}") };
-        permit.argv(&job, &request, &mut bench.situation.environment.clone()).await.unwrap();
+        permit.argv(&job, &request, &mut bench.situation.children.environment.clone()).await.unwrap();
         job.notes.ran(0);
     };
     let answering = async {
@@ -283,7 +283,7 @@ fn servers_clients_and_scripts_do_the_work() {
     bench.servers = Some(Arc::new(Rote));
     let route =
         |tool: &str| McpRoute { name: format!("mcp__{tool}"), server: "depot".to_owned(), tool: tool.to_owned() };
-    bench.situation.mcp_tools = ["echo", "broken"].map(route).into();
+    bench.situation.tools.mcp_tools = ["echo", "broken"].map(route).into();
     check_noted(
         &bench,
         &[
@@ -306,13 +306,13 @@ fn servers_clients_and_scripts_do_the_work() {
               {"mode":"danger-full-access","network":true} None
         "#]],
     );
-    bench.situation.dynamic_tools = vec!["lookup".to_owned()];
+    bench.situation.tools.dynamic_tools = vec!["lookup".to_owned()];
     for (is_done, outcome) in [(true, CallOutcome::Done), (false, CallOutcome::Failed)] {
         let answer = DynamicToolResponse { content_items: Vec::new(), success: is_done };
         let ran = bench.run_answered(&function("lookup", "{}"), Some(ClientAnswer::DynamicTool(answer)));
         assert_eq!((ran.noted.outcome, ran.noted.grounds), (outcome, CallGrounds::not_needed(Unasked::Client)));
     }
-    bench.situation.only = Some(vec!["js_repl".to_owned()]);
+    bench.situation.tools.only = Some(vec!["js_repl".to_owned()]);
     check_noted(
         &bench,
         &[function("list_dir", "{}")],

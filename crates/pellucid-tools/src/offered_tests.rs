@@ -60,14 +60,14 @@ fn a_tool_of_the_registry_runs_when_it_is_offered_and_never_otherwise() {
     for tool in TOOLS {
         let mut bench = Bench::new();
         let others = TOOLS.iter().filter(|other| other.name != tool.name && !crate::runs_commands(other.name));
-        bench.situation.offered = others.map(|other| offer(other.name)).collect();
-        bench.situation.shell_is_on = false;
+        bench.situation.tools.offered = others.map(|other| offer(other.name)).collect();
+        bench.situation.tools.shell_is_on = false;
         for call in calls(tool.name) {
             assert_eq!(bench.run(&call).outcome, Err(NoOutcome::Unknown), "{} is closed", tool.name);
         }
         match tool.when {
-            When::Offered => bench.situation.offered.push(offer(tool.name)),
-            When::ShellIsOn => bench.situation.shell_is_on = true,
+            When::Offered => bench.situation.tools.offered.push(offer(tool.name)),
+            When::ShellIsOn => bench.situation.tools.shell_is_on = true,
         }
         let taken = calls(tool.name).into_iter().filter(|call| match call.payload {
             Payload::Function { .. } => tool.takes.contains(&Takes::Function),
@@ -87,7 +87,7 @@ fn a_tool_of_a_server_runs_when_it_is_offered_and_never_otherwise() {
     for (offered, is_run) in [(vec![route("a")], true), (vec![route("b")], false), (Vec::new(), false)] {
         let mut bench = Bench::new();
         bench.servers = Some(Arc::new(Willing));
-        bench.situation.mcp_tools = offered;
+        bench.situation.tools.mcp_tools = offered;
         let text = bench.run(&function("mcp__s__a", "{}")).text();
         assert_eq!(text.contains("it was asked"), is_run, "{text}");
         assert_eq!(text.contains("Unknown"), !is_run, "{text}");
@@ -98,7 +98,7 @@ fn a_tool_of_a_server_runs_when_it_is_offered_and_never_otherwise() {
 fn a_tool_of_a_client_is_asked_for_when_it_is_offered_and_never_otherwise() {
     for (offered, is_run) in [(vec!["a".to_owned()], true), (vec!["b".to_owned()], false), (Vec::new(), false)] {
         let mut bench = Bench::new();
-        bench.situation.dynamic_tools = offered;
+        bench.situation.tools.dynamic_tools = offered;
         let text = bench.run(&function("a", "{}")).text();
         assert_eq!(text.contains("dynamic_tool_call_request"), is_run, "{text}");
         assert_eq!(text.contains("Unknown"), !is_run, "{text}");
@@ -108,7 +108,7 @@ fn a_tool_of_a_client_is_asked_for_when_it_is_offered_and_never_otherwise() {
 #[test]
 fn every_tool_says_what_it_changes() {
     let mut bench = Bench::new();
-    bench.situation.dynamic_tools = vec!["of_a_client".to_owned()];
+    bench.situation.tools.dynamic_tools = vec!["of_a_client".to_owned()];
     let names = TOOLS.iter().map(|tool| tool.name).chain(["of_a_client", "unknown"]);
     let mutating: Vec<&str> = names.clone().filter(|name| crate::is_mutating(&bench.situation, name)).collect();
     let commands: Vec<&str> = names.filter(|name| crate::runs_commands(name)).collect();

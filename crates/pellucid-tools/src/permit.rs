@@ -283,10 +283,11 @@ pub(crate) async fn tell_refusal(job: &Job, call_id: &str, code: FailureCode, wh
 /// Where the programs of a command lie.
 fn programs(job: &Job, request: &Request<'_>, parts: &Parts) -> Programs {
     let situation = &job.situation;
-    let temporary = situation.environment.get(OsStr::new("TMPDIR")).map(PathBuf::from);
+    let temporary = situation.children.environment.get(OsStr::new("TMPDIR")).map(PathBuf::from);
     let writable = situation.writable_roots.iter().chain([&situation.cwd]).cloned().chain(temporary).collect();
     let search_path = job.toolbox.search_path(request.argv, situation);
-    let ground = Ground { cwd: request.cwd, search_path: search_path.as_deref(), writable, shell: &situation.shell };
+    let ground =
+        Ground { cwd: request.cwd, search_path: search_path.as_deref(), writable, shell: &situation.children.shell };
     programs::look_up(parts, &ground)
 }
 

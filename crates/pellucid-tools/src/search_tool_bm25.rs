@@ -61,7 +61,7 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
     if limit == 0 {
         return Err(Failed::told("limit must be greater than zero"));
     }
-    let all = &job.situation.app_tools;
+    let all = &job.situation.tools.app_tools;
     let texts: Vec<String> = all.iter().map(AppTool::text).collect();
     let hits = bm25::rank(&texts, query, limit);
     let tools: Vec<FoundTool<'_>> =
@@ -99,7 +99,7 @@ mod tests {
             input_keys: vec!["day".to_owned()],
         };
         let mut bench = Bench::new();
-        bench.situation.app_tools = vec![tool("list", "Lists events."), tool("create", "Creates an event.")];
+        bench.situation.tools.app_tools = vec![tool("list", "Lists events."), tool("create", "Creates an event.")];
         let shown = bench.show(&function("search_tool_bm25", r#"{"query":"create","limit":1}"#));
         let shown = shown.split_once(",\"score\"").unwrap().0;
         expect![[r#"=> {"query":"create","total_tools":2,"active_selected_tools":["mcp__apps__create"],"tools":[{"name":"mcp__apps__create","server":"apps","title":null,"description":"Creates an event.","connector_name":"Calendar","input_keys":["day"]"#]]

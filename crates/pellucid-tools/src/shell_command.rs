@@ -51,7 +51,7 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
     let wanted = Wanted {
         tool: call.name.clone(),
         call_id: call.call_id.clone(),
-        argv: script_argv(&job.situation.shell, login, &command),
+        argv: script_argv(&job.situation.children.shell, login, &command),
         cwd: job.situation.folder(workdir.as_deref()),
         timeout: timeout_ms.map_or(DEFAULT_TIMEOUT, Duration::from_millis),
         rights: Rights { sandbox_permissions, justification, prefix_rule },

@@ -41,6 +41,17 @@ pub struct Situation {
     pub sees_pictures: bool,
     /// How outputs are cut.
     pub truncation: TruncationPolicy,
+    /// What can be called.
+    pub tools: ToolsAtHand,
+    /// The agents that the session started, if it may have some.
+    pub agents: Option<Arc<dyn Agents>>,
+    /// What commands are started with.
+    pub children: ChildEnvironment,
+}
+
+/// What can be called in a turn, and by whom.
+#[derive(Debug, Clone, Default)]
+pub struct ToolsAtHand {
     /// The tools that the model was offered, those included that it can only reach through others.
     pub offered: Vec<Offered>,
     /// The only tools that the model itself may call, if it may not call all.
@@ -51,10 +62,13 @@ pub struct Situation {
     pub mcp_tools: Vec<McpRoute>,
     /// The tools of connected apps, which are offered when a search finds them.
     pub app_tools: Vec<AppTool>,
-    /// The agents that the session started, if it may have some.
-    pub agents: Option<Arc<dyn Agents>>,
     /// Whether a tool that runs commands is offered.
     pub shell_is_on: bool,
+}
+
+/// What the commands of a turn are started with: the shell and the environment.
+#[derive(Debug, Clone, Default)]
+pub struct ChildEnvironment {
     /// The path of the user's shell.
     pub shell: PathBuf,
     /// The home folder, if snapshots of the login shell may be kept there.
@@ -128,8 +142,8 @@ impl Situation {
     /// Whether a tool can be called.
     pub(crate) fn has(&self, tool: &Tool) -> bool {
         match tool.when {
-            When::Offered => self.offered.iter().any(|offered| offered.name == tool.name),
-            When::ShellIsOn => self.shell_is_on,
+            When::Offered => self.tools.offered.iter().any(|offered| offered.name == tool.name),
+            When::ShellIsOn => self.tools.shell_is_on,
         }
     }
 }

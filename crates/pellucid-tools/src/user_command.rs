@@ -39,7 +39,7 @@ const LIMIT: Duration = Duration::from_secs(60 * 60);
 /// Runs a person's command until it ends or `cancelled` does.
 pub async fn run(job: &Job, call_id: String, script: &str, cancelled: impl Future<Output = ()> + Send) {
     let situation = &job.situation;
-    let argv = script_argv(&situation.shell, Login::Yes, script);
+    let argv = script_argv(&situation.children.shell, Login::Yes, script);
     let begin = ExecCommandBegin {
         call_id: call_id.clone(),
         process_id: None,
@@ -59,7 +59,7 @@ pub async fn run(job: &Job, call_id: String, script: &str, cancelled: impl Futur
         false => HeldSandbox::outside(OutsideBecause::Person),
     });
     job.desk.tell(EventMessage::ExecCommandBegin(begin.clone())).await;
-    let mut env = situation.environment.clone();
+    let mut env = situation.children.environment.clone();
     let argv = job.toolbox.with_login(&argv, &situation.cwd, situation, &mut env);
     let command = Command { argv, arg0: None, cwd: situation.cwd.clone(), env };
     let ran = tokio::select! {

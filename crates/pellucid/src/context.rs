@@ -89,7 +89,7 @@ fn print_report(shared: &Shared, args: &ContextArgs) -> Result<(), Refusal> {
 /// The report of a request that would be sent.
 fn of_coming(coming: &mut Coming, args: &ContextArgs) -> String {
     let Coming { name, session, next, reasons } = coming;
-    let model = session.facts().model.slug.clone();
+    let model = session.facts().settings.model.slug.clone();
     let count_note = args.exact_tokens.then(|| count(&mut next.report, &next.body, &model)).flatten();
     let sandbox = session.sandbox();
     if args.json {
@@ -192,7 +192,7 @@ fn count(report: &mut Report, body: &[u8], model: &str) -> Option<String> {
 
 fn json(session: &Session, report: &Report, sandbox: &SandboxReport, note: Option<&str>) -> Value {
     let mut value = report.to_json();
-    value["model"] = session.facts().model.slug.as_str().into();
+    value["model"] = session.facts().settings.model.slug.as_str().into();
     value["pack"] = session.pack().name.as_str().into();
     value["sandbox"] = json!({
         "mode": sandbox.mode,
@@ -204,7 +204,7 @@ fn json(session: &Session, report: &Report, sandbox: &SandboxReport, note: Optio
     if !usage.is_empty() {
         value["usage"] = json!(usage);
     }
-    let model = &session.facts().model;
+    let model = &session.facts().settings.model;
     value["window"] = json!({
         "tokens": session.tokens(),
         "compacts_at": session.compaction_limit(),
@@ -231,7 +231,7 @@ struct Head {
 impl Head {
     /// The lines for a stored session.
     fn of(session: &Session) -> Self {
-        let (model, pack) = (session.facts().model.slug.clone(), Some(session.pack().name.clone()));
+        let (model, pack) = (session.facts().settings.model.slug.clone(), Some(session.pack().name.clone()));
         Self { model, pack, usage: session.usage_split(), ..Self::default() }
     }
 }

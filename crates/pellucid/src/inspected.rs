@@ -37,7 +37,7 @@ pub fn inspected(shared: &Shared, turn: &TurnArgs, mcp: McpLists, text: &str) ->
         Shown::Coming(coming) => {
             let reasons: Vec<_> = coming.reasons.iter().filter(|reason| reason.is_about_content()).cloned().collect();
             certain::tell(&reasons);
-            let model = coming.session.facts().model.slug.clone();
+            let model = coming.session.facts().settings.model.slug.clone();
             let wire = coming.session.frame(None).view().wire;
             let pack = Some(coming.session.pack().name.clone());
             let next = &coming.next;

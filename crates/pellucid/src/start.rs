@@ -172,7 +172,7 @@ impl Start {
         for file in &turn.inject {
             config.prompt.inject.push(std::path::absolute(file).unwrap_or_else(|_| file.clone()));
         }
-        for warning in &config.warnings {
+        for warning in &config.noticed.warnings {
             style::line(&format!("warning: {warning}"));
         }
         let script = script(turn)?;

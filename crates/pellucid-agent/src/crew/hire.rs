@@ -14,6 +14,7 @@ use pellucid_config::config::Warning;
 use pellucid_config::layers::Source;
 use pellucid_config::value::Data;
 use pellucid_engine::assemble;
+use pellucid_engine::facts;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::facts::Provided;
 use pellucid_engine::fragment::concat;
@@ -21,9 +22,6 @@ use pellucid_model::Transport;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::settings::ApprovalPolicy;
-use pellucid_protocol::settings::CollaborationMode;
-use pellucid_protocol::settings::CollaborationModeKind;
-use pellucid_protocol::settings::CollaborationSettings;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_tools::agents::AgentError;
 
@@ -68,10 +66,10 @@ pub(super) fn setup(parent: &Parent, role: Option<&str>, options: &LoadOptions) 
         Some(layer) => read_again(&mut setup, parent, options, &layer)?,
     }
     let facts = &mut setup.gathered.facts;
-    facts.approval_policy = ApprovalPolicy::Never;
-    facts.dynamic_tools = Vec::new();
+    facts.settings.approval_policy = ApprovalPolicy::Never;
+    facts.tools.dynamic_tools = Vec::new();
     if origin.depth() >= DEPTH_MAX {
-        facts.features.set(Feature::MultiAgent, false);
+        facts.settings.features.set(Feature::MultiAgent, false);
     }
     setup.origin = origin;
     Ok(setup)
@@ -91,48 +89,24 @@ fn layer(config: &Config, role: &str) -> Result<Option<Layer>, AgentError> {
 fn take_over(setup: &mut Setup, parent: &Parent) -> Result<(), AgentError> {
     let turn = &parent.setup.gathered;
     let folders = &mut Arc::make_mut(&mut setup.sources.config).folders;
-    if folders.cwd.as_os_str() != turn.facts.cwd.as_str() {
-        folders.cwd = turn.facts.cwd.clone().into();
+    if folders.cwd.as_os_str() != turn.facts.settings.cwd.as_str() {
+        folders.cwd = turn.facts.settings.cwd.clone().into();
         folders.work_tree = None;
     }
-    let Gathered { facts: now, omissions, skill_search, shell, .. } =
-        setup.gathered_now().map_err(|error| AgentError::Other(error.to_string()))?;
-    let turn_facts = turn.facts.clone();
+    let now = setup.gathered_now().map_err(|error| AgentError::Other(error.to_string()))?;
+    let mut settings = turn.facts.settings.clone();
+    settings.collaboration_mode = facts::default_mode(&settings.model.slug, settings.effort);
     setup.gathered = Gathered {
-        facts: Facts {
-            home_document: now.home_document,
-            project_documents: now.project_documents,
-            imports: now.imports,
-            nested_documents: Vec::new(),
-            candidates: now.candidates,
-            links: now.links,
-            skills: now.skills,
-            memory: now.memory,
-            assistant: now.assistant,
-            injection: now.injection,
-            collaboration_mode: CollaborationMode {
-                mode: CollaborationModeKind::Default,
-                settings: CollaborationSettings {
-                    model: turn_facts.model.slug.clone(),
-                    reasoning_effort: turn_facts.effort,
-                    developer_instructions: None,
-                },
-            },
-            recorded_instructions: None,
-            recorded_fragments: Vec::new(),
-            ..turn_facts
-        },
-        omissions,
+        facts: Facts { settings, tools: turn.facts.tools.clone(), ..now.facts },
         model_match: turn.model_match,
-        skill_search,
-        shell,
+        ..now
     };
     // An agent has its parent's instructions, also when those come from a model that was changed since.
     let own = assemble::assemble(&setup.pack, &setup.gathered.facts).instructions;
     if concat(&own) != parent.instructions {
         let place = format!("the session {}", parent.setup.session_id);
         let text = parent.instructions.clone();
-        setup.gathered.facts.recorded_instructions = Some(Provided { place, text });
+        setup.gathered.facts.world.recorded_instructions = Some(Provided { place, text });
     }
     Ok(())
 }
@@ -140,7 +114,7 @@ fn take_over(setup: &mut Setup, parent: &Parent) -> Result<(), AgentError> {
 /// The configuration as it is now, with that of a role on top.
 fn read_again(setup: &mut Setup, parent: &Parent, options: &LoadOptions, layer: &Layer) -> Result<(), AgentError> {
     let turn = &parent.setup.gathered.facts;
-    let mut options = LoadOptions { cwd: turn.cwd.clone().into(), ..options.clone() };
+    let mut options = LoadOptions { cwd: turn.settings.cwd.clone().into(), ..options.clone() };
     options.harness = HarnessOverrides {
         profile: options.harness.profile.take(),
         features: std::mem::take(&mut options.harness.features),
@@ -155,12 +129,12 @@ fn read_again(setup: &mut Setup, parent: &Parent, options: &LoadOptions, layer: 
     }
     let mut config = pellucid_config::load(&options).map_err(|error| unusable(&error.report()))?;
     let of_role = |it: &&Warning| matches!(it, Warning::NotAccepted { place, .. } if place.source == Source::Role);
-    let not_accepted = config.warnings.iter().filter(of_role);
+    let not_accepted = config.noticed.warnings.iter().filter(of_role);
     setup.notices.extend(not_accepted.map(|warning| EventMessage::Warning { message: warning.to_string() }));
     let has_own_provider = layer.names(&config, "model_provider");
     if !has_own_provider && config.model.provider_id != setup.provider_id && !layer.names(&config, "model") {
         // The model belongs to the provider that the person chose for this session.
-        config.model.slug = Some(turn.model.slug.clone());
+        config.model.slug = Some(turn.settings.model.slug.clone());
     }
     if has_own_provider && config.model.provider_id != setup.provider_id {
         // Another provider's requests are paid for by the same person.
@@ -174,10 +148,10 @@ fn read_again(setup: &mut Setup, parent: &Parent, options: &LoadOptions, layer: 
         Sources::new(config, env.clone()).with_policy(policy.clone()).with_git(git.clone()).with_roots(roots.clone());
     setup.gathered = setup.gathered_now().map_err(|error| unusable(&error.to_string()))?;
     let facts = &mut setup.gathered.facts;
-    if freedom(&turn.sandbox_policy) < freedom(&facts.sandbox_policy) {
-        facts.sandbox_policy = turn.sandbox_policy.clone();
-        facts.writable_roots.clone_from(&turn.writable_roots);
-        facts.web_search = turn.web_search;
+    if freedom(&turn.settings.sandbox_policy) < freedom(&facts.settings.sandbox_policy) {
+        facts.settings.sandbox_policy = turn.settings.sandbox_policy.clone();
+        facts.settings.writable_roots.clone_from(&turn.settings.writable_roots);
+        facts.settings.web_search = turn.settings.web_search;
     }
     Ok(())
 }

@@ -43,7 +43,7 @@ pub(super) struct Parent {
 
 /// The line of a session to its agents, if it may have some.
 pub(crate) fn line(setup: &Setup, instructions: &[Fragment], log: &Log) -> Option<Arc<dyn Agents>> {
-    setup.gathered.facts.features.is_on(Feature::MultiAgent).then(|| {
+    setup.gathered.facts.settings.features.is_on(Feature::MultiAgent).then(|| {
         let keep = Keep::like(log.is_kept());
         Arc::new(Parent { setup: setup.clone(), instructions: concat(instructions), keep }) as Arc<dyn Agents>
     })

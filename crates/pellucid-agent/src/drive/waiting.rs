@@ -54,7 +54,7 @@ impl Driver<'_> {
     pub(super) fn start_git(&mut self) {
         if matches!(self.git, Git::NotAsked) {
             let setup = &self.session.setup;
-            let (git, cwd) = (setup.sources.git.clone(), setup.gathered.facts.cwd.clone());
+            let (git, cwd) = (setup.sources.git.clone(), setup.gathered.facts.settings.cwd.clone());
             self.git =
                 Git::Asked(OwnedTask::blocking("asking git", move || metadata::repositories(&git, cwd.as_ref())));
         }

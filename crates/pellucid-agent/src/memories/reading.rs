@@ -99,10 +99,10 @@ impl Pipeline {
     ) -> Result<(Option<u64>, impl Future<Output = Answered> + Send + use<>), String> {
         let model = &self.config().tools.memories.reading_model;
         let mut facts = worker.facts().clone();
-        facts.model = self.setup.sources.model(model).0;
-        facts.effort = self.setup.gathered.facts.effort;
+        facts.settings.model = self.setup.sources.model(model).0;
+        facts.settings.effort = self.setup.gathered.facts.settings.effort;
         let (path, cwd) = (self.config().folders.home.join(&taken.path), taken.cwd.clone());
-        let (pack, window) = (self.setup.pack.clone(), facts.model.effective_window());
+        let (pack, window) = (self.setup.pack.clone(), facts.settings.model.effective_window());
         let input: Vec<Fragment> = blocking(move || {
             let loaded = read::read(&path).map_err(|error| error.to_string())?;
             let items: Vec<Item> = loaded.records.into_iter().filter_map(item).collect();

@@ -39,7 +39,7 @@ pub(super) fn open(from: &Setup, session_id: SessionId) -> Result<Session, Strin
         ..from.clone()
     };
     setup.gathered = setup.gathered_now().map_err(|error| error.to_string())?;
-    setup.gathered.facts.web_search = WebSearchMode::Disabled;
+    setup.gathered.facts.settings.web_search = WebSearchMode::Disabled;
     let mut session = open::begin(setup, Opening::new(Keep::File)).map_err(|error| error.to_string())?;
     // The questions of the first phase are in no message of the conversation, so nothing else would write the file.
     session.log.persist();

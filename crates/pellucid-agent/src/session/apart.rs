@@ -57,7 +57,7 @@ impl Session {
         let mut transcript = Transcript::new(setup.item_ids(), memory::UNCUT);
         transcript.record_draft(&Draft::text("memory_source", "user", text));
         let request = frame.request(&mut transcript);
-        let least = Least::new(setup.provider.wire_api, &facts.model.slug);
+        let least = Least::new(setup.provider.wire_api, &facts.settings.model.slug);
         let failure = FirstFailure::default();
         let ticket = least.admit(&setup.model, &request.segments).map_err(|error| failure.note(error))?;
         let repositories = Repositories::default();

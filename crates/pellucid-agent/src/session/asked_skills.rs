@@ -92,7 +92,7 @@ impl Session {
     /// taken from there.
     pub(crate) fn variable_question(&mut self, turn_id: &TurnId, inputs: &[UserInput]) -> Option<RequestUserInput> {
         let facts = &self.setup.gathered.facts;
-        if !facts.features.is_on(Feature::SkillEnvVarDependencyPrompt) || !select::may_select(inputs) {
+        if !facts.settings.features.is_on(Feature::SkillEnvVarDependencyPrompt) || !select::may_select(inputs) {
             return None;
         }
         let needed = needed_variables(&self.setup, inputs, self.skill_place());
@@ -122,7 +122,7 @@ fn wanted(setup: &Setup, inputs: &[UserInput], place: Place) -> Wanted {
     let Gathered { facts, skill_search, .. } = &setup.gathered;
     match place {
         Place::Folders => skills::wanted(&skill_search.load(), inputs, same_name, None),
-        Place::Facts => skills::wanted(&facts.skills, inputs, same_name, setup.sources.project_at.as_deref()),
+        Place::Facts => skills::wanted(&facts.world.skills, inputs, same_name, setup.sources.project_at.as_deref()),
     }
 }
 
@@ -131,6 +131,6 @@ fn needed_variables(setup: &Setup, inputs: &[UserInput], place: Place) -> Vec<Ne
     let Gathered { facts, skill_search, .. } = &setup.gathered;
     match place {
         Place::Folders => skills::variables(&skill_search.load(), inputs, same_name),
-        Place::Facts => skills::variables(&facts.skills, inputs, same_name),
+        Place::Facts => skills::variables(&facts.world.skills, inputs, same_name),
     }
 }

@@ -23,12 +23,12 @@ impl Session {
             WireApi::Messages => return self.own_headers(),
         }
         let facts = &self.setup.gathered.facts;
-        let sandbox = metadata::sandbox_word(&facts.sandbox_policy, &facts.features);
+        let sandbox = metadata::sandbox_word(&facts.settings.sandbox_policy, &facts.settings.features);
         let mut headers = vec![
             ("session_id", self.setup.session_id.to_string()),
             ("x-codex-turn-metadata", metadata::header(turn.turn_id, turn.repositories, sandbox)),
         ];
-        let beta = facts.features.beta_keys().collect::<Vec<_>>().join(",");
+        let beta = facts.settings.features.beta_keys().collect::<Vec<_>>().join(",");
         if !beta.is_empty() {
             headers.push(("x-codex-beta-features", beta));
         }

@@ -64,7 +64,7 @@ impl Session {
         {
             attached.are_known = true;
             attached.keep_lists(&self.setup.sources.config);
-            self.setup.gathered.facts.mcp_tools = attached.tools();
+            self.setup.gathered.facts.tools.mcp_tools = attached.tools();
             let failures = attached.servers.failures();
             self.leave_servers_out(&failures);
         }
@@ -90,7 +90,7 @@ impl Session {
     pub fn recall_server_tools(&mut self) -> (Vec<String>, Vec<String>) {
         let sources = &self.setup.sources;
         let KeptTools { tools, servers, missing } = KeptTools::read(&sources.config, &sources.env);
-        self.setup.gathered.facts.mcp_tools = tools;
+        self.setup.gathered.facts.tools.mcp_tools = tools;
         self.leave_servers_out(&missing);
         (servers, missing.into_iter().map(|(name, _)| name).collect())
     }

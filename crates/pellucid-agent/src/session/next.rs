@@ -129,9 +129,9 @@ impl Session {
         TurnSettings {
             session_id: self.setup.session_id.clone(),
             turn_id: turn_id.clone(),
-            model: facts.model.slug.clone(),
-            window: facts.model.effective_window(),
-            mode: facts.collaboration_mode.mode,
+            model: facts.settings.model.slug.clone(),
+            window: facts.settings.model.effective_window(),
+            mode: facts.settings.collaboration_mode.mode,
             stream_retries_max: self.setup.provider.stream_retries(),
             compaction_limit: self.compaction_limit().filter(|_| !self.has_memory()),
             summarised_by: self.summarised_by(),
@@ -245,7 +245,7 @@ impl Session {
         let layout = self.setup.pack.layout.compaction;
         let of_layout = (layout.strategy == Strategy::Window).then(|| output_tokens(layout.summary_max_output_tokens));
         let of_provider = self.setup.wire(None).output_tokens_max.and_then(|max| i64::try_from(max).ok());
-        of_layout.or(of_provider).or_else(|| facts.model.effective_window())
+        of_layout.or(of_provider).or_else(|| facts.settings.model.effective_window())
     }
 }
 

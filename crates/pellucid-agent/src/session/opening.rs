@@ -89,7 +89,7 @@ impl Session {
             Beginning::Nothing => context.messages.len(),
             Beginning::Items(_) | Beginning::Resumed(_) | Beginning::Forked(..) => 0,
         };
-        let truncation = setup.gathered.facts.model.truncation_policy;
+        let truncation = setup.gathered.facts.settings.model.truncation_policy;
         let conversation = Conversation::new(context.instructions.clone(), setup.item_ids(), truncation);
         let last_turn = LastTurn::new(setup.gathered.facts.clone(), None, false);
         let session = Self::with(setup, log, context, conversation, last_turn);
@@ -105,7 +105,7 @@ impl Session {
         past: Past,
     ) -> Self {
         let Past { mut restored, recalled, .. } = past;
-        let model = &setup.gathered.facts.model.slug;
+        let model = &setup.gathered.facts.settings.model.slug;
         if let Some(before) = restored.model.as_ref().filter(|before| *before != model) {
             let message = format!(
                 "this session was last used with the model `{before}` and continues with `{model}`; its answers may differ from those of `{before}`"

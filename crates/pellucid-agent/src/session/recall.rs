@@ -41,7 +41,7 @@ impl Session {
         let context = assemble::assemble(&self.setup.pack, facts);
         let context: usize = context.messages.iter().map(|message| concat(&message.fragments).len()).sum();
         let around = tokens_of_bytes(frame.n_bytes() + context) as f64;
-        let (model, window) = (&facts.model.slug, facts.model.effective_window());
+        let (model, window) = (&facts.settings.model.slug, facts.settings.model.effective_window());
         let is_due = is_first || memory.is_over(model, window, around);
         is_due.then(|| memory.job(model, window, around))
     }
@@ -51,7 +51,7 @@ impl Session {
         let memory = self.habits.memory();
         let facts = self.setup.facts_of_model(memory.and_then(|memory| memory.layout().summary_model.as_deref()));
         let frame = Frame::for_summary(&self.setup.pack, &facts, &[], &self.setup.wire(None));
-        let least = Least::new(self.setup.provider.wire_api, &facts.model.slug);
+        let least = Least::new(self.setup.provider.wire_api, &facts.settings.model.slug);
         let is_noted = self.log.is_recording() || self.setup.context_events.are_wanted();
         let asked = memory.filter(|_| is_noted).map(|memory| memory.asked().clone());
         let (model, ids) = (self.setup.model.clone(), self.setup.item_ids());

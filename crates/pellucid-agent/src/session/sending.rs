@@ -63,7 +63,7 @@ impl Session {
     /// There is no key, a limit is reached, or the request is certain not to fit the window.
     pub(crate) fn admit(&mut self, request: &Request) -> Result<Ticket, ReplyError> {
         if let Some(window) = known_window(&self.setup) {
-            let model = &self.setup.gathered.facts.model.slug;
+            let model = &self.setup.gathered.facts.settings.model.slug;
             self.requests.check_window(request, window, &least(&self.setup), model)?;
         }
         self.admit_again(request)
@@ -180,9 +180,10 @@ impl Session {
         let provider = &self.setup.provider;
         if !provider.supports_websockets || provider.wire_api != WireApi::Responses {
             None
-        } else if facts.features.is_on(Feature::ResponsesWebsocketsV2) {
+        } else if facts.settings.features.is_on(Feature::ResponsesWebsocketsV2) {
             Some(SocketVersion::V2)
-        } else if facts.features.is_on(Feature::ResponsesWebsockets) || facts.model.prefer_websockets {
+        } else if facts.settings.features.is_on(Feature::ResponsesWebsockets) || facts.settings.model.prefer_websockets
+        {
             Some(SocketVersion::V1)
         } else {
             None
@@ -197,19 +198,19 @@ impl Session {
             turn: turn_id.as_str().into(),
             number: is_last.then(|| self.requests.n()),
             known: self.requests.last_known().filter(|_| is_last),
-            wants_timings: self.setup.gathered.facts.features.is_on(Feature::RuntimeMetrics),
+            wants_timings: self.setup.gathered.facts.settings.features.is_on(Feature::RuntimeMetrics),
         })
     }
 }
 
 fn least(setup: &Setup) -> Least {
-    Least::new(setup.provider.wire_api, &setup.gathered.facts.model.slug)
+    Least::new(setup.provider.wire_api, &setup.gathered.facts.settings.model.slug)
 }
 
 /// The model's window, where the catalogue or the person gives its size.
 fn known_window(setup: &Setup) -> Option<u64> {
     let is_guess = setup.gathered.model_match == Match::Fallback && setup.sources.config.model.context_window.is_none();
-    let window = setup.gathered.facts.model.context_window.filter(|_| !is_guess)?;
+    let window = setup.gathered.facts.settings.model.context_window.filter(|_| !is_guess)?;
     u64::try_from(window).ok()
 }
 

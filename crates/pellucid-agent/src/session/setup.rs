@@ -123,7 +123,7 @@ impl Setup {
 
     /// Whether the index keeps the tools that a client gave the session at its start.
     pub(crate) fn indexed(&self) -> Indexed {
-        if self.gathered.facts.features.is_on(Feature::Sqlite) { Indexed::Yes } else { Indexed::No }
+        if self.gathered.facts.settings.features.is_on(Feature::Sqlite) { Indexed::Yes } else { Indexed::No }
     }
 
     /// Gathers the facts of the setup's configuration, as they are now.
@@ -165,8 +165,8 @@ impl Setup {
     pub(super) fn facts_of_model(&self, slug: Option<&str>) -> Facts {
         let mut facts = self.gathered.facts.clone();
         if let Some(slug) = slug {
-            facts.model = self.sources.model(slug).0;
-            facts.effort = supported_effort(&facts);
+            facts.settings.model = self.sources.model(slug).0;
+            facts.settings.effort = supported_effort(&facts);
         }
         facts
     }
@@ -182,9 +182,9 @@ impl Setup {
         let mut restored = restore::restore(file, upto, &rules)?;
         let place = format!("the session file {}", file.path.display());
         let instructions = restored.instructions.take();
-        self.gathered.facts.recorded_fragments =
+        self.gathered.facts.world.recorded_fragments =
             instructions.as_deref().map_or_else(Vec::new, |text| recalled.instructions(text));
-        self.gathered.facts.recorded_instructions = instructions.map(|text| Provided { place, text });
+        self.gathered.facts.world.recorded_instructions = instructions.map(|text| Provided { place, text });
         Ok(Past { restored, recalled, context: items })
     }
 
@@ -195,7 +195,7 @@ impl Setup {
             how,
             at,
             ids: self.item_ids(),
-            truncation: self.gathered.facts.model.truncation_policy,
+            truncation: self.gathered.facts.settings.model.truncation_policy,
             summaries: None,
             origins_from: at,
             parent: None,
@@ -207,7 +207,7 @@ impl Setup {
         let (facts, wire) = (&self.gathered.facts, self.wire(None));
         Rules {
             ids: wire.ids,
-            truncation: facts.model.truncation_policy,
+            truncation: facts.settings.model.truncation_policy,
             view: Some(Frame::new(&self.pack, facts, &[], &wire).view()),
             summary_prefix,
             context,
@@ -219,16 +219,16 @@ impl Setup {
     /// Takes the client's tools from the file or the index, unless the client names some now.
     fn recall_dynamic_tools(&mut self, file: &SessionFile) {
         let home = &self.sources.config.folders.home;
-        if self.gathered.facts.dynamic_tools.is_empty() {
-            self.gathered.facts.dynamic_tools = client_tools::recalled(home, file, self.indexed());
+        if self.gathered.facts.tools.dynamic_tools.is_empty() {
+            self.gathered.facts.tools.dynamic_tools = client_tools::recalled(home, file, self.indexed());
         }
     }
 }
 
 /// The effort that is set if the model supports it, else the model's middle one, else its default.
 fn supported_effort(facts: &Facts) -> Option<ReasoningEffort> {
-    let levels = &facts.model.supported_reasoning_levels;
+    let levels = &facts.settings.model.supported_reasoning_levels;
     let is_known = |effort: &ReasoningEffort| levels.iter().any(|level| level.effort == *effort);
     let middle = levels.get(levels.len().saturating_sub(1) / 2).map(|level| level.effort);
-    facts.effort.filter(is_known).or(middle).or(facts.model.default_reasoning_level)
+    facts.settings.effort.filter(is_known).or(middle).or(facts.settings.model.default_reasoning_level)
 }

@@ -195,7 +195,7 @@ impl Session {
         if !self.setup.sources.config.compaction.auto {
             return None;
         }
-        let (slug, model) = (self.last_turn.model()?, &self.setup.gathered.facts.model);
+        let (slug, model) = (self.last_turn.model()?, &self.setup.gathered.facts.settings.model);
         let previous = self.setup.sources.model(slug).0;
         let is_smaller = *slug != model.slug && previous.effective_window() > model.effective_window();
         let limit = model.compaction_limit().filter(|_| is_smaller)?;
@@ -221,7 +221,7 @@ impl Session {
         }
         match self.fit(None) {
             Some(fit) => fit.limit().map(|limit| limit + 1),
-            None => self.setup.gathered.facts.model.compaction_limit(),
+            None => self.setup.gathered.facts.settings.model.compaction_limit(),
         }
     }
 
@@ -246,7 +246,10 @@ impl Session {
             compaction = compaction.accounting(self.conversation.transcript(), pack);
         }
         if self.summarised_by() == SummarisedBy::Provider {
-            compaction.fit_window(self.conversation.instructions(), self.setup.gathered.facts.model.effective_window());
+            compaction.fit_window(
+                self.conversation.instructions(),
+                self.setup.gathered.facts.settings.model.effective_window(),
+            );
         }
         compaction
     }

@@ -32,7 +32,7 @@ impl Session {
     pub fn report(&self) -> Option<Report> {
         let facts = &self.setup.gathered.facts;
         let transcript = self.conversation.transcript();
-        let mut report = self.requests.report(transcript, self.notices.omissions(), facts.candidates.clone())?;
+        let mut report = self.requests.report(transcript, self.notices.omissions(), facts.world.candidates.clone())?;
         report.files = instruction_files_after(facts, &self.conversation.items());
         self.habits.report(&mut report);
         Some(report)
@@ -74,7 +74,8 @@ impl Session {
         });
         let broken = self.requests.cache_break().map(EventMessage::ContextCacheBreak);
         let facts = &self.setup.gathered.facts;
-        let injected = if is_first { facts.injection.collect(facts.prompt_mode).injected } else { Vec::new() };
+        let injected =
+            if is_first { facts.system.injection.collect(facts.system.prompt_mode).injected } else { Vec::new() };
         let injected = injected
             .iter()
             .map(|it| EventMessage::ContextInjection { account: serde_json::to_value(it).unwrap_or_default() });

@@ -64,7 +64,7 @@ impl Session {
     /// # Errors
     /// Why the input is not sent.
     pub(crate) fn prepare_input(&mut self, inputs: &[UserInput]) -> Result<Vec<EventMessage>, String> {
-        let window = self.setup.gathered.facts.model.effective_window();
+        let window = self.setup.gathered.facts.settings.model.effective_window();
         let input = ComingInput { inputs, occupancy: self.conversation.occupancy(window) };
         let Prepared { warnings, omissions } = self.habits.prepare(&mut self.setup, &input)?;
         let lost = self.notices.accept(omissions)?;
@@ -75,7 +75,7 @@ impl Session {
     pub fn change_settings(&mut self, mut change: SettingsChange) {
         change.collaboration_mode = change.collaboration_mode.map(|mode| presets::completed(&self.setup.pack, mode));
         self.setup.sources.change(&mut self.setup.gathered, change);
-        self.conversation.transcript_mut().set_truncation(self.setup.gathered.facts.model.truncation_policy);
+        self.conversation.transcript_mut().set_truncation(self.setup.gathered.facts.settings.model.truncation_policy);
     }
 
     /// Records what changed since the last turn began, before the next one does.
@@ -189,7 +189,7 @@ impl Session {
         if !self.log.is_held() {
             self.log_origins();
         }
-        self.last_turn.end(&self.setup.gathered.facts.model.slug);
+        self.last_turn.end(&self.setup.gathered.facts.settings.model.slug);
     }
 
     /// Removes the person's last turns. Gives the event with the token figures.
@@ -199,7 +199,7 @@ impl Session {
         let n_items = transcript.n_items();
         self.habits.note(&mut self.setup, &Happened::RolledBack { n_turns, n_items });
         self.requests.expect_break(Cause::RollBack);
-        let model = &self.setup.gathered.facts.model;
+        let model = &self.setup.gathered.facts.settings.model;
         self.last_turn.end(&model.slug);
         self.conversation.estimate(model.effective_window())
     }
@@ -210,7 +210,7 @@ impl Session {
         let over = TurnOver {
             thread_id: &self.setup.session_id,
             turn_id,
-            cwd: &self.setup.gathered.facts.cwd,
+            cwd: &self.setup.gathered.facts.settings.cwd,
             input_messages: notify::input_messages(self.conversation.transcript().items()),
             last_assistant_message,
         };

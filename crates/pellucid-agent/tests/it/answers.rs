@@ -74,7 +74,7 @@ pub fn talk_in(
     configure(files, config, &server);
     let mut setup = setup(files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
     setup.origin = Origin::Face("vscode");
-    setup.gathered.facts.dynamic_tools = tools;
+    setup.gathered.facts.tools.dynamic_tools = tools;
     let session = Session::open(setup, Recorder::none(), Beginning::Nothing).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let events = runtime.block_on(async {

@@ -50,7 +50,7 @@ fn check_tools(config: &str, change: fn(&mut Value), expected: &Expect) {
         description: "A tool.".to_owned(),
         input_schema: json!({ "type": "object", "properties": {} }),
     };
-    first.gathered.facts.dynamic_tools = vec![tool("lookup"), tool("ping")];
+    first.gathered.facts.tools.dynamic_tools = vec![tool("lookup"), tool("ping")];
     let began = "2026-01-02T03:04:05".parse().unwrap();
     let path_of = |setup: &Setup| name::path(&files.folder("home"), began, setup.session_id.as_str());
     let path = path_of(&first);

@@ -56,7 +56,7 @@ impl World {
     pub fn session_of(&self, origin: Origin, recorder: Recorder, tools: Vec<DynamicTool>) -> Session {
         let mut setup = setup(&self.files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
         setup.origin = origin;
-        setup.gathered.facts.dynamic_tools = tools;
+        setup.gathered.facts.tools.dynamic_tools = tools;
         Session::open(setup, recorder, Beginning::Nothing).unwrap()
     }
 

@@ -9,6 +9,7 @@ use pellucid_config::Env;
 use pellucid_config::LoadOptions;
 use pellucid_config::SystemPaths;
 use pellucid_engine::facts::Facts;
+use pellucid_engine::facts::SessionSettings;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::update;
@@ -37,7 +38,7 @@ fn check_rules(config: &str, files: &[(&str, &str)], expected: &Expect) {
             let mut found: String = policy.rules.iter().map(|rule| format!("{}: {rule}\n", rule.place)).collect();
             found.extend(policy.ignored.iter().map(|rule| format!("ignored {}\n", rule.place)));
             let sources = Sources::new(config, Env::from_pairs([])).with_policy(policy);
-            format!("{found}told: {:?}\n", gather::gather(&sources).facts.approved_prefixes)
+            format!("{found}told: {:?}\n", gather::gather(&sources).facts.settings.approved_prefixes)
         }
         Err(error) => format!("{error}\n"),
     };
@@ -129,9 +130,11 @@ fn a_prefix_that_is_saved_meanwhile_is_told_with_the_next_permissions() {
     };
     // Nothing is told anew only because of it.
     assert_eq!(told(&before, &gathered.facts), "");
-    let after = Facts { approval_policy: ApprovalPolicy::OnRequest, ..gathered.facts.clone() };
-    let before = Facts { approval_policy: ApprovalPolicy::Untrusted, ..before };
-    let text = told(&before, &after);
+    let with = |facts: &Facts, approval_policy| Facts {
+        settings: SessionSettings { approval_policy, ..facts.settings.clone() },
+        ..facts.clone()
+    };
+    let text = told(&with(&before, ApprovalPolicy::Untrusted), &with(&gathered.facts, ApprovalPolicy::OnRequest));
     let list: Vec<_> = text.lines().filter_map(|line| line.find("- [\"").map(|at| &line[at..])).collect();
     expect![[r#"
         - ["git", "pull"]

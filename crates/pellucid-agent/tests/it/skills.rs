@@ -164,7 +164,7 @@ fn skills_are_found_in_every_place_even_if_the_project_is_not_trusted() {
     let off = world.root.join("state/skills/home/SKILL.md");
     world.write("state/config.toml", &format!("[[skills.config]]\npath = {off:?}\nenabled = false\n"));
     let session = world.session();
-    let shown: String = (session.facts().skills.all().iter())
+    let shown: String = (session.facts().world.skills.all().iter())
         .map(|skill| format!("{} {} {}\n", skill.scope.as_str(), skill.name, skill.is_enabled()))
         .collect();
     expect![[r#"

@@ -127,7 +127,7 @@ fn origins<'k>(keys: &'k [&'k str]) -> impl FnOnce(&Config) -> String + 'k {
 
 /// Shows the warnings, line by line.
 fn warnings(config: &Config) -> String {
-    config.warnings.iter().map(|warning| format!("{warning}\n")).collect()
+    config.noticed.warnings.iter().map(|warning| format!("{warning}\n")).collect()
 }
 
 fn provider(id: &str) -> String {

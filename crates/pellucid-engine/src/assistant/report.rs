@@ -228,15 +228,15 @@ impl PromptReport {
         let skills = if has("assistant_skills") { concat(&assistant::skills_text(pack, facts)) } else { String::new() };
         let (before, after) = if has("assistant_tools") { assistant::delimiters(pack) } else { Default::default() };
         let list_between = (before.as_str(), after.as_str());
-        let (files, injected) = (&known.bootstrap, &known.files);
+        let (files, injected) = (&known.loaded.bootstrap, &known.loaded.files);
         let mut report = Self::measure(Measured { prompt, files, injected, skills: &skills, tools, list_between });
         report.session_key.clone_from(&known.session_key);
-        report.model = Some(facts.model.slug.clone());
+        report.model = Some(facts.settings.model.slug.clone());
         report.workspace_dir = Some(known.workspace_dir.clone());
-        report.bootstrap_max_chars = known.limits.map(|(max, _)| max);
-        report.bootstrap_total_max_chars = known.limits.map(|(_, total)| total);
+        report.bootstrap_max_chars = known.loaded.limits.map(|(max, _)| max);
+        report.bootstrap_total_max_chars = known.loaded.limits.map(|(_, total)| total);
         let in_container = known.sandbox.as_ref().is_some_and(|sandbox| sandbox.enabled);
-        let sandboxed = in_container || facts.sandbox_policy != SandboxPolicy::DangerFullAccess;
+        let sandboxed = in_container || facts.settings.sandbox_policy != SandboxPolicy::DangerFullAccess;
         let mode = if sandboxed { "all" } else { "off" };
         report.sandbox = Some(SandboxReport { mode: Some(mode.to_owned()), sandboxed: Some(sandboxed) });
         report

@@ -66,7 +66,7 @@ impl Compaction {
     pub fn frame_for_provider(facts: &Facts, instructions: &[Fragment]) -> Frame {
         let mut head = Encoder::new(&"model".into());
         head.wire("{\"model\":");
-        head.value(&facts.model.slug, &Origin::fact("model"));
+        head.value(&facts.settings.model.slug, &Origin::fact("model"));
         head.wire(",\"input\":[");
         let mut tail = Encoder::new(&"base".into());
         tail.wire("],\"instructions\":");

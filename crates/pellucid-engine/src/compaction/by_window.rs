@@ -56,7 +56,7 @@ pub struct Fit<'a> {
 impl Fit<'_> {
     fn limits(&self) -> Limits {
         let reserved = self.pack.layout.compaction.reserved_output_tokens;
-        Limits { window: self.facts.model.context_window, reserved, compacts: true }
+        Limits { window: self.facts.settings.model.context_window, reserved, compacts: true }
     }
 
     /// How many tokens a prompt may have.

@@ -64,11 +64,11 @@ pub fn changed(pack: &Pack, facts: &Facts, changes: &[Changed<'_>], text: NewTex
         }
         let hash = |hash: Option<&str>| vec![Fragment::fact("hash", hash.unwrap_or(NOTHING))];
         let own = project.iter().chain(&imports).find(|placed| placed.path == change.path);
-        let others = facts.home_document.iter().chain(&facts.nested_documents);
+        let others = facts.world.home_document.iter().chain(&facts.world.nested_documents);
         let mut others = others.filter(|document| document.path == change.path);
         let fragments = own.map(|placed| placed.fragments.clone());
         let fragments = fragments.or_else(|| others.next().map(|document| place::alone(pack, facts, document)));
-        let has_joined = facts.nested_documents.iter().any(|document| document.path == change.path);
+        let has_joined = facts.world.nested_documents.iter().any(|document| document.path == change.path);
         let file = match (change.new, text) {
             (None, _) => REMOVED_FILE,
             (Some(_), NewText::Above) if !has_joined => CHANGED_ABOVE,
@@ -81,7 +81,7 @@ pub fn changed(pack: &Pack, facts: &Facts, changes: &[Changed<'_>], text: NewTex
             ("{{ text }}", fragments.unwrap_or_default()),
         ]));
     }
-    let directory = vec![Fragment::fact("cwd", facts.cwd.as_str())];
+    let directory = vec![Fragment::fact("cwd", facts.settings.cwd.as_str())];
     let fragments = pack.template(CHANGED).render(&[("{{ text }}", inside), ("{{ directory }}", directory)]);
     Some(Draft::text("changed_instructions", "user", fragments))
 }

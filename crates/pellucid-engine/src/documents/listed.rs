@@ -37,7 +37,7 @@ pub struct InstructionFile {
 pub fn instruction_files(facts: &Facts) -> Vec<InstructionFile> {
     let reported = |Read { path, size, bytes, sha256 }: Read<'_>| InstructionFile {
         path: path.to_owned(),
-        target: facts.links.get(path).cloned(),
+        target: facts.world.links.get(path).cloned(),
         size,
         n_read: bytes.len() as u64,
         hash: sha256.unwrap_or_else(|| Digest::of([bytes])),
@@ -83,11 +83,11 @@ pub(crate) fn versions(facts: &Facts) -> impl Iterator<Item = FileVersion> {
 }
 
 fn read(facts: &Facts) -> impl Iterator<Item = Read<'_>> {
-    let imported = facts.imports.iter().filter_map(|imported| imported.outcome.as_ref().ok());
-    let documents = facts.home_document.iter().chain(&facts.project_documents);
-    let documents = documents.chain(imported).chain(&facts.nested_documents);
+    let imported = facts.world.imports.iter().filter_map(|imported| imported.outcome.as_ref().ok());
+    let documents = facts.world.home_document.iter().chain(&facts.world.project_documents);
+    let documents = documents.chain(imported).chain(&facts.world.nested_documents);
     let documents = documents.map(|it| Read { path: &it.path, size: it.size, bytes: &it.bytes, sha256: it.sha256 });
-    let bootstrap = facts.assistant.iter().flat_map(|it| &it.bootstrap).filter_map(|file| {
+    let bootstrap = facts.system.assistant.iter().flat_map(|it| &it.loaded.bootstrap).filter_map(|file| {
         let content = file.content.as_deref()?;
         Some(Read { path: &file.path, size: content.len() as u64, bytes: content.as_bytes(), sha256: file.sha256 })
     });

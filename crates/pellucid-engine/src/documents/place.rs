@@ -23,7 +23,7 @@ use crate::source::PROJECT_DOCS;
 
 /// The rules for instruction files: those of the configuration, then those of the pack.
 pub(crate) fn rules(pack: &Pack, facts: &Facts) -> ProjectDocs {
-    facts.project_docs.over(pack.layout.project_docs)
+    facts.settings.project_docs.over(pack.layout.project_docs)
 }
 
 /// How many bytes of the project's files are used: what the configuration says, or what the layout says where that is less.
@@ -31,7 +31,7 @@ pub(crate) fn budget(pack: &Pack, facts: &Facts) -> usize {
     let mut parts = pack.layout.slots.iter().flat_map(|slot| &slot.parts);
     let part = parts.find(|part| part.source.name == PROJECT_DOCS);
     let of_layout = part.and_then(|part| part.budget).map_or(usize::MAX, |budget| budget.bytes);
-    facts.project_document_bytes_max.min(of_layout)
+    facts.settings.project_document_bytes_max.min(of_layout)
 }
 
 /// A file that is used, and its text.
@@ -44,7 +44,7 @@ pub(crate) struct Placed {
 /// The project's files within their budget, and what is left out of them.
 pub(crate) fn project(pack: &Pack, facts: &Facts, slot: &Arc<str>, budget: usize) -> (Vec<Placed>, Vec<Omission>) {
     let mut entries = Vec::new();
-    for (group, document) in facts.project_documents.iter().enumerate() {
+    for (group, document) in facts.world.project_documents.iter().enumerate() {
         entries.push(Entry { document, by: None, group });
         entries.extend(imported_by(facts, &document.path, group));
     }
@@ -53,7 +53,7 @@ pub(crate) fn project(pack: &Pack, facts: &Facts, slot: &Arc<str>, budget: usize
 
 /// The imports of the user's file. Each import has the whole budget of the project's files.
 pub(crate) fn home_imports(pack: &Pack, facts: &Facts, slot: &Arc<str>) -> (Vec<Placed>, Vec<Omission>) {
-    let home = facts.home_document.iter();
+    let home = facts.world.home_document.iter();
     let entries: Vec<Entry<'_>> = home.flat_map(|home| imported_by(facts, &home.path, 0)).collect();
     place(&entries, usize::MAX, pack, facts, slot)
 }
@@ -72,7 +72,7 @@ struct Entry<'a> {
 }
 
 fn imported_by<'a>(facts: &'a Facts, root: &'a str, group: usize) -> impl Iterator<Item = Entry<'a>> {
-    let imports = facts.imports.iter().filter(move |imported| imported.root == root);
+    let imports = facts.world.imports.iter().filter(move |imported| imported.root == root);
     imports.filter_map(move |imported| {
         let document = imported.outcome.as_ref().ok()?;
         Some(Entry { document, by: Some(imported), group })
@@ -145,7 +145,7 @@ fn note(pack: &Pack, path: &str, missing: u64, size: u64) -> Vec<Fragment> {
 /// Imports of these files that are not used, and why.
 pub(crate) fn unused_imports(facts: &Facts, roots: &[Document], slot: &Arc<str>) -> Vec<Omission> {
     let is_meant = |imported: &&Imported| roots.iter().any(|root| root.path == imported.root);
-    let unused = facts.imports.iter().filter(is_meant).filter_map(|imported| {
+    let unused = facts.world.imports.iter().filter(is_meant).filter_map(|imported| {
         let fault = imported.outcome.as_ref().err()?;
         let why = match fault {
             Fault::Missing => Why::Missing,

@@ -81,5 +81,5 @@ impl Lines {
 
 /// Calls `give` with the assistant's surroundings; without an assistant the result is empty.
 fn with_assistant(ask: &Ask<'_>, give: impl Fn(&Assistant) -> Given) -> Given {
-    ask.facts.assistant.as_deref().map_or_else(Given::nothing, give)
+    ask.facts.system.assistant.as_deref().map_or_else(Given::nothing, give)
 }

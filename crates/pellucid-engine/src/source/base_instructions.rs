@@ -32,18 +32,18 @@ pub(super) const SOURCE: Source =
 
 fn give(ask: &Ask<'_>) -> Given {
     let Some(given) = given(ask.facts) else {
-        return Given::text(instructions_for(ask.facts, ask.pack, ask.facts.personality));
+        return Given::text(instructions_for(ask.facts, ask.pack, ask.facts.settings.personality));
     };
     // Equal texts need no omission.
-    let recorded = ask.facts.recorded_instructions.as_ref().filter(|recorded| recorded.text != given.text);
-    let own = instructions_for(ask.facts, ask.pack, ask.facts.personality);
+    let recorded = ask.facts.world.recorded_instructions.as_ref().filter(|recorded| recorded.text != given.text);
+    let own = instructions_for(ask.facts, ask.pack, ask.facts.settings.personality);
     let is_own = concat(&own) == given.text;
-    let loser = (!is_own).then(|| format!("the instructions of the model {}", ask.facts.model.slug));
+    let loser = (!is_own).then(|| format!("the instructions of the model {}", ask.facts.settings.model.slug));
     let losers = recorded.map(|recorded| recorded.place.clone()).into_iter().chain(loser);
     let why = Why::Replaced { by: given.place.clone() };
     let omissions = losers.map(|what| Omission { slot: ask.slot.clone(), what, why: why.clone() }).collect();
-    let is_recorded = ask.facts.base_instructions.is_none();
-    let fragments = &ask.facts.recorded_fragments;
+    let is_recorded = ask.facts.settings.base_instructions.is_none();
+    let fragments = &ask.facts.world.recorded_fragments;
     let text = if is_recorded && concat(fragments) == given.text {
         fragments.clone()
     } else if is_recorded && is_own {
@@ -57,7 +57,7 @@ fn give(ask: &Ask<'_>) -> Given {
 
 /// Instructions that were given: now, or when the session began.
 fn given(facts: &Facts) -> Option<&Provided> {
-    facts.base_instructions.as_ref().or(facts.recorded_instructions.as_ref())
+    facts.settings.base_instructions.as_ref().or(facts.world.recorded_instructions.as_ref())
 }
 
 /// A model's own instructions in this tone.
@@ -67,10 +67,10 @@ fn instructions_for(facts: &Facts, pack: &Pack, personality: Option<Personality>
     {
         return filled;
     }
-    if let Some(text) = &facts.model.base_instructions {
+    if let Some(text) = &facts.settings.model.base_instructions {
         return vec![Fragment { origin: Origin::Catalogue, text: text.clone() }];
     }
-    match pack.model_texts(&facts.model.slug) {
+    match pack.model_texts(&facts.settings.model.slug) {
         Some(OwnTexts::Entry(ModelEntry { base_instructions: Some(text), file, .. })) => {
             vec![Fragment::pack(file, text.as_str())]
         }
@@ -95,8 +95,8 @@ pub fn offers_tones(model: &ModelInfo, pack: &Pack) -> bool {
 
 /// Whether a tone is wanted of a model for which neither the catalogue nor the pack has a template that carries tones.
 pub fn lacks_tones(facts: &Facts, pack: &Pack) -> bool {
-    let is_wanted = facts.personality.is_some() && facts.features.is_on(Feature::Personality);
-    is_wanted && facts.base_instructions.is_none() && Messages::of_model(&facts.model, pack).is_none()
+    let is_wanted = facts.settings.personality.is_some() && facts.settings.features.is_on(Feature::Personality);
+    is_wanted && facts.settings.base_instructions.is_none() && Messages::of_model(&facts.settings.model, pack).is_none()
 }
 
 /// A template with tones, from the model catalogue or the pack.
@@ -114,10 +114,10 @@ struct Tones {
 
 impl Messages {
     fn of(facts: &Facts, pack: &Pack) -> Option<Self> {
-        if facts.base_instructions.is_some() || !facts.features.is_on(Feature::Personality) {
+        if facts.settings.base_instructions.is_some() || !facts.settings.features.is_on(Feature::Personality) {
             return None;
         }
-        Self::of_model(&facts.model, pack)
+        Self::of_model(&facts.settings.model, pack)
     }
 
     fn of_model(model: &ModelInfo, pack: &Pack) -> Option<Self> {
@@ -205,7 +205,7 @@ fn replace(fragment: &Fragment, tone: &[Fragment]) -> Vec<Fragment> {
 pub(super) fn is_baked_in(facts: &Facts, pack: &Pack) -> bool {
     let session = match given(facts) {
         Some(given) => given.text.clone(),
-        None => concat(&instructions_for(facts, pack, facts.personality)),
+        None => concat(&instructions_for(facts, pack, facts.settings.personality)),
     };
-    carries_tones(facts, pack) && session == concat(&instructions_for(facts, pack, facts.personality))
+    carries_tones(facts, pack) && session == concat(&instructions_for(facts, pack, facts.settings.personality))
 }

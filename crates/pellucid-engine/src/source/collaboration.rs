@@ -11,7 +11,7 @@ use crate::presets;
 pub(super) const SOURCE: Source = Source { name: "collaboration", kind: Kind::Text, templates: &[], give };
 
 fn give(ask: &Ask<'_>) -> Given {
-    let mode = &ask.facts.collaboration_mode;
+    let mode = &ask.facts.settings.collaboration_mode;
     match mode.settings.developer_instructions.as_deref() {
         Some(text) if !text.is_empty() => {
             // Texts of the pack keep their origin, even when a client sends them back.

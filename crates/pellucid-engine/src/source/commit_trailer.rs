@@ -21,7 +21,7 @@ pub(super) const SOURCE: Source = Source {
 };
 
 fn give(ask: &Ask<'_>) -> Given {
-    let attribution = ask.facts.commit_attribution.as_deref().unwrap_or(ATTRIBUTION).trim();
+    let attribution = ask.facts.settings.commit_attribution.as_deref().unwrap_or(ATTRIBUTION).trim();
     if attribution.is_empty() {
         return Given::nothing();
     }

@@ -9,7 +9,7 @@ use crate::fragment::Fragment;
 pub(super) const SOURCE: Source = Source { name: "developer_instructions", kind: Kind::Text, templates: &[], give };
 
 fn give(ask: &Ask<'_>) -> Given {
-    match &ask.facts.developer_instructions {
+    match &ask.facts.settings.developer_instructions {
         Some(given) => Given::text(vec![Fragment::provided(&given.place, given.text.as_str())]),
         None => Given::nothing(),
     }

@@ -13,7 +13,7 @@ pub(super) const SOURCE: Source = Source { name: "environment", kind: Kind::Text
 
 fn give(ask: &Ask<'_>) -> Given {
     // An update leaves the directory out where it did not change.
-    let with_directory = ask.before.is_none_or(|before| before.cwd != ask.facts.cwd);
+    let with_directory = ask.before.is_none_or(|before| before.settings.cwd != ask.facts.settings.cwd);
     Given::text(environment(ask.facts, with_directory))
 }
 
@@ -21,13 +21,13 @@ fn environment(facts: &Facts, with_directory: bool) -> Vec<Fragment> {
     let mut fragments = vec![Fragment::layout("<environment_context>")];
     if with_directory {
         fragments.push(Fragment::layout("\n  <cwd>"));
-        fragments.push(Fragment::fact("cwd", facts.cwd.as_str()));
+        fragments.push(Fragment::fact("cwd", facts.settings.cwd.as_str()));
         fragments.push(Fragment::layout("</cwd>"));
     }
     fragments.push(Fragment::layout("\n  <shell>"));
-    fragments.push(Fragment::fact("shell", facts.shell.as_str()));
+    fragments.push(Fragment::fact("shell", facts.world.shell.as_str()));
     fragments.push(Fragment::layout("</shell>"));
-    if let Some(network) = &facts.network {
+    if let Some(network) = &facts.settings.network {
         fragments.push(Fragment::layout("\n  <network enabled=\"true\">"));
         for (tag, domains) in [("allowed", &network.allowed_domains), ("denied", &network.denied_domains)] {
             for domain in domains {

@@ -12,7 +12,7 @@ use crate::fragment::Fragment;
 pub(super) const SOURCE: Source = Source { name: "home_document", kind: Kind::Text, templates: &[], give };
 
 fn give(ask: &Ask<'_>) -> Given {
-    let Some(document) = &ask.facts.home_document else {
+    let Some(document) = &ask.facts.world.home_document else {
         return Given::nothing();
     };
     let whole = String::from_utf8_lossy(&document.bytes);

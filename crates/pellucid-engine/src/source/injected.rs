@@ -22,7 +22,7 @@ pub(super) const PREAMBLE: Source =
 
 fn sections(ask: &Ask<'_>) -> Given {
     let collected = collected(ask);
-    let offered = ask.facts.skills.all().iter().filter(|skill| skill.is_enabled() && skill.is_implicit());
+    let offered = ask.facts.world.skills.all().iter().filter(|skill| skill.is_enabled() && skill.is_implicit());
     let skills: Vec<SectionSkill> = offered
         .map(|skill| SectionSkill {
             name: skill.name.clone(),
@@ -32,12 +32,12 @@ fn sections(ask: &Ask<'_>) -> Given {
         })
         .collect();
     let parts = SystemParts {
-        memory: &ask.facts.injection.memory,
+        memory: &ask.facts.system.injection.memory,
         items: &collected.items,
         skills: (!skills.is_empty()).then_some(skills.as_slice()),
         ..SystemParts::default()
     };
-    let fragments = injection::system_prompt(parts, ask.facts.prompt_mode);
+    let fragments = injection::system_prompt(parts, ask.facts.system.prompt_mode);
     Given {
         fragments: (!fragments.is_empty()).then_some(fragments),
         omissions: omissions(ask, &collected),
@@ -47,14 +47,14 @@ fn sections(ask: &Ask<'_>) -> Given {
 
 fn preamble(ask: &Ask<'_>) -> Given {
     let collected = collected(ask);
-    let messages = injection::preamble(&collected.items, ask.facts.prompt_mode);
+    let messages = injection::preamble(&collected.items, ask.facts.system.prompt_mode);
     let message =
         |message: injection::PreambleMessage| GivenMessage { role: message.role.as_str(), fragments: message.content };
     Given { messages: messages.into_iter().map(message).collect(), ..Given::default() }
 }
 
 fn collected(ask: &Ask<'_>) -> Collected {
-    ask.facts.injection.collect(ask.facts.prompt_mode)
+    ask.facts.system.injection.collect(ask.facts.system.prompt_mode)
 }
 
 /// The omissions for items that are cut or missing.

@@ -23,7 +23,7 @@ pub(super) const SOURCE: Source = Source {
 
 fn give(ask: &Ask<'_>) -> Given {
     let section = ask.pack.template(SECTION).text();
-    if !ask.facts.features.is_on(Feature::JsReplToolsOnly) {
+    if !ask.facts.settings.features.is_on(Feature::JsReplToolsOnly) {
         return Given::text(section);
     }
     let mut fragments = Vec::new();

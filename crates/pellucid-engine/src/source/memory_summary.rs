@@ -32,7 +32,7 @@ pub(super) const SOURCE: Source = Source {
 };
 
 fn give(ask: &Ask<'_>) -> Given {
-    let Some(memory) = &ask.facts.memory else {
+    let Some(memory) = &ask.facts.world.memory else {
         return Given::nothing();
     };
     let whole = String::from_utf8_lossy(&memory.summary.bytes);

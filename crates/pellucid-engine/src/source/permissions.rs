@@ -70,7 +70,7 @@ fn join(text: &mut Vec<Fragment>, piece: Vec<Fragment>) {
 }
 
 fn sandbox(ask: &Ask<'_>) -> Vec<Fragment> {
-    let (file, network) = match &ask.facts.sandbox_policy {
+    let (file, network) = match &ask.facts.settings.sandbox_policy {
         SandboxPolicy::DangerFullAccess => (FULL_ACCESS, NetworkAccess::Enabled),
         SandboxPolicy::ExternalSandbox { network_access } => (FULL_ACCESS, *network_access),
         SandboxPolicy::ReadOnly => (READ_ONLY, NetworkAccess::Restricted),
@@ -82,27 +82,27 @@ fn sandbox(ask: &Ask<'_>) -> Vec<Fragment> {
 }
 
 fn approval(ask: &Ask<'_>) -> Vec<Fragment> {
-    let file = match ask.facts.approval_policy {
+    let file = match ask.facts.settings.approval_policy {
         ApprovalPolicy::Never => NEVER,
         ApprovalPolicy::OnFailure => ON_FAILURE,
         ApprovalPolicy::Untrusted => UNTRUSTED,
         ApprovalPolicy::OnRequest => ON_REQUEST,
     };
     let mut text = ask.pack.template(file).text();
-    if ask.facts.approval_policy == ApprovalPolicy::OnRequest {
+    if ask.facts.settings.approval_policy == ApprovalPolicy::OnRequest {
         text.push(Fragment::layout("\n## Approved command prefixes\n"));
         text.extend(ask.pack.template(PREFIXES).text());
         text.push(Fragment::layout(" "));
-        text.push(Fragment::fact("approved prefixes", prefix_list(&ask.facts.approved_prefixes)));
+        text.push(Fragment::fact("approved prefixes", prefix_list(&ask.facts.settings.approved_prefixes)));
     }
     text
 }
 
 fn roots(ask: &Ask<'_>) -> Vec<Fragment> {
-    if !matches!(ask.facts.sandbox_policy, SandboxPolicy::WorkspaceWrite { .. }) {
+    if !matches!(ask.facts.settings.sandbox_policy, SandboxPolicy::WorkspaceWrite { .. }) {
         return Vec::new();
     }
-    match ask.facts.writable_roots.as_slice() {
+    match ask.facts.settings.writable_roots.as_slice() {
         [] => Vec::new(),
         [root] => {
             let root = vec![Fragment::fact("writable roots", format!("`{root}`"))];

@@ -38,10 +38,10 @@ fn give(ask: &Ask<'_>) -> Given {
 
 /// The message about the tone, if the model has a text for it.
 fn personality_message(facts: &Facts, pack: &Pack) -> Option<Vec<Fragment>> {
-    if !facts.features.is_on(Feature::Personality) {
+    if !facts.settings.features.is_on(Feature::Personality) {
         return None;
     }
-    let message = base_instructions::tone(facts, pack, facts.personality?)?;
+    let message = base_instructions::tone(facts, pack, facts.settings.personality?)?;
     if message.iter().all(|fragment| fragment.text.is_empty()) {
         return None;
     }

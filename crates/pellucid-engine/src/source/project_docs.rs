@@ -24,9 +24,9 @@ pub(super) const BETWEEN: &str = "\n\n";
 
 fn give(ask: &Ask<'_>) -> Given {
     let of_layout = ask.budget.map_or(usize::MAX, |budget| budget.bytes);
-    let budget = ask.facts.project_document_bytes_max.min(of_layout);
+    let budget = ask.facts.settings.project_document_bytes_max.min(of_layout);
     let (placed, mut omissions) = place::project(ask.pack, ask.facts, ask.slot, budget);
-    omissions.extend(place::unused_imports(ask.facts, &ask.facts.project_documents, ask.slot));
+    omissions.extend(place::unused_imports(ask.facts, &ask.facts.world.project_documents, ask.slot));
     let mut fragments = Vec::new();
     for file in placed {
         if !fragments.is_empty() {

@@ -31,7 +31,7 @@ pub(super) const SOURCE: Source = Source {
 };
 
 fn give(ask: &Ask<'_>) -> Given {
-    let skills = &ask.facts.skills;
+    let skills = &ask.facts.world.skills;
     let mut omissions = Vec::new();
     let mut omit = |what: &str, why| omissions.push(Omission { slot: ask.slot.clone(), what: what.to_owned(), why });
     for problem in &skills.problems {

@@ -20,10 +20,10 @@ pub(super) const SOURCE: Source =
     Source { name: "system_prompt", kind: Kind::Text, templates: &[(SYSTEM, LINES), (IDENTITY, LINES)], give };
 
 fn give(ask: &Ask<'_>) -> Given {
-    if ask.facts.prompt_mode == PromptMode::None {
+    if ask.facts.system.prompt_mode == PromptMode::None {
         return Given::text(ask.pack.template(IDENTITY).text());
     }
-    match &ask.facts.base_instructions {
+    match &ask.facts.settings.base_instructions {
         Some(given) => Given::text(vec![Fragment::provided(&given.place, given.text.as_str())]),
         None => Given::text(ask.pack.template(SYSTEM).text()),
     }

@@ -34,7 +34,7 @@ pub(crate) const LIST: &str = "messages";
 pub(crate) fn head(facts: &Facts, instructions: &[Fragment]) -> Encoded {
     let mut encoder = Encoder::new(&"model".into());
     encoder.wire("{\"model\":");
-    encoder.value(&facts.model.slug, &Origin::fact("model"));
+    encoder.value(&facts.settings.model.slug, &Origin::fact("model"));
     encoder.wire(",");
     encoder.set_part(&LIST.into());
     encoder.wire("\"messages\":[");
@@ -56,7 +56,7 @@ pub(crate) fn tail(tools: ToolList<'_>, facts: &Facts, wire: &WireSettings) -> E
         encoder.set_part(&tool_list::part());
         encoder.wire(",\"tools\":");
         tools.encode(&mut encoder, WireApi::Chat);
-        if facts.model.supports_parallel_tool_calls {
+        if facts.settings.model.supports_parallel_tool_calls {
             encoder.wire(",\"parallel_tool_calls\":");
             encoder.value(&true, &Origin::fact("model catalogue"));
         }
@@ -66,7 +66,11 @@ pub(crate) fn tail(tools: ToolList<'_>, facts: &Facts, wire: &WireSettings) -> E
         encoder.wire(",\"reasoning_effort\":");
         encoder.value(&effort, &Origin::fact("reasoning effort"));
     }
-    let verbosity = facts.verbosity.or(facts.model.default_verbosity).filter(|_| facts.model.support_verbosity);
+    let verbosity = facts
+        .settings
+        .verbosity
+        .or(facts.settings.model.default_verbosity)
+        .filter(|_| facts.settings.model.support_verbosity);
     if let Some(verbosity) = verbosity {
         encoder.wire(",\"verbosity\":");
         encoder.value(&verbosity, &Origin::fact("verbosity"));

@@ -74,7 +74,7 @@ pub(crate) fn head(
 ) -> Encoded {
     let mut encoder = Encoder::new(&"model".into());
     encoder.wire("{\"model\":");
-    encoder.value(&facts.model.slug, &Origin::fact("model"));
+    encoder.value(&facts.settings.model.slug, &Origin::fact("model"));
     encoder.set_part(&"settings".into());
     encoder.wire(",\"max_tokens\":");
     match wire.output_tokens_max {
@@ -111,7 +111,7 @@ pub(crate) fn tail() -> Encoded {
 }
 
 fn output_tokens(facts: &Facts) -> i64 {
-    let share = facts.model.context_window.map_or(OUTPUT_TOKENS_MIN, |window| window / 8);
+    let share = facts.settings.model.context_window.map_or(OUTPUT_TOKENS_MIN, |window| window / 8);
     share.clamp(OUTPUT_TOKENS_MIN, OUTPUT_TOKENS_MAX)
 }
 
@@ -123,7 +123,7 @@ fn thinking(encoder: &mut Encoder, facts: &Facts, schema: Option<&Value>) {
         Some(ReasoningEffort::None) => encoder.wire(",\"thinking\":{\"type\":\"disabled\"}"),
         Some(_) => {
             encoder.wire(",\"thinking\":{\"type\":\"adaptive\",\"display\":");
-            let display = if facts.summary == ReasoningSummary::None { "omitted" } else { "summarized" };
+            let display = if facts.settings.summary == ReasoningSummary::None { "omitted" } else { "summarized" };
             encoder.value(&display, &Origin::fact("reasoning summary"));
             encoder.wire("}");
         }

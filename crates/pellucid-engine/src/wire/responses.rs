@@ -22,7 +22,7 @@ pub(crate) fn head(facts: &Facts, instructions: &[Fragment]) -> Encoded {
     let (model, base, input) = ("model".into(), "base".into(), "input".into());
     let mut encoder = Encoder::new(&model);
     encoder.wire("{\"model\":");
-    encoder.value(&facts.model.slug, &Origin::fact("model"));
+    encoder.value(&facts.settings.model.slug, &Origin::fact("model"));
     encoder.wire(",");
     encoder.set_part(&base);
     encoder.wire("\"instructions\":");
@@ -44,10 +44,10 @@ pub(crate) fn tail(tools: Option<ToolList<'_>>, facts: &Facts, wire: &WireSettin
         None => encoder.wire("[]"),
     }
     encoder.wire(",\"tool_choice\":\"auto\",\"parallel_tool_calls\":");
-    encoder.value(&facts.model.supports_parallel_tool_calls, &Origin::fact("model catalogue"));
+    encoder.value(&facts.settings.model.supports_parallel_tool_calls, &Origin::fact("model catalogue"));
     encoder.set_part(&"settings".into());
     encoder.wire(",\"reasoning\":");
-    let thinks = facts.model.supports_reasoning_summaries;
+    let thinks = facts.settings.model.supports_reasoning_summaries;
     reasoning(&mut encoder, facts);
     encoder.wire(",\"store\":");
     encoder.value(&(wire.ids == ItemIds::Sent), &Origin::fact("provider"));
@@ -61,12 +61,12 @@ pub(crate) fn tail(tools: Option<ToolList<'_>>, facts: &Facts, wire: &WireSettin
 }
 
 fn reasoning(encoder: &mut Encoder, facts: &Facts) {
-    if !facts.model.supports_reasoning_summaries {
+    if !facts.settings.model.supports_reasoning_summaries {
         encoder.wire("null");
         return;
     }
     let effort = super::effort_sent(WireApi::Responses, facts);
-    let summary = (facts.summary != ReasoningSummary::None).then_some(facts.summary);
+    let summary = (facts.settings.summary != ReasoningSummary::None).then_some(facts.settings.summary);
     encoder.wire("{");
     if let Some(effort) = effort {
         encoder.wire("\"effort\":");
@@ -80,8 +80,8 @@ fn reasoning(encoder: &mut Encoder, facts: &Facts) {
 }
 
 fn text_controls(encoder: &mut Encoder, facts: &Facts, schema: Option<&Value>) {
-    let wanted = facts.verbosity.or(facts.model.default_verbosity);
-    let verbosity = wanted.filter(|_| facts.model.support_verbosity);
+    let wanted = facts.settings.verbosity.or(facts.settings.model.default_verbosity);
+    let verbosity = wanted.filter(|_| facts.settings.model.support_verbosity);
     if verbosity.is_none() && schema.is_none() {
         return;
     }

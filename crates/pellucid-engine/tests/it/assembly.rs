@@ -77,16 +77,17 @@ fn every_slot_at_once_keeps_the_order() {
         for feature in
             [Feature::MemoryTool, Feature::Apps, Feature::CodexGitCommit, Feature::ChildAgentsMd, Feature::JsRepl]
         {
-            facts.features.set(feature, true);
+            facts.settings.features.set(feature, true);
         }
-        facts.developer_instructions = Some(Provided { place: "config".to_owned(), text: "Be kind.".to_owned() });
-        facts.collaboration_mode.settings.developer_instructions = Some("Plan first.".to_owned());
-        facts.memory = Some(Memory {
+        facts.settings.developer_instructions =
+            Some(Provided { place: "config".to_owned(), text: "Be kind.".to_owned() });
+        facts.settings.collaboration_mode.settings.developer_instructions = Some("Plan first.".to_owned());
+        facts.world.memory = Some(Memory {
             folder: "/home/ada/.pellucid/memories".to_owned(),
             summary: document("/home/ada/.pellucid/memories/memory_summary.md", "\nLikes tests.\n"),
         });
-        facts.home_document = Some(document("/home/ada/.pellucid/AGENTS.md", " Be terse.\n"));
-        facts.project_documents = vec![document("/home/ada/proj/AGENTS.md", "Use tabs.\n")];
+        facts.world.home_document = Some(document("/home/ada/.pellucid/AGENTS.md", " Be terse.\n"));
+        facts.world.project_documents = vec![document("/home/ada/proj/AGENTS.md", "Use tabs.\n")];
     });
     check_outline(
         &facts,
@@ -109,8 +110,9 @@ fn every_cut_of_the_memory_is_an_omission_also_one_that_its_note_outweighs() {
     for n_over in [0_usize, 1, 2, 30, 500] {
         let text = "0123456789".repeat(2_100)[..20_000 + n_over].to_owned();
         let facts = with(|facts| {
-            facts.features.set(Feature::MemoryTool, true);
-            facts.memory = Some(Memory { folder: "/m".to_owned(), summary: document("/m/memory_summary.md", &text) });
+            facts.settings.features.set(Feature::MemoryTool, true);
+            facts.world.memory =
+                Some(Memory { folder: "/m".to_owned(), summary: document("/m/memory_summary.md", &text) });
         });
         let omissions = assemble(pack(), &facts).omissions;
         let cuts: Vec<&Why> =
@@ -126,7 +128,8 @@ fn every_cut_of_the_memory_is_an_omission_also_one_that_its_note_outweighs() {
 #[test]
 fn documents_are_joined_in_order_without_a_marker() {
     let facts = with(|facts| {
-        facts.project_documents = vec![document("/p/AGENTS.md", "Use tabs.\n"), document("/p/a/AGENTS.md", "No deps.")];
+        facts.world.project_documents =
+            vec![document("/p/AGENTS.md", "Use tabs.\n"), document("/p/a/AGENTS.md", "No deps.")];
     });
     check_text(
         &facts,
@@ -146,9 +149,10 @@ fn documents_are_joined_in_order_without_a_marker() {
 #[test]
 fn the_budget_is_spent_from_the_root_and_says_what_it_cost() {
     let facts = with(|facts| {
-        facts.project_document_bytes_max = 40;
-        facts.project_documents = ["A", "B", "C"].map(|it| document(&format!("/p/{it}"), &it.repeat(30))).to_vec();
-        facts.project_documents.insert(1, document("/p/blank", " \n \n"));
+        facts.settings.project_document_bytes_max = 40;
+        facts.world.project_documents =
+            ["A", "B", "C"].map(|it| document(&format!("/p/{it}"), &it.repeat(30))).to_vec();
+        facts.world.project_documents.insert(1, document("/p/blank", " \n \n"));
     });
     check_outline(
         &facts,
@@ -167,8 +171,8 @@ fn the_budget_is_spent_from_the_root_and_says_what_it_cost() {
 #[test]
 fn a_cut_inside_a_character_is_shown_as_the_reference_shows_it() {
     let facts = with(|facts| {
-        facts.project_document_bytes_max = 4;
-        facts.project_documents = vec![document("/p/AGENTS.md", "日本")];
+        facts.settings.project_document_bytes_max = 4;
+        facts.world.project_documents = vec![document("/p/AGENTS.md", "日本")];
     });
     check_text(
         &facts,
@@ -185,7 +189,7 @@ fn a_cut_inside_a_character_is_shown_as_the_reference_shows_it() {
 #[test]
 fn an_empty_developer_instruction_is_still_said() {
     let facts = with(|facts| {
-        facts.developer_instructions = Some(Provided { place: "config".to_owned(), text: String::new() });
+        facts.settings.developer_instructions = Some(Provided { place: "config".to_owned(), text: String::new() });
     });
     check_text(&facts, "developer_instructions", &expect![""]);
 }
@@ -193,7 +197,7 @@ fn an_empty_developer_instruction_is_still_said() {
 #[test]
 fn the_environment_names_managed_domains() {
     let facts = with(|facts| {
-        facts.network = Some(NetworkRules {
+        facts.settings.network = Some(NetworkRules {
             allowed_domains: vec!["api.example.com".to_owned()],
             denied_domains: vec!["bad.example.com".to_owned()],
         });
@@ -216,14 +220,14 @@ fn the_environment_names_managed_domains() {
 #[test]
 fn on_request_lists_prefixes_even_when_there_are_none() {
     let facts = with(|facts| {
-        facts.approval_policy = ApprovalPolicy::OnRequest;
-        facts.sandbox_policy = SandboxPolicy::WorkspaceWrite {
+        facts.settings.approval_policy = ApprovalPolicy::OnRequest;
+        facts.settings.sandbox_policy = SandboxPolicy::WorkspaceWrite {
             writable_roots: Vec::new(),
             network_access: true,
             exclude_tmpdir_env_var: false,
             exclude_slash_tmp: false,
         };
-        facts.writable_roots = vec!["/opt".to_owned(), "/home/ada/proj".to_owned(), "/tmp".to_owned()];
+        facts.settings.writable_roots = vec!["/opt".to_owned(), "/home/ada/proj".to_owned(), "/tmp".to_owned()];
     });
     check_outline(
         &facts,
@@ -238,8 +242,8 @@ fn on_request_lists_prefixes_even_when_there_are_none() {
 #[test]
 fn a_tone_is_part_of_the_instructions_or_a_message_of_its_own() {
     let incomplete = |facts: &mut Facts, tone| {
-        facts.personality = Some(tone);
-        facts.model = serde_json::from_value(serde_json::json!({
+        facts.settings.personality = Some(tone);
+        facts.settings.model = serde_json::from_value(serde_json::json!({
             "slug": "own", "display_name": "own", "shell_type": "default", "visibility": "list",
             "truncation_policy": { "mode": "bytes", "limit": 10 },
             "base_instructions": "unused",
@@ -270,15 +274,17 @@ fn instructions_come_from_override_then_model_then_pack() {
         expected.assert_eq(&origins(&context.instructions));
     }
     check(
-        |facts| facts.base_instructions = Some(Provided { place: "file".to_owned(), text: "Mine.".to_owned() }),
+        |facts| {
+            facts.settings.base_instructions = Some(Provided { place: "file".to_owned(), text: "Mine.".to_owned() })
+        },
         &expect!["Mine."],
     );
-    check(|facts| facts.model.base_instructions = Some("Cached.".to_owned()), &expect!["Cached."]);
-    check(|facts| facts.model = model("gpt-5.1"), &expect!["<base/default.md>"]);
-    check(|facts| facts.features.set(Feature::Personality, false), &expect!["<base/default.md>"]);
-    check(|facts| facts.personality = Some(Personality::None), &expect!["<base/codex.md> · <base/codex.md>"]);
+    check(|facts| facts.settings.model.base_instructions = Some("Cached.".to_owned()), &expect!["Cached."]);
+    check(|facts| facts.settings.model = model("gpt-5.1"), &expect!["<base/default.md>"]);
+    check(|facts| facts.settings.features.set(Feature::Personality, false), &expect!["<base/default.md>"]);
+    check(|facts| facts.settings.personality = Some(Personality::None), &expect!["<base/codex.md> · <base/codex.md>"]);
     check(
-        |facts| facts.model = model("exp-codex-personality"),
+        |facts| facts.settings.model = model("exp-codex-personality"),
         &expect![
             "<personality/fallback_header.md> · ⏎⏎ · <personality/fallback_pragmatic.md> · ⏎⏎ · <base/default.md>"
         ],

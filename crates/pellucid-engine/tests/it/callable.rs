@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use pellucid_engine::facts::Facts;
+use pellucid_engine::facts::OutsideTools;
 use pellucid_engine::mcp::offered;
 use pellucid_engine::request::WireSettings;
 use pellucid_engine::tool_list::callable;
@@ -33,12 +34,13 @@ fn given() -> Facts {
     };
     let (good, bad) = (json!({ "type": "object" }), json!({ "type": "object", "required": [1] }));
     let tools = vec![tool("good", good.clone()), tool("bad", bad.clone())];
-    Facts {
+    let tools = OutsideTools {
         mcp_tools: offered(&[("s".to_owned(), tools)]).into(),
         dynamic_tools: vec![dynamic("mine", good), dynamic("wrong", bad)],
         has_mcp_servers: true,
-        ..facts()
-    }
+        agent_roles: Vec::new(),
+    };
+    Facts { tools, ..facts() }
 }
 
 /// The names of the tools in a request.
@@ -70,7 +72,7 @@ fn what_can_be_called_is_what_the_request_offers() {
     assert!(in_request(&facts, WireApi::Responses).contains("mcp__s__good"));
     for &feature in Feature::ALL {
         let mut flipped = facts.clone();
-        flipped.features.set(feature, !flipped.features.is_on(feature));
+        flipped.settings.features.set(feature, !flipped.settings.features.is_on(feature));
         check(&flipped);
     }
     for shell in
@@ -78,8 +80,8 @@ fn what_can_be_called_is_what_the_request_offers() {
     {
         for patch in [None, Some(ApplyPatchType::Freeform), Some(ApplyPatchType::Function)] {
             let mut other = facts.clone();
-            other.model.shell_type = shell;
-            other.model.apply_patch_tool_type = patch;
+            other.settings.model.shell_type = shell;
+            other.settings.model.apply_patch_tool_type = patch;
             check(&other);
         }
     }

@@ -39,8 +39,8 @@ fn pack_with(layout: &str) -> Pack {
 
 fn chain(budget: usize, texts: &[(&str, &str)]) -> Facts {
     let mut facts = facts();
-    facts.project_document_bytes_max = budget;
-    facts.project_documents = texts.iter().map(|(path, text)| document(path, text)).collect();
+    facts.settings.project_document_bytes_max = budget;
+    facts.world.project_documents = texts.iter().map(|(path, text)| document(path, text)).collect();
     facts
 }
 
@@ -92,7 +92,7 @@ fn a_file_that_is_left_out_is_named_where_it_would_be() {
 #[test]
 fn the_configuration_is_stronger_than_the_pack() {
     let mut facts = chain(30, &LINES);
-    facts.project_docs =
+    facts.settings.project_docs =
         ProjectDocs { cut: Some(pellucid_protocol::project_docs::Cut::Bytes), ..ProjectDocs::default() };
     check_text(
         "[project_docs]\ncut = \"lines\"\nallocation = \"proportional\"\n",
@@ -130,7 +130,7 @@ fn import(path: &str, outcome: Result<&str, Fault>) -> Imported {
 #[test]
 fn an_import_follows_the_file_that_names_it() {
     let mut facts = chain(100, &LINES);
-    facts.imports = vec![import("/p/style.md", Ok("Tabs.\n")), import("/p/none.md", Err(Fault::Missing))];
+    facts.world.imports = vec![import("/p/style.md", Ok("Tabs.\n")), import("/p/none.md", Err(Fault::Missing))];
     check_text(
         "",
         &facts,
@@ -221,7 +221,7 @@ fn a_file_that_joins_says_for_which_folder() {
 #[track_caller]
 fn check_sources(pack: &Pack, facts: &Facts, expected: &Expect) {
     let context = assemble(pack, facts);
-    let mut transcript = Transcript::new(ItemIds::Hidden, facts.model.truncation_policy);
+    let mut transcript = Transcript::new(ItemIds::Hidden, facts.settings.model.truncation_policy);
     for message in context.messages {
         transcript.record_draft(&Draft::from(message));
     }
@@ -235,7 +235,7 @@ fn check_sources(pack: &Pack, facts: &Facts, expected: &Expect) {
     };
     let frame = Frame::new(pack, facts, &context.instructions, &wire);
     let _request = frame.request(&mut transcript);
-    let mut report = Report::new(&frame, transcript.rendered(), context.omissions, facts.candidates.clone());
+    let mut report = Report::new(&frame, transcript.rendered(), context.omissions, facts.world.candidates.clone());
     report.files = instruction_files(facts);
     let lines: Vec<String> = report
         .sources()
@@ -248,10 +248,10 @@ fn check_sources(pack: &Pack, facts: &Facts, expected: &Expect) {
 #[test]
 fn what_is_loaded_is_what_the_request_has() {
     let mut facts = chain(20, &LINES);
-    facts.home_document = Some(document("/h/AGENTS.md", " Mine.\n"));
-    facts.imports = vec![import("/p/style.md", Ok("Tabs.\n")), import("/p/AGENTS.md", Err(Fault::Duplicate))];
+    facts.world.home_document = Some(document("/h/AGENTS.md", " Mine.\n"));
+    facts.world.imports = vec![import("/p/style.md", Ok("Tabs.\n")), import("/p/AGENTS.md", Err(Fault::Duplicate))];
     let candidate = |path: &str, fate| Candidate { path: path.to_owned(), fate };
-    facts.candidates = vec![
+    facts.world.candidates = vec![
         candidate("/p/AGENTS.override.md", Fate::Absent),
         candidate("/p/AGENTS.md", Fate::Read),
         candidate("/p/TEAM.md", Fate::Shadowed { by: "/p/AGENTS.md".to_owned() }),
@@ -284,8 +284,8 @@ fn instructions_that_lose_are_named_with_the_winner() {
     use pellucid_engine::facts::Provided;
     let provided = |place: &str, text: &str| Some(Provided { place: place.to_owned(), text: text.to_owned() });
     let mut facts = facts();
-    facts.base_instructions = provided("mine.md", "Mine.");
-    facts.recorded_instructions = provided("the session file s.jsonl", "Before.");
+    facts.settings.base_instructions = provided("mine.md", "Mine.");
+    facts.world.recorded_instructions = provided("the session file s.jsonl", "Before.");
     check_sources(
         &pack_with(""),
         &facts,

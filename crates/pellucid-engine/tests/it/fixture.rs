@@ -4,21 +4,10 @@ use std::sync::LazyLock;
 
 use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Facts;
-use pellucid_engine::facts::InjectionFacts;
 use pellucid_engine::pack::Pack;
-use pellucid_engine::skills::Skills;
-use pellucid_protocol::feature::Features;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::model::ModelInfo;
-use pellucid_protocol::project_docs::ProjectDocs;
-use pellucid_protocol::settings::ApprovalPolicy;
-use pellucid_protocol::settings::CollaborationMode;
-use pellucid_protocol::settings::CollaborationModeKind;
-use pellucid_protocol::settings::CollaborationSettings;
 use pellucid_protocol::settings::Personality;
-use pellucid_protocol::settings::PromptMode;
-use pellucid_protocol::settings::ReasoningSummary;
-use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_protocol::settings::WebSearchMode;
 use serde_json::json;
 
@@ -41,52 +30,11 @@ pub fn model(slug: &str) -> ModelInfo {
 
 /// The facts of a plain first turn.
 pub fn facts() -> Facts {
-    Facts {
-        cwd: "/home/ada/proj".to_owned(),
-        shell: "bash".to_owned(),
-        network: None,
-        approval_policy: ApprovalPolicy::Never,
-        sandbox_policy: SandboxPolicy::ReadOnly,
-        writable_roots: Vec::new(),
-        approved_prefixes: Vec::new(),
-        model: model("gpt-5.2-codex"),
-        effort: None,
-        summary: ReasoningSummary::Auto,
-        verbosity: None,
-        personality: Some(Personality::Pragmatic),
-        features: Features::default(),
-        base_instructions: None,
-        recorded_instructions: None,
-        recorded_fragments: Vec::new(),
-        developer_instructions: None,
-        collaboration_mode: CollaborationMode {
-            mode: CollaborationModeKind::Default,
-            settings: CollaborationSettings {
-                model: "gpt-5.2-codex".to_owned(),
-                reasoning_effort: None,
-                developer_instructions: None,
-            },
-        },
-        home_document: None,
-        project_documents: Vec::new(),
-        project_document_bytes_max: 32_768,
-        project_docs: ProjectDocs::default(),
-        imports: Vec::new(),
-        nested_documents: Vec::new(),
-        candidates: Vec::new(),
-        links: std::collections::BTreeMap::new(),
-        skills: Skills::default(),
-        memory: None,
-        web_search: WebSearchMode::Cached,
-        commit_attribution: None,
-        has_mcp_servers: false,
-        mcp_tools: std::sync::Arc::default(),
-        agent_roles: Vec::new(),
-        dynamic_tools: Vec::new(),
-        prompt_mode: PromptMode::Full,
-        assistant: None,
-        injection: InjectionFacts::default(),
-    }
+    let mut facts = Facts::plain("/home/ada/proj", model("gpt-5.2-codex"));
+    facts.settings.personality = Some(Personality::Pragmatic);
+    facts.settings.project_document_bytes_max = 32_768;
+    facts.settings.web_search = WebSearchMode::Cached;
+    facts
 }
 
 /// A file with this text.

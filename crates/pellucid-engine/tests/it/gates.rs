@@ -33,7 +33,7 @@ fn assistant(change: impl FnOnce(&mut Assistant)) -> impl FnOnce(&mut Facts) {
     move |facts| {
         let mut assistant = Assistant::default();
         change(&mut assistant);
-        facts.assistant = Some(Box::new(assistant));
+        facts.system.assistant = Some(Box::new(assistant));
     }
 }
 
@@ -41,8 +41,8 @@ fn assistant(change: impl FnOnce(&mut Assistant)) -> impl FnOnce(&mut Facts) {
 fn a_feature_opens_its_gate() {
     for feature in Feature::ALL {
         let name = format!("feature:{}", feature.key());
-        check_gate(&name, |facts| facts.features.set(*feature, true), true);
-        check_gate(&name, |facts| facts.features.set(*feature, false), false);
+        check_gate(&name, |facts| facts.settings.features.set(*feature, true), true);
+        check_gate(&name, |facts| facts.settings.features.set(*feature, false), false);
     }
 }
 
@@ -50,19 +50,19 @@ fn a_feature_opens_its_gate() {
 fn the_shell_that_is_offered_is_the_switchs_before_the_models() {
     let trained_on = |shell: ShellType| {
         move |facts: &mut Facts| {
-            facts.features.set(Feature::UnifiedExec, false);
-            facts.model.shell_type = shell;
+            facts.settings.features.set(Feature::UnifiedExec, false);
+            facts.settings.model.shell_type = shell;
         }
     };
     check_gate("shell:shell_command", trained_on(ShellType::ShellCommand), true);
     check_gate("shell:default", trained_on(ShellType::Default), true);
     check_gate("shell:local", trained_on(ShellType::Local), true);
     check_gate("shell:local", trained_on(ShellType::Default), false);
-    check_gate("shell:unified_exec", |facts| facts.features.set(Feature::UnifiedExec, true), true);
-    check_gate("shell:shell_command", |facts| facts.features.set(Feature::UnifiedExec, true), false);
+    check_gate("shell:unified_exec", |facts| facts.settings.features.set(Feature::UnifiedExec, true), true);
+    check_gate("shell:shell_command", |facts| facts.settings.features.set(Feature::UnifiedExec, true), false);
     let mut none = facts();
-    none.features.set(Feature::ShellTool, false);
-    none.features.set(Feature::UnifiedExec, true);
+    none.settings.features.set(Feature::ShellTool, false);
+    none.settings.features.set(Feature::UnifiedExec, true);
     assert_eq!(shell_type(&none), ShellType::Disabled);
     for shell in ["default", "local", "unified_exec", "shell_command"] {
         assert!(!gate(&format!("shell:{shell}")).is_open(&none), "{shell}");
@@ -72,18 +72,22 @@ fn the_shell_that_is_offered_is_the_switchs_before_the_models() {
 #[test]
 fn the_patch_that_is_offered_is_the_models_before_the_switchs() {
     check_gate("patch:freeform", |_| {}, true);
-    check_gate("patch:function", |facts| facts.model.apply_patch_tool_type = Some(ApplyPatchType::Function), true);
-    let none = |facts: &mut Facts| facts.model.apply_patch_tool_type = None;
+    check_gate(
+        "patch:function",
+        |facts| facts.settings.model.apply_patch_tool_type = Some(ApplyPatchType::Function),
+        true,
+    );
+    let none = |facts: &mut Facts| facts.settings.model.apply_patch_tool_type = None;
     check_gate("patch:freeform", none, false);
     check_gate("patch:function", none, false);
     let switched = |facts: &mut Facts| {
-        facts.model.apply_patch_tool_type = None;
-        facts.features.set(Feature::ApplyPatchFreeform, true);
+        facts.settings.model.apply_patch_tool_type = None;
+        facts.settings.features.set(Feature::ApplyPatchFreeform, true);
     };
     check_gate("patch:freeform", switched, true);
     let both = |facts: &mut Facts| {
-        facts.model.apply_patch_tool_type = Some(ApplyPatchType::Function);
-        facts.features.set(Feature::ApplyPatchFreeform, true);
+        facts.settings.model.apply_patch_tool_type = Some(ApplyPatchType::Function);
+        facts.settings.features.set(Feature::ApplyPatchFreeform, true);
     };
     check_gate("patch:freeform", both, false);
 }
@@ -91,14 +95,14 @@ fn the_patch_that_is_offered_is_the_models_before_the_switchs() {
 #[test]
 fn tools_of_models_servers_and_providers_open_theirs() {
     check_gate("model_tool:read_file", |_| {}, false);
-    let trained = |facts: &mut Facts| facts.model.experimental_supported_tools = vec!["read_file".to_owned()];
+    let trained = |facts: &mut Facts| facts.settings.model.experimental_supported_tools = vec!["read_file".to_owned()];
     check_gate("model_tool:read_file", trained, true);
     check_gate("model_tool:read", trained, false);
     check_gate("mcp:any", |_| {}, false);
-    check_gate("mcp:any", |facts| facts.has_mcp_servers = true, true);
-    check_gate("mcp:any", |facts| facts.features.set(Feature::Apps, true), true);
+    check_gate("mcp:any", |facts| facts.tools.has_mcp_servers = true, true);
+    check_gate("mcp:any", |facts| facts.settings.features.set(Feature::Apps, true), true);
     for mode in WebSearchMode::ALL {
-        check_gate("web_search:on", |facts| facts.web_search = *mode, *mode != WebSearchMode::Disabled);
+        check_gate("web_search:on", |facts| facts.settings.web_search = *mode, *mode != WebSearchMode::Disabled);
     }
 }
 
@@ -107,9 +111,9 @@ fn a_mode_opens_the_gates_that_name_it() {
     for mode in PromptMode::ALL {
         for named in PromptMode::ALL {
             let name = format!("mode:{named}");
-            check_gate(&name, |facts| facts.prompt_mode = *mode, mode == named);
+            check_gate(&name, |facts| facts.system.prompt_mode = *mode, mode == named);
         }
-        check_gate("mode:full|minimal", |facts| facts.prompt_mode = *mode, *mode != PromptMode::None);
+        check_gate("mode:full|minimal", |facts| facts.system.prompt_mode = *mode, *mode != PromptMode::None);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 use pellucid_engine::facts::Facts;
+use pellucid_engine::facts::OutsideTools;
 use pellucid_engine::mcp::offered;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::pack::PackFiles;
@@ -49,11 +50,12 @@ impl Given {
             description: "A tool.".to_owned(),
             input_schema: schema(arguments),
         };
-        Facts {
+        let tools = OutsideTools {
             mcp_tools: offered(&servers).into(),
             dynamic_tools: self.clients.iter().map(dynamic).collect(),
-            ..facts()
-        }
+            ..OutsideTools::default()
+        };
+        Facts { tools, ..facts() }
     }
 }
 
@@ -124,7 +126,7 @@ proptest! {
         // As the Codex CLI has it, the order of tools of servers does not show either.
         let names = |given: &Given| -> Vec<String> {
             let facts = given.facts();
-            facts.mcp_tools.iter().map(|tool| tool.name.clone()).collect()
+            facts.tools.mcp_tools.iter().map(|tool| tool.name.clone()).collect()
         };
         prop_assert_eq!(names(&one), names(&other));
     }

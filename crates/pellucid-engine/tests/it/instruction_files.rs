@@ -3,18 +3,15 @@
 use expect_test::expect;
 use pellucid_engine::documents::listed::instruction_files;
 use pellucid_engine::facts::Document;
-use pellucid_engine::facts::Facts;
 
 use crate::fixture;
 
 #[test]
 fn files_are_listed_with_what_was_read_of_them() {
     let document = |path: &str, text: &str, size: u64| Document { size, ..Document::whole(path, text) };
-    let facts = Facts {
-        home_document: Some(document("/home/AGENTS.md", "Be brief.\n", 10)),
-        project_documents: vec![document("/p/AGENTS.md", "x\u{202E}", 9)],
-        ..fixture::facts()
-    };
+    let mut facts = fixture::facts();
+    facts.world.home_document = Some(document("/home/AGENTS.md", "Be brief.\n", 10));
+    facts.world.project_documents = vec![document("/p/AGENTS.md", "x\u{202E}", 9)];
     let files = instruction_files(&facts);
     let shown: Vec<String> =
         files.iter().map(|it| format!("{} {}/{} {} {:?}", it.path, it.n_read, it.size, it.hash, it.hidden)).collect();

@@ -40,11 +40,11 @@ fn check_refused(layout: &str, expected: &Expect) {
 fn talkative() -> Facts {
     let mut facts = full();
     for feature in [Feature::Personality, Feature::Apps] {
-        facts.features.set(feature, true);
+        facts.settings.features.set(feature, true);
     }
-    facts.recorded_instructions =
+    facts.world.recorded_instructions =
         Some(pellucid_engine::facts::Provided { place: "r".to_owned(), text: "Recorded.".to_owned() });
-    facts.assistant = Some(Box::new(assistant()));
+    facts.system.assistant = Some(Box::new(assistant()));
     facts
 }
 
@@ -83,8 +83,8 @@ fn a_budget_holds_for_every_source() {
 fn the_smaller_of_two_budgets_holds_for_project_documents() {
     let kept = |configured: usize, laid_out: usize| {
         let mut facts = full();
-        facts.project_document_bytes_max = configured;
-        facts.project_documents = vec![document("/p/AGENTS.md", &"x".repeat(100))];
+        facts.settings.project_document_bytes_max = configured;
+        facts.world.project_documents = vec![document("/p/AGENTS.md", &"x".repeat(100))];
         let slot = format!(
             "[[slot]]\nid = \"only\"\nrole = \"user_instructions\"\ntarget = \"user\"\nsource = \"project_docs\"\nbudget = {{ bytes = {laid_out}, keep = \"head\" }}\n"
         );
@@ -102,7 +102,8 @@ fn the_smaller_of_two_budgets_holds_for_project_documents() {
 fn an_update_is_cut_like_its_slot_and_says_so() {
     let layout = "[updates]\norder = [\"permissions\"]\n[[slot]]\nid = \"rules\"\nrole = \"permissions\"\ntarget = \"developer\"\nsource = \"permissions\"\nbudget = { bytes = 40, keep = \"head\" }\n";
     let (pack, before) = (load(layout).unwrap(), full());
-    let after = Facts { sandbox_policy: SandboxPolicy::DangerFullAccess, ..before.clone() };
+    let mut after = before.clone();
+    after.settings.sandbox_policy = SandboxPolicy::DangerFullAccess;
     let told = updates(&Change { pack: &pack, before: &before, after: &after, previous_model: None });
     assert_eq!(told.messages.len(), 1);
     let text = concat(&told.messages[0].fragments);

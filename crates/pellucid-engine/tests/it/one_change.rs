@@ -13,6 +13,7 @@ use pellucid_engine::digest::Ledger;
 use pellucid_engine::encode::Encoded;
 use pellucid_engine::encode::Span;
 use pellucid_engine::facts::Facts;
+use pellucid_engine::facts::OutsideTools;
 use pellucid_engine::facts::Provided;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Origin;
@@ -66,7 +67,8 @@ fn server_tools(tools: &[(&str, &str)]) -> Facts {
         serde_json::from_value(json!({ "name": name, "description": description, "inputSchema": schema })).unwrap()
     };
     let servers = [("depot".to_owned(), tools.iter().map(tool).collect())];
-    Facts { mcp_tools: offered(&servers).into(), ..facts() }
+    let tools = OutsideTools { mcp_tools: offered(&servers).into(), ..OutsideTools::default() };
+    Facts { tools, ..facts() }
 }
 
 /// A tool that a client runs.
@@ -80,12 +82,12 @@ const TOOLS: [(&str, &str); 3] = [("load", "Loads."), ("store", "Stores."), ("we
 impl World {
     fn new(api: WireApi) -> Self {
         let mut facts = server_tools(&TOOLS);
-        facts.model.support_verbosity = true;
-        facts.effort = Some(ReasoningEffort::Medium);
-        facts.dynamic_tools = ["one", "two", "three"].map(client_tool).to_vec();
+        facts.settings.model.support_verbosity = true;
+        facts.settings.effort = Some(ReasoningEffort::Medium);
+        facts.tools.dynamic_tools = ["one", "two", "three"].map(client_tool).to_vec();
         let wire = WireSettings { wire: api, ..wire() };
         let context = assemble(pack(), &facts);
-        let mut transcript = Transcript::new(wire.ids, facts.model.truncation_policy);
+        let mut transcript = Transcript::new(wire.ids, facts.settings.model.truncation_policy);
         for message in context.messages {
             transcript.record_draft(&Draft::from(message));
         }
@@ -216,9 +218,17 @@ fn what_is_added_behind_the_conversation_extends_it() {
     let all = ["extended"; 3];
     check_change("nothing", |_| {}, all);
     check_change("an answer and another message", |world| world.say("And the dock."), all);
-    check_change("sandbox", |world| world.update(|facts| facts.sandbox_policy = SandboxPolicy::DangerFullAccess), all);
-    check_change("environment", |world| world.update(|facts| facts.cwd = "/elsewhere".to_owned()), all);
-    check_change("personality", |world| world.update(|facts| facts.personality = Some(Personality::Friendly)), all);
+    check_change(
+        "sandbox",
+        |world| world.update(|facts| facts.settings.sandbox_policy = SandboxPolicy::DangerFullAccess),
+        all,
+    );
+    check_change("environment", |world| world.update(|facts| facts.settings.cwd = "/elsewhere".to_owned()), all);
+    check_change(
+        "personality",
+        |world| world.update(|facts| facts.settings.personality = Some(Personality::Friendly)),
+        all,
+    );
     let text = "# AGENTS.md instructions\n\nUse spaces.";
     check_change("an instruction file", |world| world.record(&Item::text("user", text)), all);
     check_change("a developer's message", |world| world.record(&Item::text("developer", "Be brief.")), all);
@@ -228,7 +238,7 @@ fn what_is_added_behind_the_conversation_extends_it() {
 fn another_model_has_another_cache() {
     check_change(
         "model",
-        |world| world.facts.model.slug = "gpt-5.3-codex".to_owned(),
+        |world| world.facts.settings.model.slug = "gpt-5.3-codex".to_owned(),
         ["broken: model, model fact model; nothing kept; changed model"; 3],
     );
 }
@@ -240,7 +250,7 @@ fn other_instructions_are_read_again_from_their_start() {
         "base instructions",
         |world| {
             let text = "Sort by weight.".to_owned();
-            world.facts.base_instructions = Some(Provided { place: "a file".to_owned(), text });
+            world.facts.settings.base_instructions = Some(Provided { place: "a file".to_owned(), text });
             world.instructions = assemble(&world.pack, &world.facts).instructions;
         },
         expected,
@@ -261,8 +271,9 @@ fn other_instructions_are_read_again_from_their_start() {
 
 #[test]
 fn tools_are_read_before_instructions_and_conversation() {
-    let server =
-        |tools: &'static [(&str, &str)]| move |world: &mut World| world.facts.mcp_tools = server_tools(tools).mcp_tools;
+    let server = |tools: &'static [(&str, &str)]| {
+        move |world: &mut World| world.facts.tools.mcp_tools = server_tools(tools).tools.mcp_tools
+    };
     let store = "tools/mcp__depot__store";
     check_change(
         "a tool's description",
@@ -271,7 +282,7 @@ fn tools_are_read_before_instructions_and_conversation() {
     );
     check_change(
         "one tool more at the end",
-        |world| world.facts.dynamic_tools.push(client_tool("four")),
+        |world| world.facts.tools.dynamic_tools.push(client_tool("four")),
         ["broken: tools, tools/four provided dynamic_tools; added tools/four"; 3],
     );
     check_change(
@@ -286,12 +297,12 @@ fn tools_are_read_before_instructions_and_conversation() {
     );
     check_change(
         "the last tool less",
-        |world| drop(world.facts.dynamic_tools.pop()),
+        |world| drop(world.facts.tools.dynamic_tools.pop()),
         ["broken: tools, tools/three provided dynamic_tools; removed tools/three"; 3],
     );
     check_change(
         "tools in another order",
-        |world| world.facts.dynamic_tools.rotate_right(1),
+        |world| world.facts.tools.dynamic_tools.rotate_right(1),
         ["broken: tools, tools/three provided dynamic_tools; moved tools/three"; 3],
     );
     let gone = "removed tools/mcp__depot__load; removed tools/mcp__depot__store; removed tools/mcp__depot__weigh";
@@ -325,7 +336,7 @@ fn an_output_schema_is_read_first_where_it_is_read() {
 
 #[test]
 fn settings_are_not_read_as_text() {
-    let effort = |world: &mut World| world.facts.effort = Some(ReasoningEffort::High);
+    let effort = |world: &mut World| world.facts.settings.effort = Some(ReasoningEffort::High);
     check_change(
         "effort",
         effort,
@@ -337,7 +348,7 @@ fn settings_are_not_read_as_text() {
     );
     check_change(
         "summary",
-        |world| world.facts.summary = ReasoningSummary::None,
+        |world| world.facts.settings.summary = ReasoningSummary::None,
         [
             "extended; removed settings/reasoning.summary unread",
             "extended",
@@ -346,7 +357,7 @@ fn settings_are_not_read_as_text() {
     );
     check_change(
         "verbosity",
-        |world| world.facts.verbosity = Some(Verbosity::High),
+        |world| world.facts.settings.verbosity = Some(Verbosity::High),
         ["extended; added settings/text.verbosity unread", "extended; added settings/verbosity unread", "extended"],
     );
     check_change(

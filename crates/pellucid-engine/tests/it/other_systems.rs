@@ -8,6 +8,7 @@ use expect_test::expect;
 use pellucid_engine::assemble::Context;
 use pellucid_engine::assemble::assemble;
 use pellucid_engine::assistant::Assistant;
+use pellucid_engine::assistant::LoadedBootstrap;
 use pellucid_engine::bootstrap;
 use pellucid_engine::bootstrap::BootstrapFile;
 use pellucid_engine::facts::Facts;
@@ -29,15 +30,15 @@ use crate::fixture;
 /// Facts with these items of a caller and these sources.
 fn injected(sources: &Value, items: &Value, files: &[(&str, &str)]) -> Facts {
     let mut facts = fixture::facts();
-    facts.injection.sources = injection::sources(sources);
-    facts.injection.attributes.insert("prompt_injections".to_owned(), items.clone());
-    facts.injection.attributes.insert("cwd".to_owned(), "/ws".into());
-    facts.injection.process_dir = "/ws".to_owned();
+    facts.system.injection.sources = injection::sources(sources);
+    facts.system.injection.attributes.insert("prompt_injections".to_owned(), items.clone());
+    facts.system.injection.attributes.insert("cwd".to_owned(), "/ws".into());
+    facts.system.injection.process_dir = "/ws".to_owned();
     let file = |(path, text): &(&str, &str)| {
         ((*path).to_owned(), FileRead::Text(FileText::whole(*path, text.as_bytes().to_vec())))
     };
     let read = Read { files: files.iter().map(file).collect(), ..Read::default() };
-    facts.injection.reads = facts.injection.sources.iter().map(|_| read.clone()).collect();
+    facts.system.injection.reads = facts.system.injection.sources.iter().map(|_| read.clone()).collect();
     facts
 }
 
@@ -72,7 +73,7 @@ fn items_become_sections_and_messages_in_their_order() {
         { "target": "elsewhere", "content": "x" },
     ]);
     let mut facts = injected(&json!([{ "type": "provided" }]), &items, &[]);
-    facts.injection.memory = vec!["likes tea".to_owned()];
+    facts.system.injection.memory = vec!["likes tea".to_owned()];
     check_agentcore(
         &facts,
         &expect![[r#"
@@ -98,7 +99,7 @@ fn mode_none_is_one_line_and_what_names_it() {
         { "target": "system_section", "content": "other" },
     ]);
     let mut facts = injected(&json!([{ "type": "provided", "version": 2 }]), &items, &[]);
-    facts.prompt_mode = PromptMode::None;
+    facts.system.prompt_mode = PromptMode::None;
     let text = concat(&agentcore(&facts).instructions);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[1..], ["", "named"], "{text}");
@@ -167,7 +168,7 @@ fn a_preset_lists_the_files_of_an_assistant() {
         ## memory.md
         tea
     "#]].assert_eq(&text);
-    facts.prompt_mode = PromptMode::Minimal;
+    facts.system.prompt_mode = PromptMode::Minimal;
     let text = concat(&agentcore(&facts).instructions);
     assert_eq!(text.matches("\n## ").count(), 2, "{text}");
 }
@@ -183,7 +184,7 @@ fn documents_of_the_second_version_are_those_of_codex() {
     let document = |path: &str, text: &str| {
         (path.to_owned(), FileRead::Text(FileText::whole(format!("/ws/{path}"), text.as_bytes().to_vec())))
     };
-    facts.injection.reads[0].repo.documents =
+    facts.system.injection.reads[0].repo.documents =
         vec![document("AGENTS.md", "one \\0 two"), document("b/AGENTS.md", "  \n"), document("c/AGENTS.md", "three")];
     check_agentcore(
         &facts,
@@ -208,13 +209,13 @@ fn documents_of_the_second_version_are_those_of_codex() {
 
 fn assistant(files: &[BootstrapFile], max: usize, total: usize) -> Facts {
     let mut facts = fixture::facts();
-    facts.assistant = Some(Box::new(Assistant {
-        workspace_dir: "/ws".to_owned(),
+    let loaded = LoadedBootstrap {
         files: bootstrap::fit(files, Some(max), Some(total)).files,
         bootstrap: files.to_vec(),
         limits: Some((max, total)),
-        ..Assistant::default()
-    }));
+    };
+    let assistant = Assistant { workspace_dir: "/ws".to_owned(), loaded, ..Assistant::default() };
+    facts.system.assistant = Some(Box::new(assistant));
     facts
 }
 
@@ -277,9 +278,9 @@ fn a_few_lines_bring_bootstrap_files_and_items_into_another_layout() {
     );
     assert_eq!(pack.layout.bootstrap.map(|it| it.max_chars), Some(8000));
     let mut facts = assistant(&[BootstrapFile::read("SOUL.md", "/ws/SOUL.md", b"calm")], 100, 100);
-    facts.injection.sources = injection::sources(&Value::Array(pack.layout.injections.clone()));
+    facts.system.injection.sources = injection::sources(&Value::Array(pack.layout.injections.clone()));
     let item = json!([{ "target": "preamble_message", "role": "user", "content": "hello" }]);
-    facts.injection.attributes.insert("prompt_injections".to_owned(), item);
+    facts.system.injection.attributes.insert("prompt_injections".to_owned(), item);
     let slots: Vec<String> = assemble(&pack, &facts).messages.iter().map(|it| it.slot.to_string()).collect();
     assert_eq!(slots, ["files", "preamble", "environment"]);
 }
@@ -303,7 +304,7 @@ proptest! {
         let facts = assistant(&files, max, total);
         let first = assemble(openclaw(), &facts);
         prop_assert_eq!(&first, &assemble(openclaw(), &facts));
-        let placed: usize = facts.assistant.as_ref().unwrap().files.iter().map(|file| file.n_units).sum();
+        let placed: usize = facts.system.assistant.as_ref().unwrap().loaded.files.iter().map(|file| file.n_units).sum();
         prop_assert!(placed <= total);
     }
 

@@ -18,8 +18,11 @@ use pellucid_engine::assemble::assemble;
 use pellucid_engine::assistant::Assistant;
 use pellucid_engine::assistant::AssistantTool;
 use pellucid_engine::assistant::Citations;
+use pellucid_engine::assistant::LoadedBootstrap;
+use pellucid_engine::assistant::Messaging;
 use pellucid_engine::assistant::Reactions;
 use pellucid_engine::assistant::Sandbox;
+use pellucid_engine::assistant::Thinking;
 use pellucid_engine::bootstrap;
 use pellucid_engine::bootstrap::BootstrapFile;
 use pellucid_engine::compaction;
@@ -156,43 +159,45 @@ const GREETING: &str = "A greeting of more than thirty bytes, so that it is cut.
 pub fn full() -> Facts {
     let mut facts = crate::facts();
     for feature in Feature::ALL {
-        facts.features.set(*feature, false);
+        facts.settings.features.set(*feature, false);
     }
-    facts.features.set(Feature::ShellTool, true);
-    facts.developer_instructions = Some(Provided { place: "p".to_owned(), text: "Developers say.".to_owned() });
+    facts.settings.features.set(Feature::ShellTool, true);
+    facts.settings.developer_instructions =
+        Some(Provided { place: "p".to_owned(), text: "Developers say.".to_owned() });
     let summary = document("/m/memory_summary.md", "Ada likes tea.");
-    facts.memory = Some(Memory { folder: "/m".to_owned(), summary });
-    facts.collaboration_mode.settings.developer_instructions = Some("Work together.".to_owned());
-    facts.home_document = Some(document("/h/AGENTS.md", "Home rules that are longer than twenty bytes."));
-    facts.project_documents = vec![
+    facts.world.memory = Some(Memory { folder: "/m".to_owned(), summary });
+    facts.settings.collaboration_mode.settings.developer_instructions = Some("Work together.".to_owned());
+    facts.world.home_document = Some(document("/h/AGENTS.md", "Home rules that are longer than twenty bytes."));
+    facts.world.project_documents = vec![
         document("/p/AGENTS.md", "Project rules that are longer than forty bytes each.\n"),
         document("/p/a/AGENTS.md", "Rules of the folder.\n"),
     ];
-    facts.skills = Skills::new(vec![skill("mend", "/s/1"), skill("mend", "/s/2"), skill("bake", "/s/3")], Vec::new());
-    facts.writable_roots = vec!["/p".to_owned()];
-    facts.approved_prefixes = vec![vec![PrefixToken::Word("ls".to_owned())]];
-    facts.web_search = WebSearchMode::Disabled;
-    facts.model.apply_patch_tool_type = None;
-    facts.model.shell_type = ShellType::Disabled;
+    facts.world.skills =
+        Skills::new(vec![skill("mend", "/s/1"), skill("mend", "/s/2"), skill("bake", "/s/3")], Vec::new());
+    facts.settings.writable_roots = vec!["/p".to_owned()];
+    facts.settings.approved_prefixes = vec![vec![PrefixToken::Word("ls".to_owned())]];
+    facts.settings.web_search = WebSearchMode::Disabled;
+    facts.settings.model.apply_patch_tool_type = None;
+    facts.settings.model.shell_type = ShellType::Disabled;
     let schema = json!({ "type": "object", "properties": { "b": { "type": "string" }, "a": { "type": "string" } }, "required": ["b", "a"] });
     let tool: McpTool =
         serde_json::from_value(json!({ "name": "load", "description": "Loads.", "inputSchema": schema.clone() }))
             .unwrap();
-    facts.mcp_tools = offered(&[("depot".to_owned(), vec![tool])]).into();
+    facts.tools.mcp_tools = offered(&[("depot".to_owned(), vec![tool])]).into();
     let client = |name: &str| DynamicTool {
         name: name.to_owned(),
         description: "A tool.".to_owned(),
         input_schema: schema.clone(),
     };
-    facts.dynamic_tools = vec![client("two"), client("one")];
-    facts.injection.sources = injection::sources(&json!([{ "type": "provided" }]));
+    facts.tools.dynamic_tools = vec![client("two"), client("one")];
+    facts.system.injection.sources = injection::sources(&json!([{ "type": "provided" }]));
     let items = json!([
         { "target": "system_section", "content": "A section.", "order": 300 },
         { "target": "preamble_message", "role": "user", "content": "A preamble.", "order": 1 },
         { "target": "preamble_message", "role": "assistant", "content": "Noted.", "order": 2 },
     ]);
-    facts.injection.attributes.insert("prompt_injections".to_owned(), items);
-    facts.injection.memory = vec!["likes tea".to_owned()];
+    facts.system.injection.attributes.insert("prompt_injections".to_owned(), items);
+    facts.system.injection.memory = vec!["likes tea".to_owned()];
     facts
 }
 
@@ -212,7 +217,7 @@ fn skill(name: &str, path: &str) -> Skill {
 fn with(features: &[Feature], change: impl FnOnce(&mut Facts)) -> Facts {
     let mut facts = full();
     for feature in features {
-        facts.features.set(*feature, true);
+        facts.settings.features.set(*feature, true);
     }
     change(&mut facts);
     facts
@@ -234,13 +239,13 @@ const ALL_SLOTS: [Feature; 11] = [
 
 fn everything(facts: &mut Facts) {
     let tools = ["grep_files", "read_file", "list_dir", "test_sync_tool"];
-    facts.model.experimental_supported_tools = tools.map(str::to_owned).to_vec();
-    facts.has_mcp_servers = true;
-    facts.web_search = WebSearchMode::Live;
-    facts.approval_policy = ApprovalPolicy::OnRequest;
-    facts.sandbox_policy = workspace();
+    facts.settings.model.experimental_supported_tools = tools.map(str::to_owned).to_vec();
+    facts.tools.has_mcp_servers = true;
+    facts.settings.web_search = WebSearchMode::Live;
+    facts.settings.approval_policy = ApprovalPolicy::OnRequest;
+    facts.settings.sandbox_policy = workspace();
     // Instructions of the user's do not carry the tone.
-    facts.recorded_instructions = Some(Provided { place: "r".to_owned(), text: "Recorded.".to_owned() });
+    facts.world.recorded_instructions = Some(Provided { place: "r".to_owned(), text: "Recorded.".to_owned() });
 }
 
 fn workspace() -> SandboxPolicy {
@@ -290,14 +295,16 @@ fn coding() -> Vec<Situation> {
         requested(with(&[Feature::JsRepl, Feature::JsReplToolsOnly], everything)),
     ];
     for shell in [ShellType::Default, ShellType::Local, ShellType::ShellCommand] {
-        situations.push(requested(with(&[], |facts| facts.model.shell_type = shell)));
+        situations.push(requested(with(&[], |facts| facts.settings.model.shell_type = shell)));
     }
-    situations.push(requested(with(&[], |facts| facts.model.apply_patch_tool_type = Some(ApplyPatchType::Function))));
+    situations.push(requested(with(&[], |facts| {
+        facts.settings.model.apply_patch_tool_type = Some(ApplyPatchType::Function)
+    })));
     for slug in ["gpt-5.3-codex", "gpt-5.2-codex", "exp-codex-personality", "gpt-5.1"] {
         for tone in [None, Some(Personality::Friendly), Some(Personality::Pragmatic)] {
             situations.push(requested(with(&[Feature::Personality], |facts| {
-                facts.model = model(slug);
-                facts.personality = tone;
+                facts.settings.model = model(slug);
+                facts.settings.personality = tone;
             })));
         }
     }
@@ -305,23 +312,23 @@ fn coding() -> Vec<Situation> {
     let sandboxes = [SandboxPolicy::DangerFullAccess, workspace(), SandboxPolicy::ReadOnly];
     for (approval, sandbox) in policies.into_iter().zip(sandboxes) {
         situations.push(requested(with(&[], |facts| {
-            facts.approval_policy = approval;
-            facts.sandbox_policy = sandbox;
+            facts.settings.approval_policy = approval;
+            facts.settings.sandbox_policy = sandbox;
         })));
     }
     situations.push(requested(with(&[], |facts| {
-        facts.sandbox_policy = workspace();
-        facts.writable_roots = vec!["/p".to_owned(), "/tmp".to_owned()];
+        facts.settings.sandbox_policy = workspace();
+        facts.settings.writable_roots = vec!["/p".to_owned(), "/tmp".to_owned()];
     })));
     situations.push(told(with(&[Feature::Personality], |_| {}), |facts| {
-        facts.cwd = "/elsewhere".to_owned();
-        facts.sandbox_policy = SandboxPolicy::DangerFullAccess;
-        facts.collaboration_mode.settings.developer_instructions = Some("Plan.".to_owned());
-        facts.personality = Some(Personality::Friendly);
+        facts.settings.cwd = "/elsewhere".to_owned();
+        facts.settings.sandbox_policy = SandboxPolicy::DangerFullAccess;
+        facts.settings.collaboration_mode.settings.developer_instructions = Some("Plan.".to_owned());
+        facts.settings.personality = Some(Personality::Friendly);
     }));
     situations.push(told(with(&[Feature::Personality], |_| {}), |facts| {
-        facts.cwd = "/elsewhere".to_owned();
-        facts.model = model("gpt-5.3-codex");
+        facts.settings.cwd = "/elsewhere".to_owned();
+        facts.settings.model = model("gpt-5.3-codex");
     }));
     situations.extend([Box::new(said_again) as Situation, Box::new(words), Box::new(documents), Box::new(summaries)]);
     situations.push(Box::new(memories_of_sessions));
@@ -398,9 +405,9 @@ fn words(pack: &Pack) -> String {
 /// Instruction files that are cut, import others, join and change.
 fn documents(pack: &Pack) -> String {
     let mut facts = full();
-    facts.project_docs = ProjectDocs { cut: Some(Cut::Lines), ..ProjectDocs::default() };
-    facts.project_document_bytes_max = 55;
-    facts.imports = vec![Imported {
+    facts.settings.project_docs = ProjectDocs { cut: Some(Cut::Lines), ..ProjectDocs::default() };
+    facts.settings.project_document_bytes_max = 55;
+    facts.world.imports = vec![Imported {
         root: "/h/AGENTS.md".to_owned(),
         by: "/h/AGENTS.md".to_owned(),
         line: 1,
@@ -408,8 +415,8 @@ fn documents(pack: &Pack) -> String {
         outcome: Ok(document("/h/more.md", "More.")),
     }];
     let mut said = request(pack, &facts);
-    facts.nested_documents = vec![document("/p/b/AGENTS.md", "Joined.")];
-    let joined = change::joined(pack, &facts, &facts.nested_documents[0], "0f");
+    facts.world.nested_documents = vec![document("/p/b/AGENTS.md", "Joined.")];
+    let joined = change::joined(pack, &facts, &facts.world.nested_documents[0], "0f");
     let changes = [
         Changed { path: "/p/AGENTS.md", old: Some("1"), new: Some("2") },
         Changed { path: "/p/gone.md", old: Some("1"), new: None },
@@ -443,17 +450,17 @@ fn chatting() -> Vec<Situation> {
     let mut situations = Vec::new();
     for mode in [PromptMode::Full, PromptMode::Minimal, PromptMode::None] {
         situations.push(requested(with(&[], |facts| {
-            facts.prompt_mode = mode;
-            facts.assistant = Some(Box::new(assistant()));
+            facts.system.prompt_mode = mode;
+            facts.system.assistant = Some(Box::new(assistant()));
         })));
     }
     let changes: [fn(&mut Assistant); 9] = [
         |it| it.time_zone = None,
-        |it| it.reasoning_tags = false,
+        |it| it.thinking.reasoning_tags = false,
         |it| it.tools = Some(Vec::new()),
         |it| it.tools = None,
         |it| it.memory_citations = Citations::Off,
-        |it| it.reactions = Some(Reactions { is_minimal: true, channel: "telegram".to_owned() }),
+        |it| it.messaging.reactions = Some(Reactions { is_minimal: true, channel: "telegram".to_owned() }),
         |it| it.sandbox = None,
         |it| it.sandbox.iter_mut().for_each(|sandbox| sandbox.container_dir = Some("/box".to_owned())),
         |it| it.runtime.capabilities = Some(vec!["inlineButtons".to_owned()]),
@@ -462,7 +469,7 @@ fn chatting() -> Vec<Situation> {
         situations.push(requested(with(&[], |facts| {
             let mut assistant = assistant();
             change(&mut assistant);
-            facts.assistant = Some(Box::new(assistant));
+            facts.system.assistant = Some(Box::new(assistant));
         })));
     }
     situations
@@ -504,19 +511,25 @@ pub fn assistant() -> Assistant {
     let files = [file("AGENTS.md"), file("SOUL.md")];
     let mut assistant = Assistant {
         workspace_dir: "/ws".to_owned(),
-        files: bootstrap::fit(&files, None, None).files,
-        bootstrap: files.to_vec(),
+        loaded: LoadedBootstrap {
+            files: bootstrap::fit(&files, None, None).files,
+            bootstrap: files.to_vec(),
+            limits: None,
+        },
         tools: Some(names.iter().map(|name| AssistantTool { name: (*name).to_owned() }).collect()),
         model_aliases: vec!["- fast: small".to_owned()],
         time_zone: text("Europe/Berlin"),
         docs_path: text("/docs"),
         sandbox: Some(Sandbox { enabled: true, elevated_level: text("on"), ..Sandbox::default() }),
-        owner_numbers: vec!["+1".to_owned()],
-        voice_hint: text("Speak."),
+        messaging: Messaging {
+            owner_numbers: vec!["+1".to_owned()],
+            voice_hint: text("Speak."),
+            reactions: Some(Reactions { is_minimal: false, channel: "telegram".to_owned() }),
+            heartbeat_prompt: text("Beat."),
+            ..Messaging::default()
+        },
         extra_prompt: text("Extra."),
-        reactions: Some(Reactions { is_minimal: false, channel: "telegram".to_owned() }),
-        reasoning_tags: true,
-        heartbeat_prompt: text("Beat."),
+        thinking: Thinking { reasoning_tags: true, ..Thinking::default() },
         ..Assistant::default()
     };
     assistant.runtime.channel = text("telegram");
@@ -526,7 +539,7 @@ pub fn assistant() -> Assistant {
 /// Requests with injected items, in every mode.
 fn injecting() -> Vec<Situation> {
     let modes = [PromptMode::Full, PromptMode::Minimal, PromptMode::None];
-    modes.map(|mode| requested(with(&[], |facts| facts.prompt_mode = mode))).into_iter().collect()
+    modes.map(|mode| requested(with(&[], |facts| facts.system.prompt_mode = mode))).into_iter().collect()
 }
 
 /// The situations that a pack is played in.

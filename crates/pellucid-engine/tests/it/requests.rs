@@ -41,7 +41,7 @@ pub struct Session {
 pub fn session(facts: &Facts, wire: &WireSettings, prompt: &str) -> Session {
     let pack = pack();
     let context = assemble(pack, facts);
-    let mut transcript = Transcript::new(wire.ids, facts.model.truncation_policy);
+    let mut transcript = Transcript::new(wire.ids, facts.settings.model.truncation_policy);
     for message in context.messages {
         transcript.record_draft(&Draft::from(message));
     }
@@ -100,10 +100,10 @@ fn a_plain_request_has_these_settings() {
 fn effort_summary_verbosity_and_schema_follow_the_settings() {
     check_settings(
         |facts, wire| {
-            facts.effort = Some(ReasoningEffort::XHigh);
-            facts.summary = ReasoningSummary::None;
-            facts.verbosity = Some(Verbosity::High);
-            facts.model.support_verbosity = true;
+            facts.settings.effort = Some(ReasoningEffort::XHigh);
+            facts.settings.summary = ReasoningSummary::None;
+            facts.settings.verbosity = Some(Verbosity::High);
+            facts.settings.model.support_verbosity = true;
             wire.output_schema = Some(json!({ "type": "object", "b": 1, "a": 2 }));
         },
         &expect![[
@@ -116,11 +116,11 @@ fn effort_summary_verbosity_and_schema_follow_the_settings() {
 fn an_unknown_model_gets_the_least() {
     check_settings(
         |facts, wire| {
-            facts.model.slug = "mystery".to_owned();
-            facts.model.supports_reasoning_summaries = false;
-            facts.model.supports_parallel_tool_calls = false;
-            facts.model.apply_patch_tool_type = None;
-            facts.verbosity = Some(Verbosity::Low);
+            facts.settings.model.slug = "mystery".to_owned();
+            facts.settings.model.supports_reasoning_summaries = false;
+            facts.settings.model.supports_parallel_tool_calls = false;
+            facts.settings.model.apply_patch_tool_type = None;
+            facts.settings.verbosity = Some(Verbosity::Low);
             wire.ids = ItemIds::Sent;
         },
         &expect![[
@@ -144,34 +144,34 @@ fn check_tools(change: impl FnOnce(&mut Facts), expected: &Expect) {
 #[test]
 fn tools_follow_features_and_model() {
     check_tools(
-        |facts| facts.features.set(Feature::UnifiedExec, false),
+        |facts| facts.settings.features.set(Feature::UnifiedExec, false),
         &expect!["shell_command+ update_plan request_user_input apply_patch web_search view_image+"],
     );
     check_tools(
-        |facts| facts.features.set(Feature::Apps, true),
+        |facts| facts.settings.features.set(Feature::Apps, true),
         &expect![
             "exec_command+ write_stdin list_mcp_resources+ list_mcp_resource_templates+ read_mcp_resource+ update_plan request_user_input search_tool_bm25+ apply_patch web_search view_image+"
         ],
     );
     check_tools(
-        |facts| facts.features.set(Feature::ShellTool, false),
+        |facts| facts.settings.features.set(Feature::ShellTool, false),
         &expect!["update_plan request_user_input apply_patch web_search view_image+"],
     );
     check_tools(
         |facts| {
-            facts.features.set(Feature::JsRepl, true);
-            facts.features.set(Feature::JsReplToolsOnly, true);
+            facts.settings.features.set(Feature::JsRepl, true);
+            facts.settings.features.set(Feature::JsReplToolsOnly, true);
         },
         &expect!["js_repl js_repl_reset"],
     );
     check_tools(
         |facts| {
-            facts.features.set(Feature::MultiAgent, true);
-            facts.features.set(Feature::CollaborationModes, false);
-            facts.has_mcp_servers = true;
-            facts.web_search = WebSearchMode::Disabled;
-            facts.model.experimental_supported_tools = vec!["list_dir".to_owned(), "grep_files".to_owned()];
-            facts.model.apply_patch_tool_type = Some(pellucid_protocol::model::ApplyPatchType::Function);
+            facts.settings.features.set(Feature::MultiAgent, true);
+            facts.settings.features.set(Feature::CollaborationModes, false);
+            facts.tools.has_mcp_servers = true;
+            facts.settings.web_search = WebSearchMode::Disabled;
+            facts.settings.model.experimental_supported_tools = vec!["list_dir".to_owned(), "grep_files".to_owned()];
+            facts.settings.model.apply_patch_tool_type = Some(pellucid_protocol::model::ApplyPatchType::Function);
         },
         &expect![
             "exec_command+ write_stdin list_mcp_resources+ list_mcp_resource_templates+ read_mcp_resource+ update_plan apply_patch grep_files+ list_dir+ view_image+ spawn_agent send_input resume_agent wait close_agent"
@@ -252,21 +252,21 @@ prop_compose! {
         on in prop::collection::vec(0..Feature::ALL.len(), 0..6),
     ) -> Facts {
         let mut facts = facts();
-        facts.cwd = cwd;
-        facts.home_document = home.map(|text| document("/home/AGENTS.md", &text));
-        facts.project_documents =
+        facts.settings.cwd = cwd;
+        facts.world.home_document = home.map(|text| document("/home/AGENTS.md", &text));
+        facts.world.project_documents =
             documents.iter().enumerate().map(|(n, text)| document(&format!("/p/{n}/AGENTS.md"), text)).collect();
-        facts.project_document_bytes_max = budget;
-        facts.developer_instructions =
+        facts.settings.project_document_bytes_max = budget;
+        facts.settings.developer_instructions =
             instructions.map(|text| pellucid_engine::facts::Provided { place: "config".to_owned(), text });
         if workspace {
-            facts.sandbox_policy = SandboxPolicy::WorkspaceWrite {
+            facts.settings.sandbox_policy = SandboxPolicy::WorkspaceWrite {
                 writable_roots: Vec::new(), network_access: false, exclude_tmpdir_env_var: false, exclude_slash_tmp: false,
             };
-            facts.writable_roots = roots;
+            facts.settings.writable_roots = roots;
         }
         for feature in on {
-            facts.features.set(Feature::ALL[feature], true);
+            facts.settings.features.set(Feature::ALL[feature], true);
         }
         facts
     }

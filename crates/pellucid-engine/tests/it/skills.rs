@@ -72,7 +72,7 @@ fn pack_with(part: &str, rules: &str) -> Pack {
 #[track_caller]
 fn check_list(pack: &Pack, skills: &Skills, expected: &Expect) {
     let mut facts = facts();
-    facts.skills = skills.clone();
+    facts.world.skills = skills.clone();
     let context = assemble(pack, &facts);
     let mut shown = String::new();
     for fragment in context.messages.iter().flat_map(|message| &message.fragments) {
@@ -111,9 +111,9 @@ fn check_input(drawn: &str, inputs: &[UserInput], expected: &str) {
 #[test]
 fn the_section_stands_between_documents_and_the_note_on_nested_ones() {
     let mut facts = facts();
-    facts.features.set(Feature::ChildAgentsMd, true);
-    facts.home_document = Some(document("/h/AGENTS.md", "Be terse."));
-    facts.skills = skills("user lint lint\nrepo tidy tidy");
+    facts.settings.features.set(Feature::ChildAgentsMd, true);
+    facts.world.home_document = Some(document("/h/AGENTS.md", "Be terse."));
+    facts.world.skills = skills("user lint lint\nrepo tidy tidy");
     let context = assemble(pack(), &facts);
     let message = context.messages.iter().find(|message| &*message.slot == "user_instructions").unwrap();
     let show = |fragment: &pellucid_engine::fragment::Fragment| match &fragment.origin {
@@ -205,7 +205,7 @@ fn paths_are_shown_with_slashes() {
     let mut facts = facts();
     let mut skill = skills("user a a").all()[0].clone();
     skill.path = "C:\\h\\a\\SKILL.md".to_owned();
-    facts.skills = Skills::new(vec![skill], Vec::new());
+    facts.world.skills = Skills::new(vec![skill], Vec::new());
     let text = concat(&assemble(pack(), &facts).messages[1].fragments);
     let line = text.lines().find(|line| line.contains("/SKILL.md"));
     assert_eq!(line, Some("- a: About a. (file: C:/h/a/SKILL.md)"));

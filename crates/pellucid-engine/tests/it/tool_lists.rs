@@ -39,7 +39,7 @@ fn schema(tool: &Value) -> &Value {
 fn with_clients_tools(tools: &[(&str, Value)]) -> Facts {
     let mut facts = facts();
     let tool = |(name, schema): &(&str, Value)| json!({ "name": name, "description": "d", "inputSchema": schema });
-    facts.dynamic_tools = tools.iter().map(|it| serde_json::from_value(tool(it)).unwrap()).collect();
+    facts.tools.dynamic_tools = tools.iter().map(|it| serde_json::from_value(tool(it)).unwrap()).collect();
     facts
 }
 
@@ -120,8 +120,8 @@ fn what_is_offered_can_be_called_on_every_wire() {
 #[test]
 fn a_model_that_may_call_only_some_tools_is_offered_only_those() {
     let mut facts = with_clients_tools(&[("beta", json!({}))]);
-    facts.features.set(Feature::JsRepl, true);
-    facts.features.set(Feature::JsReplToolsOnly, true);
+    facts.settings.features.set(Feature::JsRepl, true);
+    facts.settings.features.set(Feature::JsReplToolsOnly, true);
     let listed: Vec<String> = encoded(pack(), &facts, WireApi::Responses).iter().map(name).collect();
     assert_eq!(listed, ["js_repl", "js_repl_reset"]);
     let callable = tool_list::callable(pack(), &facts, WireApi::Responses);

@@ -37,7 +37,7 @@ fn check_updates(before: impl FnOnce(&mut Facts), after: impl FnOnce(&mut Facts)
 }
 
 fn mode(facts: &mut Facts, text: &str) {
-    facts.collaboration_mode.settings.developer_instructions = Some(text.to_owned());
+    facts.settings.collaboration_mode.settings.developer_instructions = Some(text.to_owned());
 }
 
 #[test]
@@ -50,10 +50,10 @@ fn all_at_once_keeps_the_order() {
     check_updates(
         |_| {},
         |facts| {
-            facts.cwd = "/elsewhere".to_owned();
-            facts.sandbox_policy = SandboxPolicy::DangerFullAccess;
+            facts.settings.cwd = "/elsewhere".to_owned();
+            facts.settings.sandbox_policy = SandboxPolicy::DangerFullAccess;
             mode(facts, "Plan.");
-            facts.personality = Some(Personality::Friendly);
+            facts.settings.personality = Some(Personality::Friendly);
         },
         &expect![[r#"
             user environment <environment_context>⏎  <cwd>/elsewhere</cwd>⏎  <shell>bash</shell>⏎</environment_context>
@@ -67,7 +67,7 @@ fn all_at_once_keeps_the_order() {
 fn a_mode_is_told_again_when_anything_of_it_changes() {
     check_updates(
         |facts| mode(facts, "Plan."),
-        |facts| facts.collaboration_mode.settings.reasoning_effort = Some(ReasoningEffort::High),
+        |facts| facts.settings.collaboration_mode.settings.reasoning_effort = Some(ReasoningEffort::High),
         &expect!["developer collaboration <collaboration.md>Plan.<collaboration.md>"],
     );
     check_updates(|facts| mode(facts, "Plan."), |facts| mode(facts, ""), &expect![""]);
@@ -78,8 +78,8 @@ fn a_new_model_brings_its_instructions_and_the_tone_with_them() {
     check_updates(
         |_| {},
         |facts| {
-            facts.model = model("gpt-5.3-codex");
-            facts.personality = Some(Personality::Friendly);
+            facts.settings.model = model("gpt-5.3-codex");
+            facts.settings.personality = Some(Personality::Friendly);
         },
         &expect![
             "developer model_switch <model_switch.md><model_switch/intro.md><model_switch.md><base/codex.md><personality/friendly.md><base/codex.md><model_switch.md>"
@@ -89,10 +89,10 @@ fn a_new_model_brings_its_instructions_and_the_tone_with_them() {
 
 #[test]
 fn a_tone_is_told_only_where_the_model_has_words_for_it() {
-    let friendly = |facts: &mut Facts| facts.personality = Some(Personality::Friendly);
-    check_updates(|facts| facts.model = model("gpt-5.1"), friendly, &expect![""]);
-    check_updates(|facts| facts.features.set(Feature::Personality, false), friendly, &expect![""]);
-    check_updates(|_| {}, |facts| facts.personality = Some(Personality::None), &expect![""]);
+    let friendly = |facts: &mut Facts| facts.settings.personality = Some(Personality::Friendly);
+    check_updates(|facts| facts.settings.model = model("gpt-5.1"), friendly, &expect![""]);
+    check_updates(|facts| facts.settings.features.set(Feature::Personality, false), friendly, &expect![""]);
+    check_updates(|_| {}, |facts| facts.settings.personality = Some(Personality::None), &expect![""]);
     check_updates(
         |_| {},
         friendly,

@@ -195,7 +195,7 @@ fn models_json_gives_texts_by_the_longest_name() {
     );
     check_instructions(
         MODELS,
-        |facts| facts.model = model("gpt-5.2-codex-mini"),
+        |facts| facts.settings.model = model("gpt-5.2-codex-mini"),
         &expect![[r#"
         Hi. Terse. Bye.
         from /packs/mine/models.json, /packs/mine/models.json, /packs/mine/models.json
@@ -203,7 +203,7 @@ fn models_json_gives_texts_by_the_longest_name() {
     );
     check_instructions(
         MODELS,
-        |facts| facts.model = model("gpt-5.1"),
+        |facts| facts.settings.model = model("gpt-5.1"),
         &expect![[r#"
         Five.
         from /packs/mine/models.json
@@ -211,7 +211,7 @@ fn models_json_gives_texts_by_the_longest_name() {
     );
     check_instructions(
         MODELS,
-        |facts| facts.model = model("other"),
+        |facts| facts.settings.model = model("other"),
         &expect![[r#"
         Default.
         from /packs/mine/base/default.md
@@ -223,7 +223,7 @@ fn models_json_gives_texts_by_the_longest_name() {
 fn models_json_follows_tone_and_feature() {
     check_instructions(
         MODELS,
-        |facts| facts.personality = Some(Personality::Friendly),
+        |facts| facts.settings.personality = Some(Personality::Friendly),
         &expect![[r#"
         Hi. Warm. Bye.
         from /packs/mine/models.json, /packs/mine/models.json, /packs/mine/models.json
@@ -231,7 +231,7 @@ fn models_json_follows_tone_and_feature() {
     );
     check_instructions(
         MODELS,
-        |facts| facts.features.set(Feature::Personality, false),
+        |facts| facts.settings.features.set(Feature::Personality, false),
         &expect![[r#"
         Plain.
         from /packs/mine/models.json
@@ -240,7 +240,7 @@ fn models_json_follows_tone_and_feature() {
     // Without a template the tone becomes a separate message.
     check_instructions(
         MODELS,
-        |facts| facts.model = model("half"),
+        |facts| facts.settings.model = model("half"),
         &expect![[r#"
         Half.
         from /packs/mine/models.json

@@ -453,11 +453,11 @@ fn settings_of_a_chat_request() {
     check_settings(
         WireApi::Chat,
         |facts, wire| {
-            facts.effort = Some(ReasoningEffort::Low);
-            facts.model.supports_parallel_tool_calls = false;
-            facts.model.shell_type = ShellType::Local;
-            facts.features.set(Feature::UnifiedExec, false);
-            facts.features.set(Feature::JsRepl, true);
+            facts.settings.effort = Some(ReasoningEffort::Low);
+            facts.settings.model.supports_parallel_tool_calls = false;
+            facts.settings.model.shell_type = ShellType::Local;
+            facts.settings.features.set(Feature::UnifiedExec, false);
+            facts.settings.features.set(Feature::JsRepl, true);
             wire.output_schema = Some(json!({ "type": "object", "b": 1, "a": 2 }));
         },
         &expect![[r#"
@@ -474,8 +474,8 @@ fn settings_of_a_messages_request() {
     check_settings(
         WireApi::Messages,
         |facts, _| {
-            facts.model.slug = "claude-sonnet-4-5".to_owned();
-            facts.model.supports_reasoning_summaries = false;
+            facts.settings.model.slug = "claude-sonnet-4-5".to_owned();
+            facts.settings.model.supports_reasoning_summaries = false;
         },
         &expect![[r#"
             {"model":"claude-sonnet-4-5","max_tokens":32000,"stream":true,"tools":"exec_command write_stdin update_plan request_user_input apply_patch view_image","system":[{"type":"text","text":"…","cache_control":{"type":"ephemeral"}}],"messages":1}
@@ -485,8 +485,8 @@ fn settings_of_a_messages_request() {
     check_settings(
         WireApi::Messages,
         |facts, wire| {
-            facts.effort = Some(ReasoningEffort::Minimal);
-            facts.summary = ReasoningSummary::None;
+            facts.settings.effort = Some(ReasoningEffort::Minimal);
+            facts.settings.summary = ReasoningSummary::None;
             wire.output_tokens_max = Some(9000);
             wire.output_schema = Some(json!({ "type": "object" }));
         },
@@ -498,8 +498,8 @@ fn settings_of_a_messages_request() {
     check_settings(
         WireApi::Messages,
         |facts, _| {
-            facts.effort = Some(ReasoningEffort::None);
-            facts.model.context_window = Some(8000);
+            facts.settings.effort = Some(ReasoningEffort::None);
+            facts.settings.model.context_window = Some(8000);
         },
         &expect![[r#"
             {"model":"gpt-5.2-codex","max_tokens":4096,"stream":true,"thinking":{"type":"disabled"},"tools":"exec_command write_stdin update_plan request_user_input apply_patch view_image","system":[{"type":"text","text":"…","cache_control":{"type":"ephemeral"}}],"messages":1}
@@ -569,8 +569,8 @@ fn contributions(facts: &Facts, api: WireApi, picture: &str) -> BTreeMap<String,
 #[test]
 fn origins_survive_the_translation() {
     let mut facts = facts();
-    facts.home_document = Some(document("/home/ada/AGENTS.md", "Answer \"briefly\".\n"));
-    facts.project_documents = vec![document("/p/AGENTS.md", "Use tabs.\u{1}"), document("/p/q/AGENTS.md", "é")];
+    facts.world.home_document = Some(document("/home/ada/AGENTS.md", "Answer \"briefly\".\n"));
+    facts.world.project_documents = vec![document("/p/AGENTS.md", "Use tabs.\u{1}"), document("/p/q/AGENTS.md", "é")];
     let picture = "https://box/a.png";
     let responses = contributions(&facts, WireApi::Responses, picture);
     assert!(responses.keys().any(|key| key.contains("/p/q/AGENTS.md")));

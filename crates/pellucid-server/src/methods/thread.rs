@@ -347,7 +347,7 @@ pub async fn resume(call: Call<ThreadResumeResponse>, params: ThreadResumeParams
     let cwd = PathBuf::from(&file.meta.cwd);
     let opening = Opening::Resumed { file: Box::new(file), keep };
     let session = open::open(&server, &params.overrides, Some(&cwd), Extras::default(), opening)?;
-    thread.cwd = PathBuf::from(&session.facts().cwd);
+    thread.cwd = PathBuf::from(&session.facts().settings.cwd);
     thread.model_provider = session.provider_id().to_owned();
     begin(call, session, thread, RawItems::Hidden, StartedNotice::Omitted).await
 }
@@ -829,7 +829,7 @@ fn about_new(session: &Session) -> Thread {
         created_at: now,
         updated_at: now,
         path: session.path().map(Path::to_owned),
-        cwd: PathBuf::from(&session.facts().cwd),
+        cwd: PathBuf::from(&session.facts().settings.cwd),
         cli_version: identity::VERSION.to_owned(),
         source: SessionSource::VsCode,
         git_info: None,
@@ -847,9 +847,9 @@ fn from_summary(home: &Path, summary: Summary) -> Thread {
         updated_at: summary.updated_at,
         path: Some(home.join(summary.path)),
         cwd: PathBuf::from(summary.cwd),
-        cli_version: summary.cli_version,
+        cli_version: summary.begun.cli_version,
         source: SessionSource::from_file(&source),
-        git_info: summary.git.map(|git| GitInfo {
+        git_info: summary.begun.git.map(|git| GitInfo {
             sha: git.commit_hash,
             branch: git.branch,
             origin_url: git.repository_url,

@@ -42,7 +42,7 @@ pub fn not_accepted(config: &Config) -> Vec<ConfigWarningNotification> {
             range: None,
         })
     };
-    config.warnings.iter().filter_map(shown).collect()
+    config.noticed.warnings.iter().filter_map(shown).collect()
 }
 
 fn invalid(error: &ConfigError) -> ConfigWarningNotification {

@@ -15,6 +15,8 @@ use crate::query::Query;
 use crate::query::Sort;
 use crate::query::folder_key;
 use crate::record::Git;
+use crate::summary::Begun;
+use crate::summary::LastTurn;
 use crate::summary::Summary;
 
 /// The version of the tables. A database of another one is emptied.
@@ -149,7 +151,7 @@ pub(super) fn write(connection: &mut Connection, update: &Update<'_>) -> rusqlit
 }
 
 fn insert_row(insert: &mut rusqlite::Statement<'_>, it: &Summary, folder: &str) -> rusqlite::Result<()> {
-    let git = it.git.clone().unwrap_or_default();
+    let git = it.begun.git.clone().unwrap_or_default();
     let usage = &it.usage;
     insert.execute(params![
         it.path,
@@ -165,12 +167,12 @@ fn insert_row(insert: &mut rusqlite::Statement<'_>, it: &Summary, folder: &str) 
         it.first_message,
         it.source,
         it.model_provider,
-        it.model,
-        it.sandbox_policy,
-        it.approval_policy,
-        it.originator,
-        it.cli_version,
-        it.forked_from,
+        it.last.model,
+        it.last.sandbox_policy,
+        it.last.approval_policy,
+        it.begun.originator,
+        it.begun.cli_version,
+        it.begun.forked_from,
         git.commit_hash,
         git.branch,
         git.repository_url,
@@ -275,13 +277,13 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<Summary> {
         first_message: row.get(9)?,
         source: row.get(10)?,
         model_provider: row.get(11)?,
-        model: row.get(12)?,
-        sandbox_policy: row.get(13)?,
-        approval_policy: row.get(14)?,
-        originator: row.get(15)?,
-        cli_version: row.get(16)?,
-        forked_from: row.get(17)?,
-        git: (git != Git::default()).then_some(git),
+        last: LastTurn { model: row.get(12)?, sandbox_policy: row.get(13)?, approval_policy: row.get(14)? },
+        begun: Begun {
+            originator: row.get(15)?,
+            cli_version: row.get(16)?,
+            forked_from: row.get(17)?,
+            git: (git != Git::default()).then_some(git),
+        },
         usage: TokenUsage {
             input_tokens: row.get(21)?,
             cached_input_tokens: row.get(22)?,

@@ -104,7 +104,7 @@ impl Kernel {
     /// Starts a kernel. The error text is sent to the model.
     pub(super) async fn start(job: &Job, limits: Limits) -> Result<Self, String> {
         let situation = &job.situation;
-        let mut env = situation.environment.clone();
+        let mut env = situation.children.environment.clone();
         let node = node::find(job.toolbox.node_paths(), env.get(OsStr::new("PATH")).map(OsString::as_os_str));
         let node = node.map_err(|error| error.to_string())?;
         let folder = tempfile::tempdir().map_err(|error| format!("failed to create js_repl temp dir: {error}"))?;
@@ -251,7 +251,7 @@ async fn run_tool(job: &Job, call_id: String, name: String, arguments: String) -
         job.notes.begin().end::<()>(&Err(NoOutcome::Unknown));
         return Err("js_repl cannot invoke itself".to_owned());
     }
-    let takes_text = job.situation.offered.iter().any(|tool| tool.name == name && tool.takes_text);
+    let takes_text = job.situation.tools.offered.iter().any(|tool| tool.name == name && tool.takes_text);
     let payload = if takes_text { Payload::Custom { input: arguments } } else { Payload::Function { arguments } };
     let tool_call = ToolCall { call_id, name, payload };
     match noted(&tool_call, job, Caller::Tool).await {

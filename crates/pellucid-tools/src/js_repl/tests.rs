@@ -119,7 +119,7 @@ fn pieces_call_tools_but_not_their_own() {
 #[test]
 fn where_only_these_tools_may_be_called_others_are_reached_through_them() {
     let mut bench = played();
-    bench.situation.only = Some(["js_repl", "js_repl_reset"].map(str::to_owned).to_vec());
+    bench.situation.tools.only = Some(["js_repl", "js_repl_reset"].map(str::to_owned).to_vec());
     let calls = [function("list_dir", "{}"), custom("nope", ""), custom("js_repl", "tool list_dir")];
     expect![[r#"
         => direct tool calls are disabled; use js_repl and codex.tool(...) instead
@@ -163,7 +163,7 @@ fn wrong_input_runs_nothing() {
 #[test]
 fn a_node_that_is_none_is_said() {
     let mut bench = bench(Path::new("/usr/bin/false"));
-    bench.situation.environment.clear();
+    bench.situation.children.environment.clear();
     let shown = answers(&bench, &[custom("js_repl", "count")]);
     assert!(shown.starts_with("=> failed to read Node version (status exit status: 1)"), "{shown}");
     bench.node_paths.clear();

@@ -39,7 +39,7 @@ pub fn shown(form: ContextForm, coming: &Coming) -> Result<String, Failure> {
 /// The reply of `/context`.
 fn assistant(form: Form, session: &Session, body: &[u8]) -> Result<String, Failure> {
     let facts = session.facts();
-    let Some(known) = &facts.assistant else {
+    let Some(known) = &facts.system.assistant else {
         return Err(Failure::new(format!(
             "the pack `{}` is not for an assistant, so it has no such report; \
              use --pack openclaw, or --form map or injections",
@@ -52,7 +52,7 @@ fn assistant(form: Form, session: &Session, body: &[u8]) -> Result<String, Failu
     report.generated_at = Timestamp::now().as_millisecond();
     report.session_id = Some(session.id().to_string());
     report.provider = Some(session.provider_id().to_owned());
-    let tokens = SessionTokens { context: facts.model.context_window, ..SessionTokens::default() };
+    let tokens = SessionTokens { context: facts.settings.model.context_window, ..SessionTokens::default() };
     Ok(reply(form, &report, tokens, &known.workspace_dir) + "\n")
 }
 
@@ -102,7 +102,7 @@ pub fn map(report: &Report) -> String {
 
 /// A line for each item and source, then one for each message that has words of the pack's, of files or of a memory.
 fn injections(session: &Session, report: &Report) -> String {
-    let collected = session.facts().injection.collect(session.facts().prompt_mode);
+    let collected = session.facts().system.injection.collect(session.facts().system.prompt_mode);
     let accounts = collected.injected.iter().map(|injected| serde_json::to_value(injected).unwrap_or_default());
     // Messages of sources before the conversation are listed already.
     let of_sources = session.pack().layout.slots.iter().filter(|slot| slot.target == Target::Messages);

@@ -136,7 +136,7 @@ fn configuration(config: &Config) -> Section {
         };
         files.push((file.display().to_string(), state));
     }
-    let warnings: Vec<String> = config.warnings.iter().map(ToString::to_string).collect();
+    let warnings: Vec<String> = config.noticed.warnings.iter().map(ToString::to_string).collect();
     let without_effect = config.without_effect();
     let unused = without_effect.iter().map(|(key, why)| format!("`{key}` has no effect: {why}"));
     let n_used = files.iter().filter(|(_, state)| state == "used").count();

@@ -62,7 +62,7 @@ impl Human {
             hide_reasoning,
             prompt,
             effort: effort_sent(session.wire_api(), facts),
-            summary: facts.summary,
+            summary: facts.settings.summary,
             usage: None,
             patches: Vec::new(),
         }

@@ -109,12 +109,12 @@ fn text(stored: &Stored, requests: &Chain, mut cut_off: Vec<CutOff>) -> String {
         }
     };
     row("name", summary.name.clone());
-    row("forked", summary.forked_from.as_ref().map(|id| format!("from {id}")));
+    row("forked", summary.begun.forked_from.as_ref().map(|id| format!("from {id}")));
     row("began", Some(time(summary.created_at)));
     row("updated", Some(time(summary.updated_at)));
     row("folder", Some(summary.cwd.clone()));
-    row("branch", summary.git.as_ref().and_then(|git| git.branch.clone()));
-    row("model", summary.model.clone());
+    row("branch", summary.begun.git.as_ref().and_then(|git| git.branch.clone()));
+    row("model", summary.last.model.clone());
     row("provider", summary.model_provider.clone());
     row("face", Some(summary.source.clone()));
     row("tokens", Some(style::thousands(summary.usage.blended_total())));

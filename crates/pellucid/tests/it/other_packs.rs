@@ -4,6 +4,7 @@ use std::path::Path;
 
 use pellucid_engine::assemble::assemble;
 use pellucid_engine::assistant::Assistant;
+use pellucid_engine::assistant::LoadedBootstrap;
 use pellucid_engine::assistant::reply::Form;
 use pellucid_engine::assistant::reply::SessionTokens;
 use pellucid_engine::assistant::reply::reply;
@@ -205,16 +206,16 @@ fn the_page_about_openclaw_is_up_to_date() {
         })
         .collect();
     let mut facts = plain_facts(workspace);
-    facts.assistant = Some(Box::new(Assistant {
-        workspace_dir: workspace.to_owned(),
+    let loaded = LoadedBootstrap {
         files: bootstrap::fit(&files, None, None).files,
         bootstrap: files,
         limits: Some((bootstrap::MAX, bootstrap::TOTAL_MAX)),
-        ..Assistant::default()
-    }));
+    };
+    let assistant = Assistant { workspace_dir: workspace.to_owned(), loaded, ..Assistant::default() };
+    facts.system.assistant = Some(Box::new(assistant));
     let pack = Pack::builtin("openclaw").unwrap();
     let prompt = concat(&assemble(&pack, &facts).instructions);
-    let report = PromptReport::of(&pack, &facts, facts.assistant.as_ref().unwrap(), &prompt, &[]);
+    let report = PromptReport::of(&pack, &facts, facts.system.assistant.as_ref().unwrap(), &prompt, &[]);
     let tokens = SessionTokens { context: Some(272_000), ..SessionTokens::default() };
     let list = reply(Form::List, &report, tokens, workspace);
     let start = prompt.find("# Project Context\n").unwrap();
@@ -234,7 +235,7 @@ fn the_page_about_agentcore_is_up_to_date() {
     ]);
     let mut specs = pack.layout.injections.clone();
     specs.push(json!({ "type": "file_set", "files": [{ "path": "NOTES.md", "max_bytes": 60 }], "order": 400 }));
-    let injection = &mut facts.injection;
+    let injection = &mut facts.system.injection;
     injection.sources = injection::sources(&Value::Array(specs));
     injection.attributes.insert("cwd".to_owned(), "/home/ada/app".into());
     injection.attributes.insert("prompt_injections".to_owned(), items);
@@ -253,7 +254,7 @@ fn the_page_about_agentcore_is_up_to_date() {
     for message in &context.messages {
         prompt += &format!("\n[{}]\n{}\n", message.role, concat(&message.fragments));
     }
-    let collected = facts.injection.collect(facts.prompt_mode);
+    let collected = facts.system.injection.collect(facts.system.prompt_mode);
     let line = |it: &injection::Injected| format!("{}\n", serde_json::to_value(it).unwrap());
     let injections: String = collected.injected.iter().map(line).collect();
     check_page("agentcore.md", &[("prompt", prompt), ("injections", injections)]);

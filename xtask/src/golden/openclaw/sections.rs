@@ -3,7 +3,9 @@
 use std::sync::LazyLock;
 
 use pellucid_engine::assemble::assemble;
-use pellucid_engine::assistant::{Assistant, AssistantTool, Citations, Reactions, Runtime, Sandbox};
+use pellucid_engine::assistant::{
+    Assistant, AssistantTool, Citations, LoadedBootstrap, Messaging, Reactions, Runtime, Sandbox, Thinking,
+};
 use pellucid_engine::bootstrap::ContextFile;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::fragment::concat;
@@ -127,7 +129,7 @@ pub fn facts(params: Params) -> Result<Facts, String> {
     }))
     .map_err(|error| error.to_string())?;
     let mut facts = Facts::plain(&params.workspace_dir, model);
-    facts.prompt_mode = match params.prompt_mode.as_deref() {
+    facts.system.prompt_mode = match params.prompt_mode.as_deref() {
         None => PromptMode::Full,
         Some(word) => PromptMode::from_word(word).ok_or(format!("unknown mode {word}"))?,
     };
@@ -145,9 +147,12 @@ pub fn facts(params: Params) -> Result<Facts, String> {
         elevated_level: it.elevated.filter(|it| it.allowed).map(|it| it.default_level),
     });
     let reactions = params.reaction_guidance;
-    facts.assistant = Some(Box::new(Assistant {
+    facts.system.assistant = Some(Box::new(Assistant {
         workspace_dir: params.workspace_dir,
-        files: params.context_files.iter().filter_map(file).collect(),
+        loaded: LoadedBootstrap {
+            files: params.context_files.iter().filter_map(file).collect(),
+            ..LoadedBootstrap::default()
+        },
         tools: Some(params.tool_names.into_iter().map(|name| AssistantTool { name }).collect()),
         tool_summaries: params
             .tool_summaries
@@ -164,17 +169,21 @@ pub fn facts(params: Params) -> Result<Facts, String> {
         workspace_notes: params.workspace_notes,
         docs_path: params.docs_path,
         sandbox,
-        owner_numbers: params.owner_numbers,
-        message_tool_hints: params.message_tool_hints,
-        channels: Vec::new(),
-        voice_hint: params.tts_hint,
+        messaging: Messaging {
+            owner_numbers: params.owner_numbers,
+            message_tool_hints: params.message_tool_hints,
+            channels: Vec::new(),
+            voice_hint: params.tts_hint,
+            reactions: reactions.map(|it| Reactions { is_minimal: it.level == "minimal", channel: it.channel }),
+            heartbeat_prompt: params.heartbeat_prompt,
+        },
         extra_prompt: params.extra_system_prompt,
-        reactions: reactions.map(|it| Reactions { is_minimal: it.level == "minimal", channel: it.channel }),
-        reasoning_tags: params.reasoning_tag_hint,
-        heartbeat_prompt: params.heartbeat_prompt,
+        thinking: Thinking {
+            reasoning_tags: params.reasoning_tag_hint,
+            think_level: params.default_think_level,
+            reasoning_level: params.reasoning_level,
+        },
         runtime: params.runtime_info.as_ref().map(RuntimeInfo::read).unwrap_or_default(),
-        think_level: params.default_think_level,
-        reasoning_level: params.reasoning_level,
         ..Assistant::default()
     }));
     Ok(facts)

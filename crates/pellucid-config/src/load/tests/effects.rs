@@ -27,10 +27,7 @@ fn meaning(config: &Config) -> String {
         login,
         display,
         requirements: _,
-        warnings: _,
-        disallowed,
-        deprecations,
-        unstable_features,
+        noticed: Noticed { warnings: _, disallowed, deprecations, unstable_features },
         layers: _,
     } = config;
     // What is absent in a provider or server has a default that its type gives.

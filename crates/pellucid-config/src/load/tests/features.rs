@@ -11,7 +11,7 @@ fn shown(config: &Config) -> String {
             let _ = writeln!(text, "{}{}", if on { "+" } else { "-" }, feature.key());
         }
     }
-    for deprecation in &config.deprecations {
+    for deprecation in &config.noticed.deprecations {
         let _ = writeln!(text, "{}", deprecation.summary);
     }
     if let Some(warning) = config.unstable_features_warning() {

@@ -140,7 +140,8 @@ fn layers_of_other_projects_are_kept_but_off() {
         ("work/.codex/config.toml", "model = 'root'\nmodle = 1\n"),
         ("work/a/.codex/config.toml", "model = \n"),
     ];
-    let show = |config: &Config| format!("{:?} {:?}\n{}", config.model.slug, config.warnings, layer_list(config));
+    let show =
+        |config: &Config| format!("{:?} {:?}\n{}", config.model.slug, config.noticed.warnings, layer_list(config));
     world(&files).cwd("work/a").check(
         show,
         &expect![[r#"

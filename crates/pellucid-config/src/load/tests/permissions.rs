@@ -6,7 +6,7 @@ use crate::config::Permissions;
 fn shown(config: &Config) -> String {
     let Permissions { approval_policy, sandbox_mode, .. } = &config.permissions;
     let mut text = format!("{approval_policy} {sandbox_mode}");
-    for disallowed in &config.disallowed {
+    for disallowed in &config.noticed.disallowed {
         let _ = write!(text, "\n{disallowed}");
     }
     text
@@ -40,7 +40,7 @@ fn the_caller_then_the_profile_then_the_top() {
 fn the_sandbox_protects_unless_its_user_says_otherwise() {
     let sandbox = |config: &Config| {
         let Permissions { sandbox_backend, sandbox_protect, .. } = &config.permissions;
-        format!("{sandbox_backend} {sandbox_protect} {:?}", config.warnings)
+        format!("{sandbox_backend} {sandbox_protect} {:?}", config.noticed.warnings)
     };
     check_user("", &[], sandbox, &expect!["auto true []"]);
     let text = "sandbox_protect = false\nsandbox_backend = 'landlock'\n";

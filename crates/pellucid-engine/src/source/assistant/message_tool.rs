@@ -40,7 +40,7 @@ fn give(ask: &Ask<'_>) -> Given {
         if !tooling::tool_names(ask.pack, ask.facts).has("message") {
             return Given::nothing();
         }
-        let own = assistant.channels.iter().map(String::as_str);
+        let own = assistant.messaging.channels.iter().map(String::as_str);
         let channels = STANDARD_CHANNELS.into_iter().chain(own).collect::<Vec<_>>().join("|");
         let mut lines = Lines::default();
         lines.push(ask.pack.template(SECTION).render(&[(CHANNELS, vec![Fragment::fact("channels", channels)])]));
@@ -50,7 +50,7 @@ fn give(ask: &Ask<'_>) -> Given {
         } else if let Some(channel) = runtime.channel() {
             lines.push(ask.pack.template(NO_BUTTONS).render(&[(CHANNEL, vec![Fragment::fact("channel", channel)])]));
         }
-        for hint in &assistant.message_tool_hints {
+        for hint in &assistant.messaging.message_tool_hints {
             lines.fact("channel", hint.as_str());
         }
         lines.given()

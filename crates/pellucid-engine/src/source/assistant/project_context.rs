@@ -30,7 +30,7 @@ pub(super) const SOURCE: Source = Source {
 
 fn give(ask: &Ask<'_>) -> Given {
     with_assistant(ask, |assistant| {
-        let files: Vec<_> = assistant.files.iter().filter(|file| !utf16::is_blank(&file.path)).collect();
+        let files: Vec<_> = assistant.loaded.files.iter().filter(|file| !utf16::is_blank(&file.path)).collect();
         if files.is_empty() {
             return Given::nothing();
         }
@@ -54,7 +54,7 @@ fn omissions(ask: &Ask<'_>, assistant: &Assistant) -> Vec<Omission> {
     let omission = |file: &BootstrapFile| {
         let text = utf16::trim_end(file.content.as_deref().filter(|_| !file.missing)?);
         let of = text.len() as u64;
-        let why = match assistant.files.iter().find(|it| it.path == file.path) {
+        let why = match assistant.loaded.files.iter().find(|it| it.path == file.path) {
             None if text.is_empty() => Why::Blank,
             None => Why::OverBudget { of },
             Some(placed) => {
@@ -66,7 +66,7 @@ fn omissions(ask: &Ask<'_>, assistant: &Assistant) -> Vec<Omission> {
         };
         Some(Omission { slot: ask.slot.clone(), what: file.path.clone(), why })
     };
-    assistant.bootstrap.iter().filter_map(omission).collect()
+    assistant.loaded.bootstrap.iter().filter_map(omission).collect()
 }
 
 fn is_soul(path: &str) -> bool {

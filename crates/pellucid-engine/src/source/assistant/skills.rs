@@ -52,10 +52,10 @@ fn give(ask: &Ask<'_>) -> Given {
 
 /// The list of skills: the given one, else a list of the skills that were found.
 pub fn skills_text(pack: &Pack, facts: &Facts) -> Vec<Fragment> {
-    if let Some(given) = facts.assistant.as_deref().and_then(|it| it.skills_prompt.as_ref()) {
+    if let Some(given) = facts.system.assistant.as_deref().and_then(|it| it.skills_prompt.as_ref()) {
         return vec![Fragment::provided("skills", given.as_str())];
     }
-    let offered = facts.skills.all().iter().filter(|skill| skill.is_enabled() && skill.is_implicit());
+    let offered = facts.world.skills.all().iter().filter(|skill| skill.is_enabled() && skill.is_implicit());
     let blocks: Vec<Fragment> = offered.take(SKILLS_MAX).map(block).collect();
     let mut n_units = 0;
     let fits = |block: &&Fragment| {

@@ -87,7 +87,8 @@ pub(super) const OWNERS: Source = Source {
     templates: &[(OWNERS_LINE, Shape { trim: Trim::Newline, places: &[Place::must(NUMBERS)] })],
     give: |ask| {
         with_assistant(ask, |assistant| {
-            let numbers = assistant.owner_numbers.iter().map(|it| utf16::trim(it)).filter(|it| !it.is_empty());
+            let numbers =
+                assistant.messaging.owner_numbers.iter().map(|it| utf16::trim(it)).filter(|it| !it.is_empty());
             let numbers = numbers.collect::<Vec<_>>().join(", ");
             if numbers.is_empty() {
                 return Given::nothing();
@@ -118,7 +119,9 @@ pub(super) const VOICE: Source = Source {
     name: "assistant_voice",
     kind: Kind::Text,
     templates: &[],
-    give: |ask| with_assistant(ask, |assistant| headed("## Voice (TTS)", "voice", assistant.voice_hint.as_deref())),
+    give: |ask| {
+        with_assistant(ask, |assistant| headed("## Voice (TTS)", "voice", assistant.messaging.voice_hint.as_deref()))
+    },
 };
 
 pub(super) const EXTRA_PROMPT: Source = Source {
@@ -126,7 +129,7 @@ pub(super) const EXTRA_PROMPT: Source = Source {
     kind: Kind::Text,
     templates: &[],
     give: |ask| {
-        let heading = match ask.facts.prompt_mode {
+        let heading = match ask.facts.system.prompt_mode {
             PromptMode::Minimal => "## Subagent Context",
             PromptMode::Full | PromptMode::None => "## Group Chat Context",
         };
@@ -145,7 +148,7 @@ pub(super) const REACTIONS: Source = Source {
     templates: &[(REACTIONS_MINIMAL, IN_CHANNEL), (REACTIONS_EXTENSIVE, IN_CHANNEL)],
     give: |ask| {
         with_assistant(ask, |assistant| {
-            let Some(reactions) = &assistant.reactions else {
+            let Some(reactions) = &assistant.messaging.reactions else {
                 return Given::nothing();
             };
             let file = if reactions.is_minimal { REACTIONS_MINIMAL } else { REACTIONS_EXTENSIVE };
@@ -164,7 +167,7 @@ pub(super) const HEARTBEATS: Source = Source {
     templates: &[(HEARTBEATS_RULES, Shape { trim: Trim::Newline, places: &[Place::must(PROMPT)] })],
     give: |ask| {
         with_assistant(ask, |assistant| {
-            let prompt = assistant.heartbeat_prompt.as_deref().map(utf16::trim).filter(|it| !it.is_empty());
+            let prompt = assistant.messaging.heartbeat_prompt.as_deref().map(utf16::trim).filter(|it| !it.is_empty());
             let prompt = vec![Fragment::fact("heartbeat prompt", prompt.unwrap_or("(configured)"))];
             Given::text(ask.pack.template(HEARTBEATS_RULES).render(&[(PROMPT, prompt)]))
         })
@@ -181,8 +184,8 @@ pub(super) const RUNTIME: Source = Source {
     give: |ask| {
         with_assistant(ask, |assistant| {
             let mut lines = Lines::headed("## Runtime");
-            lines.fact("runtime", assistant.runtime.line(assistant.think_level.as_deref()));
-            let level = assistant.reasoning_level.as_deref().unwrap_or("off");
+            lines.fact("runtime", assistant.runtime.line(assistant.thinking.think_level.as_deref()));
+            let level = assistant.thinking.reasoning_level.as_deref().unwrap_or("off");
             lines.push(ask.pack.template(REASONING).render(&[(LEVEL, vec![Fragment::fact("reasoning", level)])]));
             lines.given()
         })

@@ -103,7 +103,7 @@ fn give(ask: &Ask<'_>) -> Given {
 
 /// The tools of an assistant: those that it is said to have, else those that the layout offers.
 pub(super) fn tool_names(pack: &Pack, facts: &Facts) -> ToolNames {
-    let assistant = facts.assistant.as_deref();
+    let assistant = facts.system.assistant.as_deref();
     let (all, summaries) = match assistant.and_then(|it| it.tools.as_ref()) {
         Some(tools) => (tools.iter().map(|tool| tool.name.clone()).collect(), Vec::new()),
         None => offered(pack, facts),
@@ -130,7 +130,7 @@ fn list(pack: &Pack, facts: &Facts, ToolNames { names, summaries }: &ToolNames) 
     if names.is_empty() {
         return pack.template(NO_TOOLS).text();
     }
-    let assistant = facts.assistant.as_deref();
+    let assistant = facts.system.assistant.as_deref();
     let file = pack.template(SUMMARIES).file().clone();
     let own = concat(&pack.template(SUMMARIES).text());
     let own_summary = |name: &str| own.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));

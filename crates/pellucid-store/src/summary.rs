@@ -547,6 +547,18 @@ mod tests {
     }
 
     #[test]
+    fn the_json_of_a_session_is_flat_and_keeps_its_order() {
+        let front = meta(r#","source":"exec","model_provider":"openai","forked_from_id":"f","git":{"branch":"main"}"#);
+        let settings = r#"{"cwd":"/q","model":"m","approval_policy":"never","sandbox_policy":{"type":"read-only"}}"#;
+        let text = format!("{front}{}{}", message("hi"), line("turn_context", settings));
+        let summary = Summary { updated_at: 7, size: 8, ..summary(&text) };
+        expect![[
+            r#"{"id":"019a0000-0000-7000-8000-000000000001","name":null,"path":"sessions/2026/01/02/rollout-2026-01-02T03-04-05-019a0000-0000-7000-8000-000000000001.jsonl","is_archived":false,"created_at":1767323045,"updated_at":7,"size":8,"cwd":"/q","first_message":"hi","source":"exec","model_provider":"openai","model":"m","sandbox_policy":"{\"type\":\"read-only\"}","approval_policy":"never","originator":"o","cli_version":"1","forked_from":"f","git":{"branch":"main"},"usage":{"input_tokens":0,"cached_input_tokens":0,"output_tokens":0,"reasoning_output_tokens":0,"total_tokens":0}}"#
+        ]]
+        .assert_eq(&serde_json::to_string(&summary).unwrap());
+    }
+
+    #[test]
     fn odd_files_are_read_too() {
         check_summary(
             &format!(

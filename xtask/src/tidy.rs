@@ -23,6 +23,7 @@ mod raw_reads;
 mod registry_hosts;
 mod templates;
 mod unfinished;
+mod width;
 
 use std::fmt;
 
@@ -86,6 +87,7 @@ const RULES: &[Rule] = &[
     },
     Rule { name: "paperwork", asks: "changelog and licence are there", check: paperwork::check },
     Rule { name: "length", asks: "a Rust file can be read in one sitting", check: length::check },
+    Rule { name: "width", asks: "a type has few enough members to hold one idea", check: width::check },
 ];
 
 /// Runs `cargo xtask tidy`.

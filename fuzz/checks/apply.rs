@@ -9,9 +9,9 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::path::PathBuf;
 
-use pellucid_patch::Root;
+use pellucid_patch::PatchFolder;
 use pellucid_patch::Writable;
-use pellucid_protocol::protected::Git;
+use pellucid_protocol::protected::GitAccess;
 
 pub fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
@@ -22,8 +22,12 @@ pub fn check(data: &[u8]) {
     }
     let seen = || [top.path().join("outside"), work.join(".git")].map(|folder| state(&folder));
     let (before, all_before) = (seen(), state(&work));
-    let writable =
-        Writable::In(vec![Root { path: work.clone(), identity: None, protected: Vec::new(), git: Git::Protected }]);
+    let writable = Writable::In(vec![PatchFolder {
+        path: work.clone(),
+        identity: None,
+        protected: Vec::new(),
+        git: GitAccess::Protected,
+    }]);
     let applied = pellucid_patch::run(text, &work, &writable);
     assert_eq!(seen(), before, "{applied:?}");
     if applied.is_err() {

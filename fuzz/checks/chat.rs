@@ -6,9 +6,9 @@ use pellucid_model::sse;
 use pellucid_protocol::reply::ReplyEvent;
 
 pub fn check(data: &[u8]) {
-    let mut stream = sse::Decoder::with_limits(sse::Limits { line_bytes_max: 4096, event_bytes_max: 2048 });
+    let mut stream = sse::SseDecoder::with_limits(sse::SseLimits { line_bytes_max: 4096, event_bytes_max: 2048 });
     stream.push(data);
-    let mut decoder = chat::Decoder::default();
+    let mut decoder = chat::ChatDecoder::default();
     let mut events: Vec<ReplyEvent> = Vec::new();
     while let Some(Ok(payload)) = stream.next() {
         if let Err(error) = decoder.decode(&payload, &mut events) {

@@ -8,9 +8,9 @@ use std::path::Path;
 use pellucid_patch::Misfit;
 use pellucid_patch::ParseError;
 use pellucid_patch::Reader;
-use pellucid_patch::files::Table;
-use pellucid_patch::parse::Chunk;
+use pellucid_patch::files::FileTable;
 use pellucid_patch::parse::Hunk;
+use pellucid_patch::parse::PatchChunk;
 
 pub fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
@@ -26,7 +26,7 @@ pub fn check(data: &[u8]) {
         }
         Err(ParseError::Patch(_)) => return,
     };
-    let table: Table = files.iter().map(|(path, text)| (path.clone(), *text)).collect();
+    let table: FileTable = files.iter().map(|(path, text)| (path.clone(), *text)).collect();
     for reader in [Reader::Model, Reader::Program] {
         match pellucid_patch::verify(&patch, Path::new("/w"), &table, reader) {
             Ok(verified) => {
@@ -45,11 +45,11 @@ pub fn check(data: &[u8]) {
 }
 
 /// What `edit` makes of a text is what the rules say.
-pub fn check_edit(text: &str, chunks: &[Chunk<'_>]) {
+pub fn check_edit(text: &str, chunks: &[PatchChunk<'_>]) {
     assert_eq!(pellucid_patch::edit(text, chunks), plain_edit(text, chunks), "{text:?} {chunks:?}");
 }
 
-fn plain_edit(text: &str, chunks: &[Chunk<'_>]) -> Result<String, Misfit> {
+fn plain_edit(text: &str, chunks: &[PatchChunk<'_>]) -> Result<String, Misfit> {
     let mut lines: Vec<&str> = text.split('\n').collect();
     if lines.last() == Some(&"") {
         lines.pop();

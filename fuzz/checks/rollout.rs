@@ -6,16 +6,16 @@ use std::path::Path;
 
 use pellucid_store::lines::Backwards;
 use pellucid_store::read;
-use pellucid_store::read::Reading;
+use pellucid_store::read::LineReading;
 use pellucid_store::summary;
-use pellucid_store::walk::Place;
+use pellucid_store::walk::SessionPlace;
 
 pub fn check(data: &[u8]) {
     let (records, set_aside) = read::parse(data);
     assert!(records.len() + set_aside.len() <= data.split(|byte| *byte == b'\n').count());
     for record in &records {
         let line = serde_json::to_vec(record).unwrap_or_default();
-        assert!(matches!(read::read_line(&line), Reading::Record(_)), "{}", String::from_utf8_lossy(&line));
+        assert!(matches!(read::read_line(&line), LineReading::Record(_)), "{}", String::from_utf8_lossy(&line));
     }
     check_backwards(data);
     check_on_disk(data, records.len());
@@ -47,6 +47,6 @@ fn check_on_disk(data: &[u8], n_records: usize) {
     if let Ok(loaded) = read::read(&path) {
         assert_eq!(loaded.records.len(), n_records);
     }
-    let summary = summary::of_file(home.path(), &path, Place::Live);
+    let summary = summary::of_file(home.path(), &path, SessionPlace::Live);
     assert_eq!(summary.map(|summary| home.path().join(summary.path)).ok(), Some(path));
 }

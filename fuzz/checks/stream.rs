@@ -3,18 +3,18 @@
 
 use pellucid_model::responses;
 use pellucid_model::sse;
-use pellucid_model::sse::Limits;
+use pellucid_model::sse::SseLimits;
 use pellucid_protocol::reply::ReplyEvent;
 
 /// Small, so that short inputs reach them.
-const LIMITS: Limits = Limits { line_bytes_max: 4096, event_bytes_max: 2048 };
+const LIMITS: SseLimits = SseLimits { line_bytes_max: 4096, event_bytes_max: 2048 };
 
 pub fn check(data: &[u8]) {
     let whole = payloads(data, data.len());
     for size in [1, 3, 64] {
         assert_eq!(payloads(data, size), whole, "in pieces of {size}");
     }
-    let mut decoder = responses::Decoder::new(None);
+    let mut decoder = responses::ResponsesDecoder::new(None);
     let mut events: Vec<ReplyEvent> = Vec::new();
     for payload in whole.into_iter().flatten() {
         decoder.decode(&payload, &mut events);
@@ -25,7 +25,7 @@ pub fn check(data: &[u8]) {
 
 /// The data of every event, and at last the error if there is one.
 fn payloads(data: &[u8], size: usize) -> Vec<Result<Vec<u8>, sse::SseError>> {
-    let mut decoder = sse::Decoder::with_limits(LIMITS);
+    let mut decoder = sse::SseDecoder::with_limits(LIMITS);
     let mut payloads = Vec::new();
     for piece in data.chunks(size.max(1)) {
         decoder.push(piece);

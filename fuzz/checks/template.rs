@@ -2,16 +2,16 @@
 
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::concat;
-use pellucid_engine::template::Place;
 use pellucid_engine::template::Shape;
 use pellucid_engine::template::Template;
+use pellucid_engine::template::TemplatePlace;
 use pellucid_engine::template::Trim;
 
 const SHAPES: [Shape; 4] = [
     Shape::VERBATIM,
-    Shape::with(&[Place::may("{{ text }}"), Place::may("{root}")]),
-    Shape { trim: Trim::Newline, places: &[Place::must("{{ text }}")] },
-    Shape { trim: Trim::End, places: &[Place::may("{root}")] },
+    Shape::with(&[TemplatePlace::may("{{ text }}"), TemplatePlace::may("{root}")]),
+    Shape { trim: Trim::Newline, places: &[TemplatePlace::must("{{ text }}")] },
+    Shape { trim: Trim::End, places: &[TemplatePlace::may("{root}")] },
 ];
 
 pub fn check(data: &[u8]) {
@@ -23,7 +23,7 @@ pub fn check(data: &[u8]) {
             continue;
         };
         // Each place is filled with itself, so nothing but the end may differ.
-        let fill = |place: &Place| (place.mark, vec![Fragment::fact("place", place.mark)]);
+        let fill = |place: &TemplatePlace| (place.mark, vec![Fragment::fact("place", place.mark)]);
         let values: Vec<_> = shape.places.iter().map(fill).collect();
         let rendered = concat(&template.render(&values));
         let expected = match shape.trim {

@@ -16,6 +16,7 @@ mod length;
 mod literals;
 mod machine_paths;
 mod module_docs;
+mod names;
 mod paperwork;
 mod prompt_homes;
 mod pure;
@@ -85,6 +86,7 @@ const RULES: &[Rule] = &[
         asks: "doc comments are sentences, in the words of docs/wording.md",
         check: comments::check,
     },
+    Rule { name: "names", asks: "one idea, one name: public types do not share theirs", check: names::check },
     Rule { name: "paperwork", asks: "changelog and licence are there", check: paperwork::check },
     Rule { name: "length", asks: "a Rust file can be read in one sitting", check: length::check },
     Rule { name: "width", asks: "a type has few enough members to hold one idea", check: width::check },

@@ -11,9 +11,9 @@ use serde_json::json;
 use crate::identity;
 use crate::mcp::Attached;
 use crate::open;
-use crate::open::Keep;
 use crate::open::OpenError;
 use crate::open::Opening;
+use crate::open::Persistence;
 use crate::session::Session;
 use crate::session::Setup;
 
@@ -22,7 +22,7 @@ const UNATTENDED: &str = "exec";
 
 /// The client or session that started a session.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Origin {
+pub enum StartedBy {
     /// A person, through a client of this name.
     Face(&'static str),
     /// A session that wants a review.
@@ -38,7 +38,7 @@ pub enum Origin {
     },
 }
 
-impl Origin {
+impl StartedBy {
     /// The value in session files.
     pub fn source(&self) -> Value {
         match self {
@@ -84,7 +84,7 @@ impl Origin {
 ///
 /// # Errors
 /// The session cannot be opened.
-pub(crate) fn open(parent: &Session, origin: Origin, change: impl FnOnce(&mut Setup)) -> Result<Session, OpenError> {
+pub(crate) fn open(parent: &Session, origin: StartedBy, change: impl FnOnce(&mut Setup)) -> Result<Session, OpenError> {
     let mut setup = Setup {
         session_id: identity::new_session_id(),
         origin,
@@ -96,7 +96,7 @@ pub(crate) fn open(parent: &Session, origin: Origin, change: impl FnOnce(&mut Se
     setup.gathered.facts.world.recorded_instructions = None;
     setup.gathered.facts.world.recorded_fragments = Vec::new();
     change(&mut setup);
-    let mut session = open::begin(setup, Opening::new(Keep::like(parent.log.is_kept())))?;
+    let mut session = open::begin(setup, Opening::new(Persistence::like(parent.log.is_kept())))?;
     session.use_servers(parent.servers.as_ref().map(Attached::lent));
     Ok(session)
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use pellucid_protocol::dynamic_tool::DynamicTool;
 use pellucid_store::index::first_tools;
 use pellucid_store::lines::Forwards;
-use pellucid_store::read::Reading;
+use pellucid_store::read::LineReading;
 use pellucid_store::read::SessionFile;
 use pellucid_store::read::read_line;
 use pellucid_store::record::Record;
@@ -46,7 +46,7 @@ fn in_file(file: &SessionFile) -> Option<Vec<Value>> {
     let opened = pellucid_files::open(&file.path).and_then(|file| Forwards::new(file, 0, u64::MAX));
     let mut lines = opened.ok()?;
     while let Ok(Some(line)) = lines.next_line()
-        && let Reading::Record(Record::SessionMeta(meta)) = read_line(line.bytes)
+        && let LineReading::Record(Record::SessionMeta(meta)) = read_line(line.bytes)
     {
         if meta.dynamic_tools.is_some() {
             return meta.dynamic_tools;

@@ -61,7 +61,7 @@ pub struct NewChild {
     /// Its id.
     pub id: SessionId,
     /// Whether it begins or goes on.
-    pub opened: Opened,
+    pub opened: AgentOpened,
     /// Takes submissions. Dropping it does not end the agent.
     pub submissions: Sender<Submission>,
     /// Gives events.
@@ -88,7 +88,7 @@ pub struct NewChild {
 
 /// How an agent came to be open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Opened {
+pub enum AgentOpened {
     /// It begins.
     New,
     /// It had been closed.
@@ -191,7 +191,13 @@ impl Shared {
     }
 
     /// Opens a door to an agent and lets it live.
-    fn admit(&self, session: Session, opened: Opened, path: Option<PathBuf>, max: usize) -> Result<Member, AgentError> {
+    fn admit(
+        &self,
+        session: Session,
+        opened: AgentOpened,
+        path: Option<PathBuf>,
+        max: usize,
+    ) -> Result<Member, AgentError> {
         let status = watch::Sender::default();
         let (Door { submissions, events }, inside) = door::open_watched(&session, status.clone());
         let member = Member { submissions: submissions.clone(), status: status.subscribe() };

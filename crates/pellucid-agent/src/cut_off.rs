@@ -5,7 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use pellucid_engine::cut;
 use pellucid_protocol::id::TurnId;
-use pellucid_store::side::Side;
+use pellucid_store::side::SideFile;
 use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
@@ -32,17 +32,17 @@ pub struct CutOff {
 
 /// What is kept of a session, the oldest first.
 pub fn read(home: &Path, session: &str) -> Vec<CutOff> {
-    kept(&Side::open(home, session))
+    kept(&SideFile::open(home, session))
 }
 
-fn kept(side: &Side) -> Vec<CutOff> {
+fn kept(side: &SideFile) -> Vec<CutOff> {
     let texts = side.get(CUT_OFF).and_then(Value::as_array);
     let text = |value: &Value| serde_json::from_value(value.clone()).ok();
     texts.into_iter().flatten().filter_map(text).collect()
 }
 
 /// The list with one more text.
-pub(crate) fn with(side: &Side, turn: &TurnId, text: &str) -> Value {
+pub(crate) fn with(side: &SideFile, turn: &TurnId, text: &str) -> Value {
     let mut texts = kept(side);
     texts.push(CutOff {
         turn: turn.to_string(),

@@ -13,7 +13,7 @@ use pellucid_engine::digest::Digest;
 use pellucid_engine::documents::change;
 use pellucid_engine::documents::change::Changed;
 use pellucid_engine::documents::change::NewText;
-use pellucid_engine::documents::known::Known;
+use pellucid_engine::documents::known::KnownDocuments;
 use pellucid_engine::documents::touched;
 use pellucid_engine::facts::Candidate;
 use pellucid_engine::facts::Document;
@@ -25,13 +25,13 @@ use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::project_docs::ProjectDocs;
 use pellucid_workspace::cache::DocumentCache;
-use pellucid_workspace::changes::Change;
-use pellucid_workspace::changes::Snapshot;
+use pellucid_workspace::changes::DocumentChange;
+use pellucid_workspace::changes::DocumentHashes;
 use pellucid_workspace::documents;
 use pellucid_workspace::documents::further::OnTheWay;
 use pellucid_workspace::documents::further::Surroundings;
 
-use crate::gather::Sources;
+use crate::gather::FactSources;
 use crate::gather::instructions_slot;
 use crate::gather::left_out;
 use crate::habits::Effect;
@@ -47,7 +47,7 @@ const SIDE: &str = "documents";
 #[derive(Debug)]
 pub(crate) struct Documents {
     rules: ProjectDocs,
-    known: Known,
+    known: KnownDocuments,
     cache: DocumentCache,
     surroundings: Surroundings,
     /// The paths that calls named since the last request.
@@ -76,7 +76,7 @@ impl Documents {
             return None;
         }
         let kept = setup.side.get(SIDE).and_then(|kept| serde_json::from_value(kept.clone()).ok());
-        let known = kept.unwrap_or_else(|| Known::at_start(hashes(facts)));
+        let known = kept.unwrap_or_else(|| KnownDocuments::at_start(hashes(facts)));
         let surroundings = surroundings(sources, facts.settings.cwd.as_ref());
         let is_untrusted = sources.config.layers().is_untrusted();
         let (touched, outside) = (Vec::new(), BTreeSet::new());
@@ -111,7 +111,7 @@ impl Documents {
     }
 
     /// Reads all files again, if changes are to be sent to the model.
-    fn refresh(&mut self, sources: &Sources, facts: &mut Facts) {
+    fn refresh(&mut self, sources: &FactSources, facts: &mut Facts) {
         if !self.rules.tells_changes() {
             return;
         }
@@ -146,12 +146,12 @@ impl Documents {
     }
 
     /// What differs from what the model has seen, and the hashes as they are now.
-    fn changes(&self, facts: &Facts) -> (Vec<Change>, BTreeMap<String, String>) {
+    fn changes(&self, facts: &Facts) -> (Vec<DocumentChange>, BTreeMap<String, String>) {
         if !self.rules.tells_changes() {
             return (Vec::new(), BTreeMap::new());
         }
         let now = hashes(facts);
-        let changes = Snapshot::new(self.known.files.clone()).changed(&Snapshot::new(now.clone()));
+        let changes = DocumentHashes::new(self.known.files.clone()).changed(&DocumentHashes::new(now.clone()));
         (changes, now)
     }
 
@@ -242,13 +242,13 @@ impl Habit for Documents {
 }
 
 /// The project of a working directory, as far as instruction files are concerned.
-pub(crate) fn surroundings(sources: &Sources, cwd: &Path) -> Surroundings {
+pub(crate) fn surroundings(sources: &FactSources, cwd: &Path) -> Surroundings {
     let settings = &sources.config.documents;
     Surroundings::of(cwd, &settings.fallback_filenames, settings.max_bytes, &sources.bounds(cwd))
 }
 
 /// The folder that `~` means in an import.
-pub(crate) fn user_home(sources: &Sources) -> PathBuf {
+pub(crate) fn user_home(sources: &FactSources) -> PathBuf {
     sources.env.var_os("HOME").map_or_else(|| sources.config.folders.home.clone(), PathBuf::from)
 }
 

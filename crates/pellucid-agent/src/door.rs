@@ -26,7 +26,7 @@ pub use pellucid_tools::queue::Receiver;
 pub use pellucid_tools::queue::Sender;
 use tokio::sync::watch;
 
-use crate::child::Origin;
+use crate::child::StartedBy;
 use crate::drive;
 use crate::ghost;
 use crate::log::Log;
@@ -253,7 +253,7 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
                     let warning = EventMessage::Warning { message: aside.to_string() };
                     inside.events.send(&mut session.log, id.as_str(), warning).await?;
                 }
-                if matches!(session.setup.origin, Origin::Face(_)) {
+                if matches!(session.setup.origin, StartedBy::Face(_)) {
                     pellucid_exec::sandbox::let_go().await;
                 }
                 session.end_servers().await;

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
-use pellucid_engine::turn::Fact;
-use pellucid_engine::turn::Pause;
-use pellucid_engine::turn::Turn;
+use pellucid_engine::turn::RetryDelay;
+use pellucid_engine::turn::RunningTurn;
+use pellucid_engine::turn::TurnEvent;
 use pellucid_engine::turn::Wish;
 use pellucid_engine::turn::compacting::CompactionWish;
 use pellucid_engine::turn::questions::Questions;
@@ -77,7 +77,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
     session.learn_server_tools();
     let questions = Questions::new(session.setup.origin.audience(), session.jobs.toolbox.grants());
     let mut turn =
-        Turn::new(settings, session.conversation.take_meter(), &session.setup.pack).with_questions(questions);
+        RunningTurn::new(settings, session.conversation.take_meter(), &session.setup.pack).with_questions(questions);
     let frame = session.frame(input.output_schema.clone());
     session.jobs.begin_turn(session.situation(&input.id));
     let mut driver = Driver {
@@ -86,7 +86,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         input,
         request: None,
         waiting: Waiting::Nothing,
-        facts: VecDeque::new(),
+        events: VecDeque::new(),
         git: Git::NotAsked,
         summary: None,
         askers: Askers::default(),
@@ -134,7 +134,7 @@ struct Driver<'a> {
     request: Option<Request>,
     waiting: Waiting,
     /// Facts that are known already.
-    facts: VecDeque<Fact>,
+    events: VecDeque<TurnEvent>,
     git: Git,
     /// The summary that is being made.
     summary: Option<Summary>,
@@ -154,29 +154,29 @@ enum Flow {
 }
 
 impl Driver<'_> {
-    async fn run(&mut self, turn: &mut Turn, first: Vec<Wish>, inside: &mut Inside) -> Result<(), FaceGone> {
+    async fn run(&mut self, turn: &mut RunningTurn, first: Vec<Wish>, inside: &mut Inside) -> Result<(), FaceGone> {
         let mut wishes = first;
         while self.fulfil(turn, wishes, inside).await? == Flow::On {
-            let happened = match self.facts.pop_front() {
-                Some(fact) => Happened::Fact(fact),
+            let happened = match self.events.pop_front() {
+                Some(event) => Happened::Event(event),
                 None => self.next(inside).await?,
             };
-            if let Happened::Fact(Fact::Reply(event)) = &happened
+            if let Happened::Event(TurnEvent::Reply(event)) = &happened
                 && let Some(event) = self.session.note_reply(event)
             {
                 self.emit(event, inside).await?;
             }
-            if let Happened::Fact(Fact::ReplyFailed(error)) = &happened {
+            if let Happened::Event(TurnEvent::ReplyFailed(error)) = &happened {
                 self.session.note_failure(error);
             }
             wishes = match happened {
-                Happened::Fact(fact) => turn.step(fact),
+                Happened::Event(event) => turn.step(event),
                 Happened::Remembered(remembered) => self.remembered(turn, *remembered, inside).await?,
                 Happened::Summarised(ProviderSummary { items, usage }) => {
                     if let Some(event) = self.session.note_summary(usage.as_ref()) {
                         self.emit(event, inside).await?;
                     }
-                    turn.step(Fact::Summarised(items))
+                    turn.step(TurnEvent::Summarised(items))
                 }
                 Happened::ServersStarted => self.servers_started(turn, inside).await?,
             };
@@ -184,7 +184,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    async fn fulfil(&mut self, turn: &Turn, wishes: Vec<Wish>, inside: &Inside) -> Result<Flow, FaceGone> {
+    async fn fulfil(&mut self, turn: &RunningTurn, wishes: Vec<Wish>, inside: &Inside) -> Result<Flow, FaceGone> {
         let mut wishes = VecDeque::from(wishes);
         while let Some(wish) = wishes.pop_front() {
             if self.has_to_wait(&wish) {
@@ -216,7 +216,7 @@ impl Driver<'_> {
                 Wish::Ask(wish) => wishes.extend(self.handle_question(wish, inside).await?),
                 Wish::Measure(reasoning) => {
                     let unreported = self.session.measure(&input_text(&self.input.items), reasoning);
-                    self.facts.push_back(Fact::Measured { unreported });
+                    self.events.push_back(TurnEvent::Measured { unreported });
                 }
                 Wish::Compact(wish) => self.compact(turn, wish, inside).await?,
                 Wish::KeepCutOff(text) => {
@@ -278,14 +278,14 @@ impl Driver<'_> {
     /// before what its calls report.
     async fn next(&mut self, inside: &mut Inside) -> Result<Happened, FaceGone> {
         loop {
-            let fact = tokio::select! {
+            let event = tokio::select! {
                 biased;
                 submission = inside.submissions.recv() => self.submitted(submission, inside).await?,
                 happened = self.waiting.next() => return Ok(happened),
                 message = self.session.jobs.hear() => self.heard(message, inside).await?,
             };
-            if let Some(fact) = fact {
-                return Ok(Happened::Fact(fact));
+            if let Some(event) = event {
+                return Ok(Happened::Event(event));
             }
         }
     }
@@ -303,10 +303,10 @@ pub(crate) fn input_text(items: &[UserInput]) -> String {
 }
 
 /// A pause, a tenth longer or shorter, so that many clients do not come back at once.
-fn with_jitter(pause: Pause) -> Duration {
+fn with_jitter(pause: RetryDelay) -> Duration {
     match pause {
-        Pause::Exactly(duration) => duration,
-        Pause::Backoff { .. } => {
+        RetryDelay::Exactly(duration) => duration,
+        RetryDelay::Backoff { .. } => {
             let random = uuid::Uuid::new_v4().as_u128() % 2_001;
             let share = 0.9 + (random as f64) / 10_000.0;
             pause.base().mul_f64(share)

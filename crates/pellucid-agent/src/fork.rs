@@ -5,22 +5,22 @@
 use pellucid_engine::boundary;
 use pellucid_protocol::event::EventMessage;
 use pellucid_store::lines::Forwards;
+use pellucid_store::read::LineReading;
 use pellucid_store::read::ReadError;
-use pellucid_store::read::Reading;
 use pellucid_store::read::SessionFile;
 use pellucid_store::read::read_line;
 use pellucid_store::record::Record;
 
 /// Where the messages of a person begin in a session file, and where the file ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
+pub struct MessageOffsets {
     /// The offsets of the messages.
     pub messages: Vec<u64>,
     /// The offset behind the last line.
     pub end: u64,
 }
 
-impl Places {
+impl MessageOffsets {
     /// Finds the places of a session file.
     ///
     /// # Errors
@@ -33,10 +33,10 @@ impl Places {
         while let Some(line) = lines.next_line().map_err(failed)? {
             places.end = line.end;
             match read_line(line.bytes) {
-                Reading::Record(Record::ResponseItem(item)) if boundary::begins_user_turn(&item) => {
+                LineReading::Record(Record::ResponseItem(item)) if boundary::begins_user_turn(&item) => {
                     places.messages.push(line.start);
                 }
-                Reading::Record(Record::EventMsg(EventMessage::ThreadRolledBack { num_turns })) => {
+                LineReading::Record(Record::EventMsg(EventMessage::ThreadRolledBack { num_turns })) => {
                     places.messages.truncate(places.messages.len().saturating_sub(num_turns));
                 }
                 _ => {}

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use pellucid_store::fsck;
-use pellucid_store::fsck::Finding;
-use pellucid_store::fsck::Findings;
+use pellucid_store::fsck::FsckProblem;
+use pellucid_store::fsck::FsckReport;
 use pellucid_store::fsck::Looked;
 use pellucid_store::read;
 use pellucid_store::requests::anchors;
@@ -13,11 +13,11 @@ use pellucid_store::requests::anchors::Anchors;
 
 use crate::replay;
 use crate::replay::Replay;
-use crate::replay::Status;
+use crate::replay::ReplayStatus;
 use crate::replay::Verdict;
 
 /// Looks at everything of a home folder, or at one session alone.
-pub fn check(home: &Path, only: Option<&str>) -> Findings {
+pub fn check(home: &Path, only: Option<&str>) -> FsckReport {
     let kept = Anchors::read(home, only);
     let mut findings = fsck::check(home, only, &mut |path| look(home, path, &kept));
     if let Some(what) = kept.warning() {
@@ -27,13 +27,13 @@ pub fn check(home: &Path, only: Option<&str>) -> Findings {
 }
 
 /// What came of it, in a word: that of the worst session.
-pub fn status(findings: &Findings) -> Status {
+pub fn status(findings: &FsckReport) -> ReplayStatus {
     if findings.problems.iter().any(|problem| problem.is_serious) {
-        Status::Refuted
+        ReplayStatus::Refuted
     } else if findings.n_unproved > 0 {
-        Status::NotProvable
+        ReplayStatus::NotProvable
     } else {
-        Status::Proved
+        ReplayStatus::Proved
     }
 }
 
@@ -45,25 +45,25 @@ fn look(home: &Path, path: &Path, kept: &Anchors) -> Looked {
         .and_then(|file| replay::replay_with(home, &file, None, kept).map_err(|error| error.to_string()));
     match replayed {
         Ok(replay) => {
-            Looked { is_unproved: replay.status() == Status::NotProvable, problems: problems(&shown, &replay) }
+            Looked { is_unproved: replay.status() == ReplayStatus::NotProvable, problems: problems(&shown, &replay) }
         }
-        Err(what) => Looked { problems: vec![Finding { path: shown, what, is_serious: true }], is_unproved: false },
+        Err(what) => Looked { problems: vec![FsckProblem { path: shown, what, is_serious: true }], is_unproved: false },
     }
 }
 
-fn note(path: &str, what: String) -> Finding {
-    Finding { path: path.to_owned(), what, is_serious: false }
+fn note(path: &str, what: String) -> FsckProblem {
+    FsckProblem { path: path.to_owned(), what, is_serious: false }
 }
 
-fn problems(path: &str, replay: &Replay) -> Vec<Finding> {
+fn problems(path: &str, replay: &Replay) -> Vec<FsckProblem> {
     let mut problems = Vec::new();
     for damage in &replay.damages {
-        problems.push(Finding { path: damage.file.clone(), what: damage.what().to_string(), is_serious: true });
+        problems.push(FsckProblem { path: damage.file.clone(), what: damage.what().to_string(), is_serious: true });
     }
     for (n, outcome) in replay.requests.iter().enumerate() {
         if let Verdict::Differs(_) = outcome.verdict {
             let what = format!("request {} of turn {} {}", n + 1, outcome.turn, outcome.verdict);
-            problems.push(Finding { path: path.to_owned(), what, is_serious: true });
+            problems.push(FsckProblem { path: path.to_owned(), what, is_serious: true });
         }
     }
     let unproved = replay.requests.iter().find(|outcome| matches!(outcome.verdict, Verdict::NotProvable { .. }));

@@ -35,12 +35,12 @@ use pellucid_files::Folder;
 use pellucid_git::Git;
 use pellucid_model::Catalogue;
 use pellucid_model::catalogue;
-use pellucid_model::catalogue::Match;
+use pellucid_model::catalogue::CatalogueMatch;
 use pellucid_protocol::model::ModelInfo;
 use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_rules::Policy;
-use pellucid_workspace::bounds::Bounds;
+use pellucid_workspace::bounds::InstructionFolders;
 use pellucid_workspace::cache::DocumentCache;
 use pellucid_workspace::documents;
 use pellucid_workspace::documents::DocumentOptions;
@@ -68,7 +68,7 @@ pub struct Gathered {
     /// What could not be used.
     pub omissions: Vec<Omission>,
     /// Whether the model is in the catalogue.
-    pub model_match: Match,
+    pub model_match: CatalogueMatch,
     /// How skills are looked for, should they be wanted again.
     pub skill_search: SkillSearch,
     /// The person's shell.
@@ -89,7 +89,7 @@ impl Gathered {
 
 /// What facts are made of again when settings change.
 #[derive(Debug, Clone)]
-pub struct Sources {
+pub struct FactSources {
     /// The configuration.
     pub config: Arc<Config>,
     /// The environment.
@@ -105,7 +105,7 @@ pub struct Sources {
     catalogue: Arc<Catalogue>,
 }
 
-impl Sources {
+impl FactSources {
     /// Reads the catalogue once. There are no rules about commands yet.
     pub fn new(config: impl Into<Arc<Config>>, env: Env) -> Self {
         let config = config.into();
@@ -173,10 +173,10 @@ impl Sources {
     }
 
     /// What is known of a model, with what the configuration says about it.
-    pub fn model(&self, slug: &str) -> (ModelInfo, Match) {
+    pub fn model(&self, slug: &str) -> (ModelInfo, CatalogueMatch) {
         let config = &self.config;
         let (mut model, model_match) = self.catalogue.lookup(slug);
-        let overrides = catalogue::Overrides {
+        let overrides = catalogue::ModelOverrides {
             supports_reasoning_summaries: config.model.supports_reasoning_summaries == Some(true),
             context_window: config.model.context_window,
             auto_compact_token_limit: config.model.auto_compact_token_limit,
@@ -199,10 +199,10 @@ impl Sources {
     }
 
     /// Where the instruction files of a folder may lie in the end.
-    pub(crate) fn bounds(&self, cwd: &Path) -> Bounds {
+    pub(crate) fn bounds(&self, cwd: &Path) -> InstructionFolders {
         let folders = &self.config.folders;
         let project = if cwd.starts_with(&folders.project_root) { &folders.project_root } else { cwd };
-        Bounds::new(project, &folders.home, self.env.user_home().as_deref())
+        InstructionFolders::new(project, &folders.home, self.env.user_home().as_deref())
     }
 
     /// The settings that the configuration names, before anybody changes them.
@@ -246,8 +246,8 @@ fn paths(names: &[String]) -> Vec<PathBuf> {
 }
 
 /// Gathers the facts of a session.
-pub fn gather(sources: &Sources) -> Gathered {
-    let Sources { config, env, catalogue, .. } = sources;
+pub fn gather(sources: &FactSources) -> Gathered {
+    let FactSources { config, env, catalogue, .. } = sources;
     let slug = config.model.slug.clone().unwrap_or_else(|| catalogue.default_model().to_owned());
     let (model, model_match) = sources.model(&slug);
     let cwd = &config.folders.cwd;

@@ -13,14 +13,14 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// How we introduce ourselves to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub struct ClientIdentity {
     /// Which face of the program speaks.
     pub originator: String,
     /// The `User-Agent` header.
     pub user_agent: String,
 }
 
-impl Identity {
+impl ClientIdentity {
     /// Reads the host and the terminal once, for the life of the process.
     pub fn new(originator: &str, env: &Env) -> Self {
         Self::with(originator, None, env)

@@ -14,7 +14,7 @@ use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::item::Item;
 use pellucid_tasks::Tasks;
 use pellucid_tasks::contained;
-use pellucid_tools::Job;
+use pellucid_tools::CallContext;
 use pellucid_tools::NoOutcome;
 use pellucid_tools::desk::Desk;
 use pellucid_tools::desk::FromTool;
@@ -118,7 +118,7 @@ impl Jobs {
     pub(crate) fn start(&mut self, index: usize, call: ToolCall) {
         let job = self.situation.clone().map(|situation| {
             let notes = self.notes.of_call(&situation.turn_id, &call);
-            Job { situation, toolbox: self.toolbox.clone(), desk: self.desk.clone(), notes }
+            CallContext { situation, toolbox: self.toolbox.clone(), desk: self.desk.clone(), notes }
         });
         let (desk, order, gate) = (self.desk.clone(), self.order.clone(), self.gate.clone());
         self.began.insert(index, Instant::now());
@@ -137,7 +137,7 @@ impl Jobs {
         let call_id = uuid::Uuid::new_v4().to_string();
         let job = self.situation.clone().map(|situation| {
             let notes = self.notes.of_user_command(&situation.turn_id, &call_id);
-            Job { situation, toolbox: self.toolbox.clone(), desk: self.desk.clone(), notes }
+            CallContext { situation, toolbox: self.toolbox.clone(), desk: self.desk.clone(), notes }
         });
         let (desk, name, mut breaks) = (self.desk.clone(), call_id.clone(), self.breaks.subscribe());
         self.user_commands.spawn(async move {
@@ -235,7 +235,12 @@ impl Jobs {
 }
 
 /// Runs a call when it is its turn. Gives the answer; absent when the tool leaves none.
-async fn carry_out(call: &ToolCall, job: &Job, order: &RwLock<()>, mut gate: watch::Receiver<bool>) -> Option<Item> {
+async fn carry_out(
+    call: &ToolCall,
+    job: &CallContext,
+    order: &RwLock<()>,
+    mut gate: watch::Receiver<bool>,
+) -> Option<Item> {
     if pellucid_tools::is_mutating(&job.situation, &call.name) {
         // If the task that makes the snapshot has ended, there is nothing to wait for.
         let _ = gate.wait_for(|is_open| *is_open).await;
@@ -268,7 +273,7 @@ mod tests {
     use pellucid_engine::approval::rules::Rules;
     use pellucid_exec::sandbox::Protection;
     use pellucid_exec::sandbox::Sandbox;
-    use pellucid_exec::sandbox::Wanted;
+    use pellucid_exec::sandbox::WantedBackend;
     use pellucid_protocol::call::Payload;
     use pellucid_protocol::event::EventMessage;
     use pellucid_protocol::item::ToolOutput;
@@ -280,7 +285,7 @@ mod tests {
     fn jobs() -> Jobs {
         Jobs::new(Toolbox::new(Equipment {
             rules: Rules::default(),
-            sandbox: Sandbox::new(Wanted::Strongest),
+            sandbox: Sandbox::new(WantedBackend::Strongest),
             protection: Protection::On,
             home: PathBuf::from("/none"),
             homes: Vec::new(),

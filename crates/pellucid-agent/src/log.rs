@@ -15,9 +15,9 @@ use pellucid_protocol::item::Item;
 use pellucid_store::copy;
 use pellucid_store::record::BaseInstructions;
 use pellucid_store::record::Compacted;
-use pellucid_store::record::Git;
-use pellucid_store::record::Network;
 use pellucid_store::record::Record;
+use pellucid_store::record::RecordedGit;
+use pellucid_store::record::RecordedNetwork;
 use pellucid_store::record::SessionMeta;
 use pellucid_store::record::TurnContext;
 use pellucid_store::recorder;
@@ -213,7 +213,7 @@ impl Log {
             cwd: facts.settings.cwd.clone(),
             approval_policy: facts.settings.approval_policy,
             sandbox_policy: facts.settings.sandbox_policy.clone(),
-            network: facts.settings.network.as_ref().map(|network| Network {
+            network: facts.settings.network.as_ref().map(|network| RecordedNetwork {
                 allowed_domains: network.allowed_domains.clone(),
                 denied_domains: network.denied_domains.clone(),
             }),
@@ -255,12 +255,12 @@ fn client_tools_of(facts: &Facts) -> Vec<Value> {
 }
 
 /// The repository of the working directory, from its files.
-fn repository(setup: &Setup) -> Option<Git> {
+fn repository(setup: &Setup) -> Option<RecordedGit> {
     let (folders, cwd) = (&setup.sources.config.folders, Path::new(&setup.gathered.facts.settings.cwd));
     let known = folders.work_tree.as_deref().filter(|_| folders.cwd == cwd);
     let found = pellucid_git::Repository::discover(known.unwrap_or(cwd))?;
     let head = found.head();
-    Some(Git {
+    Some(RecordedGit {
         commit_hash: head.as_ref().map(|head| head.commit.clone()),
         branch: head.and_then(|head| head.branch),
         repository_url: found.remote_urls().remove("origin"),

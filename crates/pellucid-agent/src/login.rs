@@ -16,13 +16,13 @@ use pellucid_model::credentials;
 use pellucid_model::credentials::AuthFile;
 use pellucid_model::credentials::CredentialError;
 use pellucid_model::credentials::Removed;
-use pellucid_model::credentials::Stored;
+use pellucid_model::credentials::StoredLogin;
 use pellucid_protocol::secret::Secret;
 use thiserror::Error;
 
 /// Where a login went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum LoginPlace {
     /// Into the home folder's file.
     InFile,
     /// Nowhere: the configuration wants none kept.
@@ -77,7 +77,7 @@ pub enum Violation {
 }
 
 /// The stored login; absent if there is none.
-pub fn stored(config: &Config) -> Result<Option<Stored>, LoginError> {
+pub fn stored(config: &Config) -> Result<Option<StoredLogin>, LoginError> {
     match config.login.store {
         CredentialStore::File | CredentialStore::Auto => Ok(file(config).read()?),
         CredentialStore::Ephemeral => Ok(None),
@@ -103,7 +103,7 @@ pub fn key_variables(config: &Config, env: &Env) -> BTreeSet<String> {
 }
 
 /// Stores a key, trimmed, in place of what was stored.
-pub fn log_in(config: &Config, key: &Secret) -> Result<Kept, LoginError> {
+pub fn log_in(config: &Config, key: &Secret) -> Result<LoginPlace, LoginError> {
     allow_key(config)?;
     let key = Secret::new(key.reveal().trim());
     if key.reveal().is_empty() {
@@ -112,9 +112,9 @@ pub fn log_in(config: &Config, key: &Secret) -> Result<Kept, LoginError> {
     match config.login.store {
         CredentialStore::File | CredentialStore::Auto => {
             file(config).write_api_key(&key)?;
-            Ok(Kept::InFile)
+            Ok(LoginPlace::InFile)
         }
-        CredentialStore::Ephemeral => Ok(Kept::Nowhere),
+        CredentialStore::Ephemeral => Ok(LoginPlace::Nowhere),
         CredentialStore::Keyring => Err(no_keyring(config)),
     }
 }
@@ -151,7 +151,7 @@ pub fn enforce(config: &Config, env: &Env) -> Result<(), Violation> {
     if config.login.forced_method.is_none() && config.login.forced_workspace_id.is_none() {
         return Ok(());
     }
-    let key = credentials::variable_key(&|name: &str| env.text(name)).map(Stored::ApiKey);
+    let key = credentials::variable_key(&|name: &str| env.text(name)).map(StoredLogin::ApiKey);
     let Some(login) = key.or_else(|| stored(config).ok().flatten()) else {
         return Ok(());
     };
@@ -164,14 +164,14 @@ pub fn enforce(config: &Config, env: &Env) -> Result<(), Violation> {
     Err(violation)
 }
 
-fn violation(settings: &LoginSettings, login: &Stored) -> Option<Violation> {
+fn violation(settings: &LoginSettings, login: &StoredLogin) -> Option<Violation> {
     match (settings.forced_method, login) {
-        (Some(LoginMethod::ChatGpt), Stored::ApiKey(_)) => return Some(Violation::KeyInUse),
-        (Some(LoginMethod::Api), Stored::ChatGpt(_)) => return Some(Violation::ChatGptInUse),
+        (Some(LoginMethod::ChatGpt), StoredLogin::ApiKey(_)) => return Some(Violation::KeyInUse),
+        (Some(LoginMethod::Api), StoredLogin::ChatGpt(_)) => return Some(Violation::ChatGptInUse),
         _ => {}
     }
     match (&settings.forced_workspace_id, login) {
-        (Some(wanted), Stored::ChatGpt(login)) if login.account_id.as_ref() != Some(wanted) => {
+        (Some(wanted), StoredLogin::ChatGpt(login)) if login.account_id.as_ref() != Some(wanted) => {
             Some(Violation::OtherWorkspace { wanted: wanted.clone(), found: login.account_id.clone() })
         }
         _ => None,

@@ -30,9 +30,9 @@ use pellucid_tasks::Task;
 use serde::Serialize;
 
 pub use self::merging::Merged;
-pub use self::reading::Read;
-pub use self::reading::Reading;
-use crate::child::Origin;
+pub use self::reading::ReadSession;
+pub use self::reading::SessionReading;
+use crate::child::StartedBy;
 use crate::crew::Crew;
 use crate::identity;
 use crate::session::Session;
@@ -40,12 +40,12 @@ use crate::session::Setup;
 
 /// What came of both phases.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Outcome {
+pub struct MemoriesOutcome {
     /// The session whose record has the requests; absent if nothing was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker: Option<SessionId>,
     /// The sessions that were read, those that changed last first.
-    pub read: Vec<Read>,
+    pub read: Vec<ReadSession>,
     /// What came of the second phase.
     pub merged: Merged,
 }
@@ -82,7 +82,7 @@ pub(crate) fn start(session: &Session) -> Option<Background> {
     let setup = &session.setup;
     let config = &setup.sources.config;
     let is_limited = config.limits.max_requests.is_some() || config.limits.max_tokens.is_some();
-    let is_wanted = is_on(config) && matches!(setup.origin, Origin::Face(_)) && session.log.is_kept();
+    let is_wanted = is_on(config) && matches!(setup.origin, StartedBy::Face(_)) && session.log.is_kept();
     if !is_wanted {
         return None;
     }
@@ -105,7 +105,7 @@ pub(crate) fn start(session: &Session) -> Option<Background> {
 ///
 /// # Errors
 /// When nothing can be kept.
-pub async fn run(session: &Session) -> Result<Outcome, String> {
+pub async fn run(session: &Session) -> Result<MemoriesOutcome, String> {
     Pipeline::of(session).run().await
 }
 
@@ -119,13 +119,15 @@ pub fn folder(config: &Config) -> PathBuf {
     config.folders.home.join(FOLDER)
 }
 
-impl Outcome {
+impl MemoriesOutcome {
     fn log(&self) {
         let worker = self.worker.as_ref().map(ToString::to_string).unwrap_or_default();
-        for Read { session, reading } in &self.read {
+        for ReadSession { session, reading } in &self.read {
             match reading {
-                Reading::Failed { why } => tracing::warn!(session, why, "a past session was not read"),
-                Reading::Kept | Reading::Nothing => tracing::info!(session, ?reading, "a past session was read"),
+                SessionReading::Failed { why } => tracing::warn!(session, why, "a past session was not read"),
+                SessionReading::Kept | SessionReading::Nothing => {
+                    tracing::info!(session, ?reading, "a past session was read")
+                }
             }
         }
         match &self.merged {
@@ -155,13 +157,13 @@ impl Pipeline {
         Self { session: session.id().clone(), setup, worker: identity::new_session_id(), has_worker: Arc::default() }
     }
 
-    async fn run(self) -> Result<Outcome, String> {
+    async fn run(self) -> Result<MemoriesOutcome, String> {
         let mut worker = None;
         let taken = self.take_sessions().await?;
         let read = if taken.is_empty() { Vec::new() } else { self.read(taken, &mut worker).await? };
         let merged = self.merge(worker).await;
         let has_worker = self.has_worker.load(Ordering::Relaxed);
-        Ok(Outcome { worker: has_worker.then_some(self.worker), read, merged })
+        Ok(MemoriesOutcome { worker: has_worker.then_some(self.worker), read, merged })
     }
 
     fn config(&self) -> &Config {

@@ -20,14 +20,14 @@ use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Why;
 use pellucid_engine::memory::BatchFate;
-use pellucid_engine::memory::Failure;
+use pellucid_engine::memory::MemoryFailure;
 use pellucid_engine::memory::data::V2Data;
 use pellucid_engine::memory::data::V3Data;
-use pellucid_engine::memory::entry::Entry;
+use pellucid_engine::memory::entry::ChatEntry;
 use pellucid_engine::memory::layout::MemoryLayout;
-use pellucid_engine::memory::layout::Strategy;
+use pellucid_engine::memory::layout::MemoryStrategy;
 use pellucid_engine::memory::prompt::PREVIOUS;
-use pellucid_engine::memory::ranking::Known;
+use pellucid_engine::memory::ranking::KnownVectors;
 use pellucid_engine::report::Report;
 use pellucid_engine::transcript::Draft;
 use pellucid_engine::transcript::Transcript;
@@ -50,8 +50,8 @@ pub(crate) use self::recall::account;
 pub(crate) use self::recall::last_said;
 pub(crate) use self::recall::remember;
 pub(crate) use self::recall::remember_offline;
+pub use self::view::CardOrigin;
 pub use self::view::CardView;
-pub use self::view::Origin as CardOrigin;
 pub use self::view::cards;
 use crate::habits::Habit;
 use crate::habits::Happened;
@@ -71,7 +71,7 @@ pub struct MemoryFile {
     /// The running summary of SupaMemory.
     pub supa: Option<String>,
     /// Vectors that a model gave.
-    pub vectors: Known,
+    pub vectors: KnownVectors,
 }
 
 impl MemoryFile {
@@ -97,7 +97,7 @@ pub(crate) struct Memory {
 #[derive(Debug, Clone, PartialEq)]
 struct Shown {
     first: usize,
-    memories: Vec<Entry>,
+    memories: Vec<ChatEntry>,
 }
 
 impl Memory {
@@ -131,7 +131,7 @@ impl Memory {
     }
 
     /// Takes over what a strategy did, and keeps it beside the session's file.
-    pub(crate) fn take(&mut self, setup: &mut Setup, remembered: Remembered) -> Result<Done, Failure> {
+    pub(crate) fn take(&mut self, setup: &mut Setup, remembered: Remembered) -> Result<Done, MemoryFailure> {
         let Remembered { result, v3, vectors, failure: _ } = remembered;
         if let Some(v3) = v3 {
             self.file.v3 = v3;
@@ -180,7 +180,7 @@ impl Memory {
             return Vec::new();
         };
         let gone = self.history.entries().into_iter().take(shown.first);
-        let omission = |(entry, _): (Entry, _)| {
+        let omission = |(entry, _): (ChatEntry, _)| {
             let memo = entry.memo.clone().unwrap_or_default();
             Omission {
                 slot: "memory".into(),
@@ -195,16 +195,16 @@ impl Memory {
     fn kept_as(&self, memo: &str) -> String {
         let has = |memos: &[Option<String>]| memos.iter().flatten().any(|known| known == memo);
         match self.layout.strategy() {
-            Strategy::HypaV3 => {
+            MemoryStrategy::HypaV3 => {
                 let card = self.file.v3.summaries.iter().position(|summary| has(&summary.chat_memos));
                 card.map_or_else(String::new, |card| format!("card {}", card + 1))
             }
-            Strategy::HypaV2 => {
+            MemoryStrategy::HypaV2 => {
                 let chunk = self.file.v2.main_chunks.iter().find(|chunk| has(&chunk.chat_memos));
                 chunk.map_or_else(String::new, |chunk| format!("summary {}", chunk.id))
             }
-            Strategy::Supa | Strategy::HypaV1 => "the summary".to_owned(),
-            Strategy::Window | Strategy::Hanurai => String::new(),
+            MemoryStrategy::Supa | MemoryStrategy::HypaV1 => "the summary".to_owned(),
+            MemoryStrategy::Window | MemoryStrategy::Hanurai => String::new(),
         }
     }
 }
@@ -241,7 +241,7 @@ impl Habit for Memory {
 }
 
 /// A memory as a message at the head of the conversation.
-fn block(memory: &Entry) -> Draft {
+fn block(memory: &ChatEntry) -> Draft {
     let fragments = vec![
         Fragment::layout(PREVIOUS.0),
         Fragment::provided("the memory of this session", memory.content.as_str()),

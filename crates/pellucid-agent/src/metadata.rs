@@ -15,7 +15,7 @@ use serde::Serialize;
 
 /// What is known of a repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Repository {
+pub struct RepositoryMetadata {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     associated_remote_urls: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,19 +25,19 @@ pub struct Repository {
 }
 
 /// Repositories by their root.
-pub type Repositories = BTreeMap<String, Repository>;
+pub type Repositories = BTreeMap<String, RepositoryMetadata>;
 
 /// Asks git about the repository of a folder. This starts a program, confined.
 pub fn repositories(git: &Git, cwd: &Path) -> Repositories {
     let (Some(root), Some(found)) = (pellucid_git::work_tree_root(cwd), pellucid_git::Repository::discover(cwd)) else {
         return Repositories::new();
     };
-    let repository = Repository {
+    let repository = RepositoryMetadata {
         associated_remote_urls: found.remote_urls(),
         latest_git_commit_hash: found.head().map(|head| head.commit),
         has_changes: pellucid_git::has_changes(git, cwd),
     };
-    if repository == Repository::default() {
+    if repository == RepositoryMetadata::default() {
         return Repositories::new();
     }
     Repositories::from([(root.to_string_lossy().into_owned(), repository)])

@@ -1,7 +1,7 @@
 //! Opens sessions: from a configuration to a session with its file.
 //!
 //! Every client opens its sessions here, and so does every session that starts another, so that a session is the same
-//! whichever of them opens it. A caller gives data: a [`Plan`] (or a [`Setup`] that was made from its own) and an
+//! whichever of them opens it. A caller gives data: a [`SessionPlan`] (or a [`Setup`] that was made from its own) and an
 //! [`Opening`].
 
 use std::path::Path;
@@ -19,7 +19,7 @@ use pellucid_model::Catalogue;
 use pellucid_model::Model;
 use pellucid_model::Script;
 use pellucid_model::Transport;
-use pellucid_model::budget::Limits;
+use pellucid_model::budget::BudgetLimits;
 use pellucid_model::compression::Compression;
 use pellucid_model::credentials::Login;
 use pellucid_protocol::dynamic_tool::DynamicTool;
@@ -35,17 +35,17 @@ use pellucid_store::name;
 use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
 use pellucid_store::recorder::Recorder;
-use pellucid_store::side::Side;
+use pellucid_store::side::SideFile;
 use pellucid_workspace::skills::bundled;
 
-use crate::child::Origin;
+use crate::child::StartedBy;
 use crate::context_events::ContextEvents;
 use crate::crew::Crew;
 use crate::gather;
+use crate::gather::FactSources;
 use crate::gather::Gathered;
-use crate::gather::Sources;
 use crate::identity;
-use crate::identity::Identity;
+use crate::identity::ClientIdentity;
 use crate::login;
 use crate::prepare;
 use crate::prepare::InjectError;
@@ -56,7 +56,7 @@ use crate::session::Setup;
 
 /// What a session is opened with.
 #[derive(Debug)]
-pub struct Plan {
+pub struct SessionPlan {
     /// The configuration, which the session keeps.
     pub config: Arc<Config>,
     /// The environment variables that the session reads.
@@ -66,11 +66,11 @@ pub struct Plan {
     /// The pack whose layout orders the input.
     pub pack: Arc<Pack>,
     /// The provider and model that requests are sent to.
-    pub asked: Asked,
+    pub asked: SessionModel,
     /// The name and version that headers give.
-    pub identity: Identity,
+    pub identity: ClientIdentity,
     /// The client that starts the session.
-    pub origin: Origin,
+    pub origin: StartedBy,
     /// Tools that the client runs.
     pub dynamic_tools: Vec<DynamicTool>,
     /// Whether clients receive each item as it is recorded.
@@ -85,7 +85,7 @@ pub struct Plan {
 
 /// The provider and model that a session asks.
 #[derive(Debug)]
-pub struct Asked {
+pub struct SessionModel {
     /// The id of the provider.
     pub provider_id: String,
     /// The provider's address, wire and limits.
@@ -97,7 +97,7 @@ pub struct Asked {
 /// The id of the embedded model's provider.
 pub const SCRIPTED: &str = "scripted";
 
-impl Asked {
+impl SessionModel {
     /// The provider that a configuration names.
     pub fn over_http(config: &Config, env: &Env, transport: Transport) -> Self {
         let provider = config.model.provider.clone();
@@ -122,14 +122,14 @@ pub enum Opening {
         /// The id of the session, if it is given.
         session_id: Option<SessionId>,
         /// Whether the session has a file.
-        keep: Keep,
+        keep: Persistence,
     },
     /// A session that continues its file.
     Resumed {
         /// The file that is continued.
         file: Box<SessionFile>,
         /// Whether lines are added to the file.
-        keep: Keep,
+        keep: Persistence,
     },
     /// A session that begins with a copy of another session's file.
     Forked {
@@ -140,20 +140,20 @@ pub enum Opening {
         /// The id of the new session, if it is given.
         session_id: Option<SessionId>,
         /// Whether the session has a file.
-        keep: Keep,
+        keep: Persistence,
     },
     /// A session that begins with items that a client gives.
     History {
         /// The items in their order.
         items: Vec<Item>,
         /// Whether the session has a file.
-        keep: Keep,
+        keep: Persistence,
     },
 }
 
 /// Whether a session has a file, and how much the file keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum Persistence {
     /// The session has a file.
     File,
     /// The session has a file, which keeps what tools did too.
@@ -166,11 +166,11 @@ pub enum Keep {
 
 impl Opening {
     /// A new session with the id of its setup.
-    pub(crate) fn new(keep: Keep) -> Self {
+    pub(crate) fn new(keep: Persistence) -> Self {
         Self::New { session_id: None, keep }
     }
 
-    fn keep(&self) -> Keep {
+    fn keep(&self) -> Persistence {
         match self {
             Self::New { keep, .. }
             | Self::Resumed { keep, .. }
@@ -199,14 +199,15 @@ impl Opening {
     /// What writes the session's file.
     fn recorder(&self, home: &Path, id: &SessionId) -> Result<Recorder, ReadError> {
         let recorder = match (self, self.keep()) {
-            (_, Keep::Nothing) => Recorder::none(),
+            (_, Persistence::Nothing) => Recorder::none(),
             (Self::Resumed { file, .. }, keep) => {
                 let path = file.path.clone();
-                let recorder = if keep == Keep::Requests { Recorder::hold(path) } else { Recorder::resume(path) };
+                let recorder =
+                    if keep == Persistence::Requests { Recorder::hold(path) } else { Recorder::resume(path) };
                 recorder.map_err(|error| ReadError::unwritable(&file.path, error))?
             }
-            (_, Keep::Requests) => Recorder::none(),
-            (_, Keep::File | Keep::ExtendedFile) => {
+            (_, Persistence::Requests) => Recorder::none(),
+            (_, Persistence::File | Persistence::ExtendedFile) => {
                 Recorder::new(name::path(home, Zoned::now().datetime(), id.as_str()))
             }
         };
@@ -214,7 +215,7 @@ impl Opening {
     }
 }
 
-impl Keep {
+impl Persistence {
     /// Whether there is a file for an agent of a session that has one itself.
     pub(crate) fn like(is_kept: bool) -> Self {
         if is_kept { Self::File } else { Self::Nothing }
@@ -243,7 +244,7 @@ pub enum OpenError {
 ///
 /// # Errors
 /// A file that the session needs cannot be used.
-pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
+pub fn open(plan: SessionPlan, opening: Opening) -> Result<Session, OpenError> {
     let setup = setup(plan, &opening)?;
     begin(setup, opening)
 }
@@ -260,11 +261,11 @@ pub(crate) fn begin(mut setup: Setup, opening: Opening) -> Result<Session, OpenE
     let is_written = recorder.path().is_some() && !recorder.is_held();
     let is_resumed = matches!(opening, Opening::Resumed { .. });
     setup.side = match setup.origin {
-        Origin::Face(_) if is_written => Side::open(&home, setup.session_id.as_str()),
-        Origin::Face(_) => Side::open(&home, setup.session_id.as_str()).read_only(),
+        StartedBy::Face(_) if is_written => SideFile::open(&home, setup.session_id.as_str()),
+        StartedBy::Face(_) => SideFile::open(&home, setup.session_id.as_str()).read_only(),
         // An agent keeps something beside its file from the second time it is opened.
-        _ if is_written && is_resumed => Side::open(&home, setup.session_id.as_str()),
-        _ => Side::default(),
+        _ if is_written && is_resumed => SideFile::open(&home, setup.session_id.as_str()),
+        _ => SideFile::default(),
     };
     let session = match opening {
         Opening::New { .. } => Session::open(setup, recorder, Beginning::Nothing),
@@ -276,8 +277,8 @@ pub(crate) fn begin(mut setup: Setup, opening: Opening) -> Result<Session, OpenE
 }
 
 /// What a client's session is made of.
-fn setup(plan: Plan, opening: &Opening) -> Result<Setup, OpenError> {
-    let Plan {
+fn setup(plan: SessionPlan, opening: &Opening) -> Result<Setup, OpenError> {
+    let SessionPlan {
         config,
         env,
         policy,
@@ -295,14 +296,14 @@ fn setup(plan: Plan, opening: &Opening) -> Result<Setup, OpenError> {
     let mut notices = notices(&config);
     notices.extend(opening.file().and_then(SessionFile::warning).map(|message| EventMessage::Warning { message }));
     let LimitSettings { max_tokens, max_requests } = config.limits;
-    let budget = Budget::new(Limits { max_tokens, max_requests });
+    let budget = Budget::new(BudgetLimits { max_tokens, max_requests });
     let compact_prompt = config.prompt.compact_prompt.as_ref().map(gather::provided);
     if let Err(error) = bundled::install(&config.prompt.pack, &config.folders.home) {
         tracing::warn!(%error, "the skills of the pack could not be put into place");
     }
     let sources = match catalogue {
-        Some(catalogue) => Sources::sharing(config, env, catalogue),
-        None => Sources::new(config, env),
+        Some(catalogue) => FactSources::sharing(config, env, catalogue),
+        None => FactSources::new(config, env),
     };
     let sources = sources.with_policy(policy).with_project_at(project_at);
     let mut gathered = gather::gather(&sources);
@@ -328,7 +329,7 @@ fn setup(plan: Plan, opening: &Opening) -> Result<Setup, OpenError> {
         compact_prompt,
         context_events: ContextEvents::default(),
         notices,
-        side: Side::default(),
+        side: SideFile::default(),
         crew,
     })
 }

@@ -7,7 +7,7 @@ use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::id::TurnId;
 use pellucid_store::moment::Moment;
 use pellucid_tools::notes::CallNotes;
-use pellucid_tools::notes::Noted;
+use pellucid_tools::notes::NotedCall;
 
 /// The notes of calls and of commands of the person, each with its turn.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl OpenNotes {
     }
 
     /// Takes the notes of calls, in the order in which the model made them.
-    pub(crate) fn take(&mut self, upto: Upto<'_>) -> Vec<(TurnId, Noted)> {
+    pub(crate) fn take(&mut self, upto: Upto<'_>) -> Vec<(TurnId, NotedCall)> {
         let n_taken = match upto {
             Upto::Answer(id) => self.calls.iter().position(|(.., call_id)| call_id == id).map_or(0, |at| at + 1),
             Upto::End => self.calls.len(),
@@ -50,7 +50,7 @@ impl OpenNotes {
     }
 
     /// Takes the notes of a command that a person typed.
-    pub(crate) fn take_user_command(&mut self, call_id: &str) -> Option<(TurnId, Noted)> {
+    pub(crate) fn take_user_command(&mut self, call_id: &str) -> Option<(TurnId, NotedCall)> {
         let at = self.user_commands.iter().position(|(.., id)| id == call_id)?;
         let (turn, notes, _) = self.user_commands.remove(at);
         Some((turn, notes.take()))

@@ -5,7 +5,7 @@
 use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_git::Git;
-use pellucid_git::Settings;
+use pellucid_git::GitSettings;
 use pellucid_workspace::roots;
 
 use crate::sandbox;
@@ -13,7 +13,7 @@ use crate::sandbox;
 /// Git for a process with this configuration. The repository of its working folder is noted, nothing is run.
 pub fn of(config: &Config, env: &Env) -> Git {
     let (folders, policy) = (&config.folders, &config.permissions.sandbox_policy);
-    let git = Git::new(Settings {
+    let git = Git::new(GitSettings {
         sandbox: sandbox::of(config),
         home: folders.home.clone(),
         variables: env.variables().clone(),

@@ -31,8 +31,8 @@ use serde_json::Value;
 
 use crate::documents;
 use crate::gather;
+use crate::gather::FactSources;
 use crate::gather::Gathered;
-use crate::gather::Sources;
 
 /// Where items of a caller stand among the attributes.
 const ITEMS: &str = "prompt_injections";
@@ -81,7 +81,7 @@ struct InjectFile {
 ///
 /// # Errors
 /// If a file with what is to be injected cannot be used.
-pub fn prepare(gathered: &mut Gathered, pack: &Pack, sources: &Sources) -> Result<(), InjectError> {
+pub fn prepare(gathered: &mut Gathered, pack: &Pack, sources: &FactSources) -> Result<(), InjectError> {
     let config = &sources.config;
     let settings = &config.prompt.assistant;
     let has_source = |prefix: &str| {
@@ -127,7 +127,7 @@ fn mode_of_key(key: Option<&str>) -> PromptMode {
 }
 
 /// What an assistant knows, and files that must not be read.
-fn assistant(sources: &Sources, pack: &Pack) -> (Assistant, Vec<Candidate>) {
+fn assistant(sources: &FactSources, pack: &Pack) -> (Assistant, Vec<Candidate>) {
     let config = &sources.config;
     let mut left_out = Vec::new();
     let settings = &config.prompt.assistant;
@@ -172,7 +172,7 @@ fn assistant(sources: &Sources, pack: &Pack) -> (Assistant, Vec<Candidate>) {
 }
 
 /// The bootstrap files of a workspace, and those that must not be read.
-fn bootstrap(sources: &Sources, workspace: &Path, is_untrusted: bool) -> (Vec<BootstrapFile>, Vec<Candidate>) {
+fn bootstrap(sources: &FactSources, workspace: &Path, is_untrusted: bool) -> (Vec<BootstrapFile>, Vec<Candidate>) {
     let real = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
     let place = sources.project_at.as_ref().map(|at| at.place(&real));
     let bounds = sources.bounds(workspace);

@@ -43,25 +43,25 @@ use pellucid_store::requests::chain::Broken;
 use pellucid_store::requests::chain::Chain;
 use pellucid_store::requests::damage::Damage;
 use pellucid_store::requests::entry;
-use pellucid_store::requests::entry::Entry;
-use pellucid_store::requests::entry::Piece;
+use pellucid_store::requests::entry::LogEntry;
 use pellucid_store::requests::entry::Purpose;
+use pellucid_store::requests::entry::StoredPiece;
 use pellucid_store::requests::entry::Stretch;
 use pellucid_store::requests::parts::PartError;
-use pellucid_store::requests::parts::Parts;
+use pellucid_store::requests::parts::PartStore;
 use pellucid_store::requests::verify::Foreign;
 use serde::Serialize;
 
 use self::check::Checker;
-pub use self::family::Child;
+pub use self::family::ChildSession;
 use self::family::Numbering;
 use self::history::History;
 pub(crate) use self::last::Before;
 pub(crate) use self::last::LastRequest;
 pub(crate) use self::last::Reader;
 pub use self::rebuild::RebuildError;
-pub use self::rebuild::Rebuilt;
-pub use self::rebuild::Wanted;
+pub use self::rebuild::RebuiltRequest;
+pub use self::rebuild::WantedRequest;
 pub use self::rebuild::rebuild;
 pub use self::recall::Recalled;
 pub use self::walk::ProvedRequest;
@@ -84,10 +84,10 @@ pub struct Replay {
     /// The session.
     pub session: String,
     /// Every request, in order.
-    pub requests: Vec<Outcome>,
+    pub requests: Vec<ReplayedRequest>,
     /// The sessions that were started from it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub children: Vec<Child>,
+    pub children: Vec<ChildSession>,
     /// What is not as it was written: lines of the session file and of the record, and long texts.
     pub damages: Vec<Damage>,
     /// Lines of the session file that no process of ours is known to have written.
@@ -106,7 +106,7 @@ pub struct Replay {
 
 /// What came of a replay, in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Status {
+pub enum ReplayStatus {
     /// Everything is as it was.
     Proved,
     /// Nothing is known to be different, but not everything can be proved.
@@ -117,7 +117,7 @@ pub enum Status {
 
 /// What came of one request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Outcome {
+pub struct ReplayedRequest {
     /// The turn that sent it.
     pub turn: String,
     /// What it asked for.
@@ -209,16 +209,16 @@ impl Replay {
 
     /// What came of it, in a word, the sessions that were started from it included. `replay` and `sessions fsck` both
     /// end with it.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> ReplayStatus {
         let (_, n_different, n_unproved) = self.counts();
         let own = if n_different > 0 || !self.damages.is_empty() {
-            Status::Refuted
+            ReplayStatus::Refuted
         } else if self.is_redacted || n_unproved > 0 {
-            Status::NotProvable
+            ReplayStatus::NotProvable
         } else {
-            Status::Proved
+            ReplayStatus::Proved
         };
-        self.children.iter().map(Child::status).fold(own, Status::max)
+        self.children.iter().map(ChildSession::status).fold(own, ReplayStatus::max)
     }
 }
 
@@ -274,7 +274,7 @@ fn replay_within(
     anchors: &Anchors,
     seen: &mut BTreeSet<String>,
 ) -> Result<Replay, ReplayError> {
-    let parts = Parts::new(home);
+    let parts = PartStore::new(home);
     let files = damage::look(home, file, record_path(home, file).as_deref(), chain, &parts)?;
     let mut own = Run::new(file, &parts, chain).all(chain)?;
     files.settle(&mut own, unrecorded(file, chain)?);
@@ -320,16 +320,16 @@ fn chain(home: &Path, file: &SessionFile, anchors: &Anchors) -> Result<Chain, Re
 }
 
 /// Requests that the session file speaks of and the record does not, with their places.
-fn unrecorded(file: &SessionFile, chain: &Chain) -> Result<Vec<(u64, Outcome)>, ReadError> {
+fn unrecorded(file: &SessionFile, chain: &Chain) -> Result<Vec<(u64, ReplayedRequest)>, ReadError> {
     let requests = || {
         chain.links.iter().filter_map(|link| match &link.entry {
-            Entry::Request(request) => Some(request),
+            LogEntry::Request(request) => Some(request),
             _ => None,
         })
     };
     // Places move where secrets are blanked or lines were changed; turns stay.
     let unsent = chain.links.iter().filter_map(|link| match &link.entry {
-        Entry::NotSent(not_sent) => Some(not_sent.turn.as_str()),
+        LogEntry::NotSent(not_sent) => Some(not_sent.turn.as_str()),
         _ => None,
     });
     let turns = requests().map(|request| request.turn.as_str()).chain(unsent).collect();
@@ -341,13 +341,13 @@ struct Reached<'r, 'a> {
     frame: &'r Frame,
     history: &'r mut History<'a>,
     checker: &'r mut Checker,
-    parts: &'r Parts,
+    parts: &'r PartStore,
 }
 
 /// A replay under way.
 struct Run<'a> {
     file: &'a SessionFile,
-    parts: &'a Parts,
+    parts: &'a PartStore,
     origins: Origins,
     /// Histories that summaries made, by the offset behind the line that says so.
     rebuilt: BTreeMap<u64, &'a [Stretch]>,
@@ -357,15 +357,15 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(file: &'a SessionFile, parts: &'a Parts, chain: &'a Chain) -> Self {
+    fn new(file: &'a SessionFile, parts: &'a PartStore, chain: &'a Chain) -> Self {
         let mut rebuilt = BTreeMap::new();
         let mut frames = BTreeMap::new();
         for link in &chain.links {
             match &link.entry {
-                Entry::Rebuilt(it) => {
+                LogEntry::Rebuilt(it) => {
                     rebuilt.insert(it.at, it.items.as_slice());
                 }
-                Entry::Frame(it) => {
+                LogEntry::Frame(it) => {
                     frames.insert(it.digest.as_str(), frame(it, parts));
                 }
                 _ => {}
@@ -376,10 +376,10 @@ impl<'a> Run<'a> {
     }
 
     /// Every request of the record, with its place in the session file.
-    fn all(mut self, chain: &'a Chain) -> Result<Vec<(u64, Outcome)>, ReadError> {
+    fn all(mut self, chain: &'a Chain) -> Result<Vec<(u64, ReplayedRequest)>, ReadError> {
         let mut outcomes = Vec::new();
         for link in &chain.links {
-            if let Entry::Request(request) = &link.entry {
+            if let LogEntry::Request(request) = &link.entry {
                 let verdict = self.verdict(request)?;
                 outcomes.push((request.at, outcome(request, verdict)));
             } else {
@@ -390,40 +390,40 @@ impl<'a> Run<'a> {
     }
 
     /// Does what the session did when it wrote this line, which is no request.
-    fn follow(&mut self, entry: &Entry) -> Result<(), ReadError> {
+    fn follow(&mut self, entry: &LogEntry) -> Result<(), ReadError> {
         match entry {
-            Entry::Opened(opened) => {
+            LogEntry::Opened(opened) => {
                 self.checker = Checker::default();
                 self.history = Some(History::open(self.file, opened, self.parts, &self.origins)?);
             }
-            Entry::Noted(noted) => {
+            LogEntry::Noted(noted) => {
                 if let Some(history) = &mut self.history {
                     history.advance(noted.at, &self.rebuilt, &self.origins)?;
                     history.note(&noted.item, noted.at, &self.origins);
                 }
             }
-            Entry::Shown(shown) => {
+            LogEntry::Shown(shown) => {
                 if let Some(history) = &mut self.history {
                     history.advance(shown.at, &self.rebuilt, &self.origins)?;
                     history.show(&shown.items, shown.at, &self.origins);
                 }
             }
-            Entry::Request(_)
-            | Entry::Frame(_)
-            | Entry::Rebuilt(_)
-            | Entry::Reply(_)
-            | Entry::SaidAgain(_)
-            | Entry::Origins(_)
-            | Entry::Child(_)
-            | Entry::NotSent(_)
-            | Entry::Call(_)
-            | Entry::Sealed(_) => {}
+            LogEntry::Request(_)
+            | LogEntry::Frame(_)
+            | LogEntry::Rebuilt(_)
+            | LogEntry::Reply(_)
+            | LogEntry::SaidAgain(_)
+            | LogEntry::Origins(_)
+            | LogEntry::Child(_)
+            | LogEntry::NotSent(_)
+            | LogEntry::Call(_)
+            | LogEntry::Sealed(_) => {}
         }
         Ok(())
     }
 
     /// The frame and the history of a request, or why it cannot be rebuilt.
-    fn reach(&mut self, request: &entry::Request) -> Result<Result<Reached<'_, 'a>, Verdict>, ReadError> {
+    fn reach(&mut self, request: &entry::RequestEntry) -> Result<Result<Reached<'_, 'a>, Verdict>, ReadError> {
         let not_provable = |why: &str| Ok(Err(Verdict::NotProvable { why: why.to_owned() }));
         let Some(history) = &mut self.history else {
             return not_provable("the record does not say how the session was opened");
@@ -440,7 +440,7 @@ impl<'a> Run<'a> {
         Ok(Ok(Reached { frame, history, checker: &mut self.checker, parts: self.parts }))
     }
 
-    fn verdict(&mut self, request: &entry::Request) -> Result<Verdict, ReadError> {
+    fn verdict(&mut self, request: &entry::RequestEntry) -> Result<Verdict, ReadError> {
         let Reached { frame, history, checker, parts } = match self.reach(request)? {
             Ok(reached) => reached,
             Err(verdict) => return Ok(verdict),
@@ -454,7 +454,7 @@ impl<'a> Run<'a> {
     }
 }
 
-fn outcome(request: &entry::Request, verdict: Verdict) -> Outcome {
+fn outcome(request: &entry::RequestEntry, verdict: Verdict) -> ReplayedRequest {
     let purpose = match request.purpose {
         Purpose::Answer => "answer",
         Purpose::AnswerAgain => "answer again",
@@ -463,7 +463,7 @@ fn outcome(request: &entry::Request, verdict: Verdict) -> Outcome {
         Purpose::MemorySummary { .. } => "summary for the memory",
         Purpose::Vectors => "vectors for the memory",
     };
-    Outcome {
+    ReplayedRequest {
         turn: request.turn.clone(),
         purpose,
         bytes: Some(request.bytes),
@@ -488,7 +488,7 @@ enum FrameByte {
 }
 
 impl FrameError {
-    fn verdict(&self, request: &entry::Request) -> Verdict {
+    fn verdict(&self, request: &entry::RequestEntry) -> Verdict {
         let what = self.error.to_string();
         if !matches!(self.error, PartError::Changed { .. }) {
             return Verdict::NotProvable { why: what };
@@ -502,10 +502,10 @@ impl FrameError {
 }
 
 /// A frame as it was written down.
-fn frame(frame: &entry::Frame, parts: &Parts) -> Result<Frame, FrameError> {
+fn frame(frame: &entry::FrameEntry, parts: &PartStore) -> Result<Frame, FrameError> {
     let origin = Origin::Recorded { path: "the record of what was sent".into() };
     let mut kept = frame.origins.as_ref().and_then(|piece| origins::read(&parts.text(piece).ok()?)).unwrap_or_default();
-    let mut encoded = |pieces: &[Piece], place: &dyn Fn(u64) -> FrameByte| {
+    let mut encoded = |pieces: &[StoredPiece], place: &dyn Fn(u64) -> FrameByte| {
         let mut encoder = Encoder::new(&"".into());
         let mut at = 0;
         for piece in pieces {

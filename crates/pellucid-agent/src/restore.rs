@@ -9,7 +9,7 @@ mod start;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use pellucid_engine::assemble::ContextMessage;
+use pellucid_engine::assemble::LayoutMessage;
 use pellucid_engine::compaction;
 use pellucid_engine::continuity::Cause;
 use pellucid_engine::fragment::Origin;
@@ -23,9 +23,9 @@ use pellucid_protocol::settings::TruncationPolicy;
 use pellucid_protocol::usage::TokenUsageInfo;
 use pellucid_store::lines::Forwards;
 use pellucid_store::lines::Line;
-use pellucid_store::read::Kind;
+use pellucid_store::read::LineReading;
 use pellucid_store::read::ReadError;
-use pellucid_store::read::Reading;
+use pellucid_store::read::RecordKind;
 use pellucid_store::read::SessionFile;
 use pellucid_store::read::read_line;
 use pellucid_store::read::split;
@@ -41,7 +41,7 @@ const SETTLE_BYTES: usize = 1024 * 1024;
 
 /// How a history is restored.
 #[derive(Debug, Clone, Copy)]
-pub struct Rules<'a> {
+pub struct RestoreOptions<'a> {
     /// Whether items carry the ids that the server gave them.
     pub ids: ItemIds,
     /// How output of tools is cut.
@@ -53,7 +53,7 @@ pub struct Rules<'a> {
     /// The context's items, for summaries that do not carry a history.
     pub context: &'a [Item],
     /// The messages of these items, where it is known what they were made from.
-    pub context_messages: &'a [ContextMessage],
+    pub context_messages: &'a [LayoutMessage],
     /// Where items came from, as far as that was kept.
     pub origins: &'a Origins,
 }
@@ -92,13 +92,18 @@ pub struct SetAside {
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn restore(file: &SessionFile, upto: u64, rules: &Rules<'_>) -> Result<Restored, ReadError> {
+pub fn restore(file: &SessionFile, upto: u64, rules: &RestoreOptions<'_>) -> Result<Restored, ReadError> {
     let opened = pellucid_files::open(&file.path).and_then(|file| Start::find(file, upto, rules.summary_prefix));
     let start = opened.map_err(|source| ReadError::io(&file.path, source))?;
     restore_from(file, start, upto, rules)
 }
 
-fn restore_from(file: &SessionFile, start: Start, upto: u64, rules: &Rules<'_>) -> Result<Restored, ReadError> {
+fn restore_from(
+    file: &SessionFile,
+    start: Start,
+    upto: u64,
+    rules: &RestoreOptions<'_>,
+) -> Result<Restored, ReadError> {
     let failed = |source| ReadError::io(&file.path, source);
     let opened = pellucid_files::open(&file.path).and_then(|file| Forwards::new(file, start.offset, upto));
     let mut lines = opened.map_err(failed)?;
@@ -110,7 +115,7 @@ fn restore_from(file: &SessionFile, start: Start, upto: u64, rules: &Rules<'_>) 
 }
 
 /// Restores a session from some lines of a file.
-pub fn restore_records(file: &SessionFile, records: Vec<Record>, rules: &Rules<'_>) -> Restored {
+pub fn restore_records(file: &SessionFile, records: Vec<Record>, rules: &RestoreOptions<'_>) -> Restored {
     let mut fold = Fold::new(file, rules, Start::default());
     for record in records {
         fold.record(record, &Line { bytes: &[], start: 0, end: 0, is_whole: true });
@@ -120,7 +125,7 @@ pub fn restore_records(file: &SessionFile, records: Vec<Record>, rules: &Rules<'
 
 /// Adds lines to what is restored, one by one.
 struct Fold<'a> {
-    rules: &'a Rules<'a>,
+    rules: &'a RestoreOptions<'a>,
     restored: Restored,
     origin: Origin,
     part: Arc<str>,
@@ -132,7 +137,7 @@ struct Fold<'a> {
 }
 
 impl<'a> Fold<'a> {
-    fn new(file: &SessionFile, rules: &'a Rules<'a>, start: Start) -> Self {
+    fn new(file: &SessionFile, rules: &'a RestoreOptions<'a>, start: Start) -> Self {
         let origin = Origin::Recorded { path: file.path.to_string_lossy().as_ref().into() };
         let restored = Restored {
             transcript: Transcript::new(rules.ids, rules.truncation),
@@ -151,7 +156,7 @@ impl<'a> Fold<'a> {
     fn line(&mut self, line: &Line<'_>) {
         self.n_lines += 1;
         match split(line.bytes) {
-            Some((Kind::ResponseItem, payload))
+            Some((RecordKind::ResponseItem, payload))
                 if self.restored.transcript.record_ready_again(
                     payload,
                     &self.part,
@@ -162,16 +167,16 @@ impl<'a> Fold<'a> {
             {
                 self.settle(payload.len());
             }
-            Some((Kind::TurnContext, payload)) if is_object(payload) => {
+            Some((RecordKind::TurnContext, payload)) if is_object(payload) => {
                 self.restored.cause = None;
                 keep(&mut self.turn, payload);
             }
-            Some((Kind::EventMsg, payload)) if is_figures(payload) => keep(&mut self.figures, payload),
+            Some((RecordKind::EventMsg, payload)) if is_figures(payload) => keep(&mut self.figures, payload),
             _ if line.is_blank() => {}
             _ => match read_line(line.bytes) {
-                Reading::Record(record) => self.record(record, line),
-                Reading::Passed => {}
-                Reading::SetAside => {
+                LineReading::Record(record) => self.record(record, line),
+                LineReading::Passed => {}
+                LineReading::SetAside => {
                     let set_aside = &mut self.restored.set_aside;
                     set_aside.places.push(if set_aside.are_offsets { line.start } else { self.n_lines });
                 }
@@ -195,7 +200,7 @@ impl<'a> Fold<'a> {
             Record::Compacted(Compacted { message, replacement_history: None }) => {
                 let items: Vec<Item> = restored.transcript.items().collect();
                 restored.has_used_context = true;
-                let Rules { summary_prefix, context, .. } = self.rules;
+                let RestoreOptions { summary_prefix, context, .. } = self.rules;
                 self.replace(&compaction::restored(&items, summary_prefix, context, &message), at);
                 self.restored.transcript.attribute_context(self.rules.context_messages);
             }
@@ -354,7 +359,7 @@ mod tests {
             text.extend(lines.iter().enumerate().map(|(n, it)| line(n, *it)));
             let file = read::open(&files.write("session.jsonl", &text)).unwrap();
             let context = [Item::text("developer", "context")];
-            let rules = Rules {
+            let rules = RestoreOptions {
                 ids: ItemIds::Hidden,
                 truncation: TruncationPolicy { mode: TruncationMode::Tokens, limit: 10_000 },
                 view: Some(View::default()),

@@ -1,7 +1,7 @@
 //! A review: a session of its own looks at changes and reports to this one.
 
 use pellucid_engine::facts::Provided;
-use pellucid_engine::fragment::Origin as Source;
+use pellucid_engine::fragment::Origin;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::review;
 use pellucid_git::Git;
@@ -25,7 +25,7 @@ use pellucid_protocol::settings::WebSearchMode;
 use pellucid_tasks::Task;
 
 use crate::child;
-use crate::child::Origin;
+use crate::child::StartedBy;
 use crate::door;
 use crate::door::Door;
 use crate::door::FaceGone;
@@ -64,7 +64,7 @@ pub(crate) async fn run(
     };
     let prompt = concat(&review::prompt(session.pack(), &target, base.as_deref()));
     let hint = user_facing_hint.unwrap_or_else(|| review::hint(&target));
-    let child = child::open(session, Origin::Review, |setup| {
+    let child = child::open(session, StartedBy::Review, |setup| {
         let rubric = concat(&review::rubric(&setup.pack));
         let facts = &mut setup.gathered.facts;
         facts.settings.base_instructions =
@@ -195,7 +195,7 @@ async fn finish(
     session.record_draft(&draft);
     let exited = EventMessage::ExitedReviewMode { review_output: output };
     inside.events.send(&mut session.log, id.as_str(), exited).await?;
-    session.record(&Item::text("assistant", text.as_str()), &Source::Model);
+    session.record(&Item::text("assistant", text.as_str()), &Origin::Model);
     let item =
         TurnItem::AgentMessage { id: ASSISTANT.to_owned(), content: vec![AgentContent::Text { text }], phase: None };
     let (thread_id, turn_id) = (session.id().clone(), id.clone());

@@ -2,12 +2,12 @@
 
 use pellucid_config::Config;
 use pellucid_config::layers::Layer;
-use pellucid_config::layers::Source;
+use pellucid_config::layers::LayerSource;
 use pellucid_config::layers::Trust;
 use pellucid_rules::Policy;
 use pellucid_rules::PolicyError;
 use pellucid_rules::RulesFolder;
-use pellucid_rules::Standing;
+use pellucid_rules::RulesTrust;
 
 /// Reads all rules that count under a configuration, the administrator's included.
 pub fn load(config: &Config) -> Result<Policy, PolicyError> {
@@ -28,13 +28,13 @@ pub fn load_lenient(config: &Config) -> Result<Policy, PolicyError> {
 }
 
 fn folder(layer: &Layer) -> Option<RulesFolder> {
-    let has_rules = matches!(layer.source, Source::System | Source::User | Source::Project);
+    let has_rules = matches!(layer.source, LayerSource::System | LayerSource::User | LayerSource::Project);
     if !has_rules || !layer.is_enabled() {
         return None;
     }
     let standing = match layer.trust() {
-        Trust::Given => Standing::Trusted,
-        Trust::NotGiven => Standing::Untrusted,
+        Trust::Given => RulesTrust::Trusted,
+        Trust::NotGiven => RulesTrust::Untrusted,
     };
     Some(RulesFolder { path: layer.folder()?.to_owned(), standing })
 }

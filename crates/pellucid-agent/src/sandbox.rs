@@ -11,12 +11,12 @@ use pellucid_config::config::SandboxBackend;
 use pellucid_config::home;
 use pellucid_exec::sandbox::Backend;
 use pellucid_exec::sandbox::Confinement;
-use pellucid_exec::sandbox::Ground;
 use pellucid_exec::sandbox::Protection;
+use pellucid_exec::sandbox::ProtectionBasis;
 use pellucid_exec::sandbox::Roots;
 use pellucid_exec::sandbox::Sandbox;
 use pellucid_exec::sandbox::SandboxError;
-use pellucid_exec::sandbox::Wanted;
+use pellucid_exec::sandbox::WantedBackend;
 use pellucid_exec::sandbox::gaps;
 use pellucid_exec::sandbox::gaps::Gap;
 use pellucid_protocol::protected::AGENT_FOLDERS;
@@ -29,12 +29,12 @@ pub fn of(config: &Config) -> Sandbox {
 }
 
 /// Which backend is asked for.
-pub fn wanted(config: &Config) -> Wanted {
+pub fn wanted(config: &Config) -> WantedBackend {
     match config.permissions.sandbox_backend {
-        SandboxBackend::Auto => Wanted::Strongest,
-        SandboxBackend::Namespaces => Wanted::Only(Backend::Namespaces),
-        SandboxBackend::Bubblewrap => Wanted::Only(Backend::Bubblewrap),
-        SandboxBackend::Landlock => Wanted::Only(Backend::Landlock),
+        SandboxBackend::Auto => WantedBackend::Strongest,
+        SandboxBackend::Namespaces => WantedBackend::Only(Backend::Namespaces),
+        SandboxBackend::Bubblewrap => WantedBackend::Only(Backend::Bubblewrap),
+        SandboxBackend::Landlock => WantedBackend::Only(Backend::Landlock),
     }
 }
 
@@ -52,7 +52,7 @@ pub fn confinement(
     cwd: &Path,
 ) -> Result<Confinement, SandboxError> {
     let roots = roots::writable_roots(policy, cwd, env.var_os("TMPDIR").as_deref());
-    let ground = Ground {
+    let ground = ProtectionBasis {
         protection: protection(config),
         cwd: cwd.to_owned(),
         project_root: config.folders.project_root.clone(),

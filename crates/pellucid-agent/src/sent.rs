@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use pellucid_engine::carried::Carried;
 use pellucid_engine::carried::carried;
-use pellucid_engine::digest::Account;
 use pellucid_engine::digest::Digest;
+use pellucid_engine::digest::RequestDigest;
 use pellucid_engine::encode::Span;
 use pellucid_engine::encode::to_json;
 use pellucid_engine::file_states::FileStates;
@@ -33,16 +33,16 @@ use pellucid_store::moment::Moment;
 use pellucid_store::requests::call;
 use pellucid_store::requests::call::Descriptions;
 use pellucid_store::requests::entry;
-use pellucid_store::requests::entry::Entry;
 use pellucid_store::requests::entry::FORMAT;
 use pellucid_store::requests::entry::How;
-use pellucid_store::requests::entry::Piece;
+use pellucid_store::requests::entry::LogEntry;
 use pellucid_store::requests::entry::Purpose;
+use pellucid_store::requests::entry::StoredPiece;
 use pellucid_store::requests::entry::Stretch;
 use pellucid_store::requests::entry::SummaryContext;
 use pellucid_store::requests::log::RequestLog;
 use pellucid_store::requests::seal;
-use pellucid_tools::notes::Noted;
+use pellucid_tools::notes::NotedCall;
 use serde_json::Value;
 
 use crate::identity::VERSION;
@@ -53,7 +53,7 @@ use crate::replay::Recalled;
 pub struct SentLog {
     log: RequestLog,
     /// How the session was opened, until the first line is due.
-    opened: Option<entry::Opened>,
+    opened: Option<entry::OpenedEntry>,
     /// The last frame that was written, and its digest.
     frame: Option<(Frame, String)>,
     /// The line of the last request.
@@ -85,7 +85,7 @@ pub enum Extent {
 
 /// How a session was opened.
 #[derive(Debug)]
-pub struct Opening<'a> {
+pub struct OpeningRecord<'a> {
     /// The id of the session.
     pub session: &'a SessionId,
     /// Where the session's history comes from.
@@ -165,7 +165,7 @@ impl SentLog {
         let items = new.iter().map(|(key, _)| (key.bytes as u64, key.digest.clone())).collect();
         let lists: Vec<&[Span]> = new.iter().map(|(_, spans)| &**spans).collect();
         let spans = self.log.keep("", &origins::write(&lists));
-        self.write(Entry::Origins(entry::Origins { from, at, items, spans }));
+        self.write(LogEntry::Origins(entry::OriginsEntry { from, at, items, spans }));
         self.kept.extend(new);
     }
 
@@ -176,7 +176,7 @@ impl SentLog {
     }
 
     /// Keeps lists of spans for the line of a request.
-    pub fn spans(&mut self, lists: &[&[Span]]) -> Piece {
+    pub fn spans(&mut self, lists: &[&[Span]]) -> StoredPiece {
         self.log.keep("", &origins::write(lists))
     }
 
@@ -191,7 +191,7 @@ impl SentLog {
     }
 
     /// Notes how the session was opened. The line is written with the first request.
-    pub fn open(&mut self, opening: &Opening<'_>) {
+    pub fn open(&mut self, opening: &OpeningRecord<'_>) {
         if !self.is_open() {
             return;
         }
@@ -201,7 +201,7 @@ impl SentLog {
         });
         let files = opening.files.map(|files| self.log.keep("", &files.write()));
         self.files = opening.files.cloned().map(Arc::new).or(self.files.take());
-        self.opened = Some(entry::Opened {
+        self.opened = Some(entry::OpenedEntry {
             format: FORMAT,
             session: opening.session.to_string(),
             version: VERSION.to_owned(),
@@ -220,7 +220,7 @@ impl SentLog {
     /// Writes how the session was opened, before anything is sent.
     pub fn begin(&mut self) {
         if let Some(opened) = self.opened.take() {
-            self.log.write(Entry::Opened(opened));
+            self.log.write(LogEntry::Opened(opened));
         }
     }
 
@@ -232,7 +232,7 @@ impl SentLog {
         turn: &TurnId,
         purpose: Purpose,
         frame: &Frame,
-        account: &Account,
+        account: &RequestDigest,
         cache_break: Option<CacheBreak>,
         sent_at: Moment,
     ) {
@@ -241,7 +241,7 @@ impl SentLog {
         }
         let frame = self.frame(frame);
         let marks = account.marks.iter().map(|mark| (mark.n_items as u64, mark.end as u64, mark.beginning.short()));
-        let request = entry::Request {
+        let request = entry::RequestEntry {
             turn: turn.to_string(),
             purpose,
             at,
@@ -254,7 +254,7 @@ impl SentLog {
             sent_at: Some(sent_at.to_string()),
             files: self.take_files(),
         };
-        self.request = self.write(Entry::Request(Box::new(request)));
+        self.request = self.write(LogEntry::Request(Box::new(request)));
     }
 
     /// Notes which files the next request is made from.
@@ -262,7 +262,7 @@ impl SentLog {
         self.files_due = Some(files.clone());
     }
 
-    fn take_files(&mut self) -> Option<Piece> {
+    fn take_files(&mut self) -> Option<StoredPiece> {
         let due = self.files_due.take().filter(|due| self.files.as_ref() != Some(due))?;
         let piece = self.log.keep("", &due.write());
         self.files = Some(due);
@@ -272,13 +272,13 @@ impl SentLog {
     /// Writes that a turn ended before it sent anything, and why in a word.
     pub fn not_sent(&mut self, at: u64, turn: &TurnId, why: &str) {
         let (turn, why) = (turn.to_string(), why.to_owned());
-        self.write(Entry::NotSent(entry::NotSent { at, turn, why }));
+        self.write(LogEntry::NotSent(entry::NotSent { at, turn, why }));
     }
 
     /// Writes that the last request was answered, or failed.
-    pub fn reply(&mut self, reply: entry::Reply) {
+    pub fn reply(&mut self, reply: entry::ReplyEntry) {
         if let Some(request) = self.request.take() {
-            self.write(Entry::Reply(Box::new(entry::Reply { request, ..reply })));
+            self.write(LogEntry::Reply(Box::new(entry::ReplyEntry { request, ..reply })));
         }
     }
 
@@ -288,26 +288,26 @@ impl SentLog {
     }
 
     /// Writes that the request of a line was answered, or failed.
-    pub fn reply_to(&mut self, line: u64, reply: entry::Reply) {
-        self.write(Entry::Reply(Box::new(entry::Reply { request: line, ..reply })));
+    pub fn reply_to(&mut self, line: u64, reply: entry::ReplyEntry) {
+        self.write(LogEntry::Reply(Box::new(entry::ReplyEntry { request: line, ..reply })));
     }
 
     /// Writes what a summary made of the history.
     pub fn rebuilt(&mut self, at: u64, before: &[Item], after: &[Item]) {
         let items = self.stretches(before, after);
-        self.write(Entry::Rebuilt(entry::Rebuilt { at, items }));
+        self.write(LogEntry::Rebuilt(entry::RebuiltEntry { at, items }));
     }
 
     /// Writes that requests show other items from here on.
     pub fn shown(&mut self, at: u64, before: &[Item], after: &[Item]) {
         let items = self.stretches(before, after);
-        self.write(Entry::Shown(entry::Shown { at, items }));
+        self.write(LogEntry::Shown(entry::ShownEntry { at, items }));
     }
 
     /// Writes that another session was started from this one.
     pub fn child(&mut self, at: u64, session: &SessionId, purpose: &str) {
         let (session, purpose) = (session.to_string(), purpose.to_owned());
-        self.write(Entry::Child(entry::Child { at, session, purpose }));
+        self.write(LogEntry::Child(entry::ChildEntry { at, session, purpose }));
     }
 
     fn stretches(&mut self, before: &[Item], after: &[Item]) -> Vec<Stretch> {
@@ -319,7 +319,7 @@ impl SentLog {
     }
 
     /// Writes what was noted of a call, and of the calls that it made.
-    pub fn call(&mut self, at: u64, turn: &TurnId, client: &str, noted: Noted, within: Option<&str>) {
+    pub fn call(&mut self, at: u64, turn: &TurnId, client: &str, noted: NotedCall, within: Option<&str>) {
         if !self.is_open() {
             return;
         }
@@ -333,7 +333,7 @@ impl SentLog {
             exit_code: ran.exit_code,
             denied: ran.is_denied,
         });
-        let call = call::Call {
+        let call = call::CallEntry {
             at,
             call: noted.call_id.clone(),
             tool: noted.tool,
@@ -346,7 +346,7 @@ impl SentLog {
             answers: noted.answers.into_iter().map(of_client).collect(),
             runs: runs.collect(),
         };
-        self.write(Entry::Call(Box::new(call)));
+        self.write(LogEntry::Call(Box::new(call)));
         for inner in noted.inner {
             self.call(at, turn, client, inner.take(), Some(&noted.call_id));
         }
@@ -355,12 +355,12 @@ impl SentLog {
     /// Writes an item that the session file does not have.
     pub fn noted(&mut self, at: u64, item: &Item) {
         let item = self.item(item);
-        self.write(Entry::Noted(entry::Noted { at, item }));
+        self.write(LogEntry::Noted(entry::NotedEntry { at, item }));
     }
 
     /// Writes that a message is said again, and why.
     pub fn said_again(&mut self, at: u64, again: &Again) {
-        self.write(Entry::SaidAgain(entry::SaidAgain {
+        self.write(LogEntry::SaidAgain(entry::SaidAgainEntry {
             at,
             part: again.part.to_string(),
             reason: again.reason.clone(),
@@ -369,17 +369,17 @@ impl SentLog {
     }
 
     /// Seals a piece of the session file that a turn wrote.
-    pub fn seal(&mut self, piece: seal::Piece, turn: Option<&TurnId>) {
+    pub fn seal(&mut self, piece: seal::UnsealedPiece, turn: Option<&TurnId>) {
         self.begin();
         self.log.seal(piece, turn.map(ToString::to_string));
     }
 
     /// Keeps an item for a line of the record.
-    pub fn item(&mut self, item: &Item) -> Piece {
+    pub fn item(&mut self, item: &Item) -> StoredPiece {
         self.log.keep("", &String::from_utf8_lossy(&to_json(item)))
     }
 
-    fn write(&mut self, entry: Entry) -> Option<u64> {
+    fn write(&mut self, entry: LogEntry) -> Option<u64> {
         self.begin();
         self.log.write(entry)
     }
@@ -402,13 +402,13 @@ impl SentLog {
         let tail = self.pieces(tail, frame.tail_spans());
         let view = serde_json::to_value(frame.view()).unwrap_or_default();
         let origins = Some(self.log.keep("", &spans));
-        self.write(Entry::Frame(entry::Frame { digest: digest.clone(), view, head, tail, origins }));
+        self.write(LogEntry::Frame(entry::FrameEntry { digest: digest.clone(), view, head, tail, origins }));
         self.frame = Some((frame.clone(), digest.clone()));
         digest
     }
 
     /// The parts of a frame; all tools are one part.
-    fn pieces(&mut self, bytes: &[u8], spans: &[Span]) -> Vec<Piece> {
+    fn pieces(&mut self, bytes: &[u8], spans: &[Span]) -> Vec<StoredPiece> {
         let group = |span: &Span| span.part.split('/').next().unwrap_or_default().to_owned();
         let mut pieces = Vec::new();
         let mut at = 0;

@@ -42,7 +42,7 @@ use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::pack::Pack;
 use pellucid_exec::snapshot;
-use pellucid_model::catalogue::Match;
+use pellucid_model::catalogue::CatalogueMatch;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::SessionConfigured;
 use pellucid_protocol::id::SessionId;
@@ -54,9 +54,9 @@ pub(crate) use self::apart::Answered;
 use self::asked_skills::AskedSkills;
 use self::conversation::Conversation;
 pub(crate) use self::headers::TurnHeaders;
-pub use self::next::Next;
 pub use self::next::NextPurpose;
-pub use self::next::Plan;
+pub use self::next::TurnPreview;
+pub use self::next::UnfinishedRequest;
 use self::notices::Notices;
 pub use self::opening::Beginning;
 use self::requests::Requests;
@@ -127,7 +127,7 @@ impl Session {
     /// Warnings that clients receive when a turn begins.
     pub(crate) fn turn_warnings(&self) -> Vec<EventMessage> {
         let slug = &self.setup.gathered.facts.settings.model.slug;
-        let unknown = (self.setup.gathered.model_match == Match::Fallback).then(|| EventMessage::Warning {
+        let unknown = (self.setup.gathered.model_match == CatalogueMatch::Fallback).then(|| EventMessage::Warning {
             message: format!("nothing is known of the model `{slug}`; defaults are used, which may not suit it"),
         });
         unknown.into_iter().collect()

@@ -7,7 +7,7 @@ use pellucid_engine::mcp::ServerTool;
 use pellucid_engine::pack::ToolKind;
 use pellucid_engine::tool_list;
 use pellucid_exec::environment;
-use pellucid_exec::environment::Network;
+use pellucid_exec::environment::NetworkReach;
 use pellucid_exec::process::Variables;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::id::TurnId;
@@ -20,7 +20,7 @@ use pellucid_tools::situation::Situation;
 use pellucid_tools::situation::SkillVariables;
 use pellucid_tools::situation::ToolsAtHand;
 
-use crate::gather::Sources;
+use crate::gather::FactSources;
 use crate::session::Setup;
 
 /// The situation of a turn.
@@ -83,12 +83,12 @@ fn clients_tools(facts: &Facts, offered: &[String]) -> Vec<String> {
 
 /// What the children of this session see of our environment.
 fn environment(setup: &Setup, withheld: &BTreeSet<String>) -> Variables {
-    let Sources { config, env, .. } = &setup.sources;
+    let FactSources { config, env, .. } = &setup.sources;
     let network = match &setup.gathered.facts.settings.sandbox_policy {
         SandboxPolicy::DangerFullAccess
         | SandboxPolicy::ExternalSandbox { network_access: NetworkAccess::Enabled }
-        | SandboxPolicy::WorkspaceWrite { network_access: true, .. } => Network::Full,
-        _ => Network::Limited,
+        | SandboxPolicy::WorkspaceWrite { network_access: true, .. } => NetworkReach::Full,
+        _ => NetworkReach::Limited,
     };
     let ours = env.variables().iter().map(|(name, value)| (name.clone(), value.clone()));
     environment::variables(&config.shell_environment, ours, withheld, setup.session_id.as_str(), network)

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use pellucid_config::Config;
 use pellucid_config::Env;
-use pellucid_config::layers::Source;
+use pellucid_config::layers::LayerSource;
 use pellucid_engine::pack::SameName;
 use pellucid_engine::skills::Skill;
-use pellucid_engine::skills::SkillScope;
+use pellucid_engine::skills::SkillOwner;
 use pellucid_engine::skills::Skills;
 use pellucid_engine::skills::Switch;
 use pellucid_engine::skills::inject;
@@ -37,13 +37,13 @@ pub(crate) fn search_and_left_out(config: &Config, env: &Env) -> (SkillSearch, V
         let layers = layers.iter().filter(move |layer| layer.source == source);
         layers.filter_map(|layer| layer.folder()).map(ToOwned::to_owned)
     };
-    let mut project_configs: Vec<_> = folders(Source::Project).collect();
+    let mut project_configs: Vec<_> = folders(LayerSource::Project).collect();
     project_configs.reverse();
     let places = SkillPlaces {
         project_configs,
         home: config.folders.home.clone(),
         user_home: env.user_home(),
-        system_config: folders(Source::System).next(),
+        system_config: folders(LayerSource::System).next(),
         project_root: config.folders.project_root.clone(),
         cwd: config.folders.cwd.clone(),
         extra: Vec::new(),
@@ -56,7 +56,7 @@ pub(crate) fn search_and_left_out(config: &Config, env: &Env) -> (SkillSearch, V
     if !layers.is_untrusted() {
         return (search, Vec::new());
     }
-    let of_project = search.roots.extract_if(.., |root| root.scope == SkillScope::Repo);
+    let of_project = search.roots.extract_if(.., |root| root.scope == SkillOwner::Repo);
     let left_out = of_project.map(|root| root.path).filter(|folder| folder.is_dir()).collect();
     (search, left_out)
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use pellucid_engine::digest::Digest;
-use pellucid_engine::file_states::FileKind;
+use pellucid_engine::file_states::FilePurpose;
 use pellucid_engine::file_states::FileStates;
 use pellucid_engine::file_version::FileVersion;
 use pellucid_engine::fragment::Fragment;
@@ -15,17 +15,17 @@ use pellucid_engine::reinject::Blocked;
 use pellucid_engine::reinject::Injection;
 use pellucid_engine::reinject::Level;
 use pellucid_engine::reinject::LogLine;
-use pellucid_engine::reinject::State;
-use pellucid_engine::reinject::Words;
+use pellucid_engine::reinject::ReinjectState;
+use pellucid_engine::reinject::VariantTexts;
 use pellucid_engine::reinject::again::Again;
 use pellucid_engine::reinject::envelope;
 use pellucid_engine::reinject::envelope::Beside;
-use pellucid_engine::reinject::envelope::Said;
-use pellucid_engine::reinject::envelope::Sent;
-use pellucid_engine::reinject::files::Files;
-use pellucid_engine::reinject::files::Text;
-use pellucid_engine::reinject::settings::Given;
-use pellucid_engine::reinject::settings::Settings;
+use pellucid_engine::reinject::envelope::EnvelopeInput;
+use pellucid_engine::reinject::envelope::EnvelopeOutput;
+use pellucid_engine::reinject::files::HashedText;
+use pellucid_engine::reinject::files::InjectionInput;
+use pellucid_engine::reinject::settings::ReinjectOverrides;
+use pellucid_engine::reinject::settings::ReinjectSettings;
 use pellucid_engine::reinject::settings::Variant;
 use pellucid_engine::reinject::skill_words;
 use pellucid_engine::tokens::tokens_of_bytes;
@@ -35,11 +35,11 @@ use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::input::UserInput;
 use pellucid_store::recorder;
 use pellucid_workspace::standing_files::Instructions;
-use pellucid_workspace::standing_files::Sources as FileSources;
 use pellucid_workspace::standing_files::StandingFiles;
+use pellucid_workspace::standing_files::StandingSources;
 use serde_json::Value;
 
-use crate::gather::Sources;
+use crate::gather::FactSources;
 use crate::habits::ComingInput;
 use crate::habits::Habit;
 use crate::habits::Happened;
@@ -55,11 +55,11 @@ const CHANNEL: &str = "CLI";
 /// The standing instructions of a session.
 #[derive(Debug)]
 pub(crate) struct Standing {
-    settings: Settings,
-    state: State,
+    settings: ReinjectSettings,
+    state: ReinjectState,
     files: StandingFiles,
-    words: Words,
-    envelope: envelope::Words,
+    words: VariantTexts,
+    envelope: envelope::EnvelopeTexts,
     phase: Option<Vec<Fragment>>,
     /// What goes before the next input.
     due: Option<Injection>,
@@ -83,7 +83,7 @@ impl Standing {
         }
     }
 
-    fn new(pack: &Pack, sources: &Sources, cwd: &Path, state: Option<&Value>) -> Result<Option<Self>, String> {
+    fn new(pack: &Pack, sources: &FactSources, cwd: &Path, state: Option<&Value>) -> Result<Option<Self>, String> {
         let phase = sources.config.prompt.phase.as_deref();
         let Some(layout) = &pack.layout.reinject else {
             return match phase {
@@ -100,16 +100,16 @@ impl Standing {
             }
         };
         let env = |name: &str| sources.env.text(name);
-        let settings = layout.settings(Given::from_env(Some(CHANNEL), &env));
+        let settings = layout.settings(ReinjectOverrides::from_env(Some(CHANNEL), &env));
         let instructions = match (&layout.instructions, &layout.assets_dir) {
             (None, _) => Instructions::None,
             (Some(file), Some(folder)) => Instructions::File(cwd.join(folder).join(file)),
             (Some(file), None) => {
                 let template = pack.template(file);
-                Instructions::Text(Text::in_pack(template.file(), &template.written()))
+                Instructions::Text(HashedText::in_pack(template.file(), &template.written()))
             }
         };
-        let file_sources = FileSources {
+        let file_sources = StandingSources {
             variant: settings.variant,
             instructions,
             rules: layout.rules.clone(),
@@ -120,8 +120,8 @@ impl Standing {
         Ok(Some(Self {
             state: state.and_then(|state| serde_json::from_value(state.clone()).ok()).unwrap_or_default(),
             files: StandingFiles::new(file_sources, cwd),
-            words: Words::of(pack),
-            envelope: envelope::Words::of(pack),
+            words: VariantTexts::of(pack),
+            envelope: envelope::EnvelopeTexts::of(pack),
             phase,
             settings,
             due: None,
@@ -138,7 +138,7 @@ impl Standing {
             log(line.as_slice());
         }
         let is_needed = self.state.needs_files(&self.settings);
-        let files = if is_needed { self.files.read() } else { Files::default() };
+        let files = if is_needed { self.files.read() } else { InjectionInput::default() };
         self.files_read = is_needed.then(|| files.on_disk().cloned().collect());
         self.omissions = files.omissions(SIDE);
         if self.settings.variant == Variant::Current {
@@ -152,7 +152,7 @@ impl Standing {
         Ok(warnings.map(|line| line.text.trim_start_matches("[SystemPrompt] ").to_owned()).collect())
     }
 
-    fn request_skills(&mut self, inputs: &[UserInput], files: &Files) {
+    fn request_skills(&mut self, inputs: &[UserInput], files: &InjectionInput) {
         let mut names = Vec::new();
         for input in inputs {
             if let UserInput::Text { text, .. } = input {
@@ -204,26 +204,26 @@ impl Habit for Standing {
         let Draft { part, role, mut parts } = draft;
         let said = match (inputs, parts.as_mut_slice()) {
             ([UserInput::Text { .. }], [DraftPart::Text(fragments)]) if fragments.len() == 1 => {
-                Said::Text(fragments.remove(0))
+                EnvelopeInput::Text(fragments.remove(0))
             }
-            _ => Said::Items(parts),
+            _ => EnvelopeInput::Items(parts),
         };
         let sent = match self.settings.variant {
             Variant::Current => envelope::wrap_current(injected, &self.envelope, Beside::Nothing, said).sent,
             Variant::Design | Variant::Initial => envelope::wrap(injected, self.phase.clone(), said),
         };
         let parts = match sent {
-            Sent::Text(fragments) => vec![DraftPart::Text(fragments)],
-            Sent::Items { texts, items } => texts.into_iter().map(DraftPart::Text).chain(items).collect(),
+            EnvelopeOutput::Text(fragments) => vec![DraftPart::Text(fragments)],
+            EnvelopeOutput::Items { texts, items } => texts.into_iter().map(DraftPart::Text).chain(items).collect(),
         };
         (Draft { part, role, parts }, again)
     }
 
     fn add_files(&self, now: &mut FileStates, known: &[&FileStates]) {
         match &self.files_read {
-            Some(files) => files.iter().for_each(|file| now.add(FileKind::Standing, file)),
+            Some(files) => files.iter().for_each(|file| now.add(FilePurpose::Standing, file)),
             // Texts that are not due were not read, and did not disappear either.
-            None => known.iter().for_each(|states| now.carry(FileKind::Standing, states)),
+            None => known.iter().for_each(|states| now.carry(FilePurpose::Standing, states)),
         }
     }
 }

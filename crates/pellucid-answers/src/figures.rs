@@ -37,7 +37,7 @@ pub struct RequestFigures {
 
 impl RequestFigures {
     /// The figures of a request and its reply, as the record has them.
-    pub fn of(number: usize, model: &str, sent: &entry::Request, reply: Option<&entry::Reply>) -> Self {
+    pub fn of(number: usize, model: &str, sent: &entry::RequestEntry, reply: Option<&entry::ReplyEntry>) -> Self {
         let bytes = usize::try_from(sent.bytes).unwrap_or(usize::MAX);
         Self {
             number,
@@ -47,7 +47,7 @@ impl RequestFigures {
             sent_at: sent.sent_at.clone(),
             tokens: tokens_of_bytes(bytes),
             bytes: sent.bytes,
-            usage: reply.and_then(entry::Reply::split),
+            usage: reply.and_then(entry::ReplyEntry::split),
             verdict: reply.and_then(|reply| reply.cache.clone()).unwrap_or_else(CacheVerdict::unknown),
             cache_break: sent.cache_break.clone(),
             failure: reply.and_then(|reply| reply.failure.clone()),

@@ -4,8 +4,8 @@
 //! tokens as the report of a session does.
 
 use pellucid_engine::continuity::Continuity;
-use pellucid_engine::continuity::Next;
-use pellucid_engine::continuity::Sent;
+use pellucid_engine::continuity::NextRequest;
+use pellucid_engine::continuity::SentRequest;
 use pellucid_engine::encode::Encoded;
 use pellucid_engine::encode::Span;
 use pellucid_engine::request::Frame;
@@ -37,10 +37,10 @@ pub fn continuity(a: &Inspected, b: &Inspected) -> Option<Continuity> {
     }
     let kept = before.bytes.iter().zip(&after.bytes).take_while(|(one, two)| one == two).count();
     let divergence = (kept < before.bytes.len()).then_some(Divergence { kept, of: before.bytes.len() });
-    let sent = Sent::new(&before.frame, before.bytes.len(), before.items.len());
+    let sent = SentRequest::new(&before.frame, before.bytes.len(), before.items.len());
     let segments = [after.frame.head_bytes().to_vec(), after.bytes, after.frame.tail_bytes().to_vec()];
     let request = Request { segments: segments.into_iter().map(Into::into).collect() };
-    let next = Next {
+    let next = NextRequest {
         frame: &after.frame,
         request: &request,
         items: &after.items,

@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use toml_edit::DocumentMut;
 
 use crate::guard;
+use crate::guard::Acceptance;
 use crate::guard::Guarded;
-use crate::guard::Standing;
 use crate::user_file;
-use crate::user_file::WriteError;
+use crate::user_file::UserFileError;
 use crate::value::Table;
 
 /// The name of the file in the home folder.
@@ -46,7 +46,7 @@ pub enum AcceptedError {
     },
     /// The file cannot be written.
     #[error(transparent)]
-    Write(#[from] WriteError),
+    Write(#[from] UserFileError),
     /// The path of a project file is not Unicode, so it cannot be written.
     #[error("{path} is not UTF-8, so it cannot be accepted", path = .0.display())]
     Name(PathBuf),
@@ -86,11 +86,11 @@ impl Accepted {
     }
 
     /// Whether values with this digest are accepted for a project file.
-    pub fn standing(&self, file: &Path, digest: &str) -> Standing {
+    pub fn standing(&self, file: &Path, digest: &str) -> Acceptance {
         match self.files.get(file) {
-            Some(accepted) if accepted == digest => Standing::Accepted,
-            Some(_) => Standing::Changed,
-            None => Standing::New,
+            Some(accepted) if accepted == digest => Acceptance::Accepted,
+            Some(_) => Acceptance::Changed,
+            None => Acceptance::New,
         }
     }
 
@@ -102,13 +102,13 @@ impl Accepted {
 
 /// Whether an accepted project file still has the same values; `None` if the file is gone, cannot be read or has no
 /// such values any more.
-pub fn standing_now(file: &Path, digest: &str) -> Option<Standing> {
+pub fn standing_now(file: &Path, digest: &str) -> Option<Acceptance> {
     let text = pellucid_files::read_text(file, pellucid_files::TEXT_BYTES_MAX).ok()?;
     let guarded = guard::parts(&Table::parse(&text, 0).ok()?).guarded;
     if guarded.is_empty() {
         return None;
     }
-    Some(if guard::digest(&guarded) == digest { Standing::Accepted } else { Standing::Changed })
+    Some(if guard::digest(&guarded) == digest { Acceptance::Accepted } else { Acceptance::Changed })
 }
 
 /// Accepts these values, in place of what was accepted of their files before.
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     fn guarded(file: &str, digest: &str) -> Guarded {
-        Guarded { file: file.into(), values: Vec::new(), digest: digest.to_owned(), standing: Standing::New }
+        Guarded { file: file.into(), values: Vec::new(), digest: digest.to_owned(), standing: Acceptance::New }
     }
 
     #[test]
@@ -183,9 +183,9 @@ mod tests {
         accept(home, &[&guarded("/q/.codex/config.toml", "3")]).unwrap();
         accept(home, &[&guarded("/q/.codex/config.toml", "4")]).unwrap();
         let known = Accepted::read(home).unwrap();
-        assert_eq!(known.standing(Path::new(odd), "2"), Standing::Accepted);
-        assert_eq!(known.standing(Path::new("/q/.codex/config.toml"), "3"), Standing::Changed);
-        assert_eq!(known.standing(Path::new("/r"), "3"), Standing::New);
+        assert_eq!(known.standing(Path::new(odd), "2"), Acceptance::Accepted);
+        assert_eq!(known.standing(Path::new("/q/.codex/config.toml"), "3"), Acceptance::Changed);
+        assert_eq!(known.standing(Path::new("/r"), "3"), Acceptance::New);
         assert_eq!(home.join(FILE_NAME).metadata().unwrap().mode() & 0o777, 0o600);
         assert_eq!(revoke(home, Path::new("/p")).unwrap().len(), 2);
         assert_eq!(revoke(home, Path::new("/p")).unwrap().len(), 0);

@@ -5,15 +5,15 @@
 
 use std::fmt::Write as _;
 
-use crate::keys::Bounds;
-use crate::keys::Kind;
+use crate::keys::AllowedWords;
+use crate::keys::IntegerBounds;
 use crate::keys::Node;
-use crate::keys::Words;
+use crate::keys::ValueKind;
 use crate::keys::root;
 use crate::value::Data;
-use crate::value::Place;
 use crate::value::Table;
 use crate::value::Value;
+use crate::value::ValuePlace;
 use crate::value::dotted;
 
 /// A value that its key does not accept.
@@ -24,7 +24,7 @@ pub(crate) struct Problem {
     /// The dotted path of the key.
     pub key: String,
     /// Where the value was written.
-    pub place: Place,
+    pub place: ValuePlace,
 }
 
 /// Checks a whole document; the first wrong value is the error.
@@ -62,22 +62,24 @@ fn check_value<'t>(node: &'static Node, value: &'t Value, path: &mut Vec<&'t str
     }
 }
 
-fn check_kind<'t>(kind: &Kind, value: &'t Value, path: &mut Vec<&'t str>) -> Result<(), Problem> {
+fn check_kind<'t>(kind: &ValueKind, value: &'t Value, path: &mut Vec<&'t str>) -> Result<(), Problem> {
     let problem = |message, path: &[&str]| Err(Problem { message, key: dotted(path), place: value.place });
     match (kind, &value.data) {
-        (Kind::String | Kind::Path | Kind::NameOrPath, Data::String(_))
-        | (Kind::Bool, Data::Boolean(_))
-        | (Kind::Float, Data::Float(_) | Data::Integer(_)) => Ok(()),
-        (Kind::Integer(bounds), Data::Integer(number)) => match in_bounds(*bounds, *number) {
+        (ValueKind::String | ValueKind::Path | ValueKind::NameOrPath, Data::String(_))
+        | (ValueKind::Bool, Data::Boolean(_))
+        | (ValueKind::Float, Data::Float(_) | Data::Integer(_)) => Ok(()),
+        (ValueKind::Integer(bounds), Data::Integer(number)) => match in_bounds(*bounds, *number) {
             Ok(()) => Ok(()),
             Err(message) => problem(message, path),
         },
-        (Kind::Words(words), Data::String(word)) => match is_word(words, word) {
+        (ValueKind::Words(words), Data::String(word)) => match is_word(words, word) {
             Ok(()) => Ok(()),
             Err(message) => problem(message, path),
         },
-        (Kind::List(item), Data::List(values)) => values.iter().try_for_each(|value| check_kind(item, value, path)),
-        (Kind::Map(item), Data::Table(table)) => {
+        (ValueKind::List(item), Data::List(values)) => {
+            values.iter().try_for_each(|value| check_kind(item, value, path))
+        }
+        (ValueKind::Map(item), Data::Table(table)) => {
             for entry in table.iter() {
                 path.push(&entry.key);
                 check_kind(item, &entry.value, path)?;
@@ -85,7 +87,7 @@ fn check_kind<'t>(kind: &Kind, value: &'t Value, path: &mut Vec<&'t str>) -> Res
             }
             Ok(())
         }
-        (Kind::Either(one, other), _) => {
+        (ValueKind::Either(one, other), _) => {
             let n_names = path.len();
             if check_kind(one, value, path).is_ok() {
                 return Ok(());
@@ -102,7 +104,7 @@ fn check_kind<'t>(kind: &Kind, value: &'t Value, path: &mut Vec<&'t str>) -> Res
     }
 }
 
-fn in_bounds(bounds: Bounds, number: i64) -> Result<(), String> {
+fn in_bounds(bounds: IntegerBounds, number: i64) -> Result<(), String> {
     if (bounds.min..=bounds.max).contains(&number) {
         Ok(())
     } else {
@@ -110,7 +112,7 @@ fn in_bounds(bounds: Bounds, number: i64) -> Result<(), String> {
     }
 }
 
-fn is_word(words: &Words, word: &str) -> Result<(), String> {
+fn is_word(words: &AllowedWords, word: &str) -> Result<(), String> {
     if words.words.contains(&word) || words.aliases.iter().any(|(alias, _)| *alias == word) {
         return Ok(());
     }

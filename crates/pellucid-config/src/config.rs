@@ -30,7 +30,7 @@ pub use words::LoginMethod;
 pub use words::SandboxBackend;
 
 use crate::error::listed;
-use crate::guard::Standing;
+use crate::guard::Acceptance;
 use crate::keys;
 use crate::layers::Layers;
 use crate::layers::Location;
@@ -149,14 +149,14 @@ pub struct Sourced {
     /// The text itself, read from `file` if there is one.
     pub text: String,
     /// Where the value was set.
-    pub origin: Origin,
+    pub origin: ValueOrigin,
     /// The file that the text was read from, if the value names one.
     pub file: Option<PathBuf>,
 }
 
 /// Where a value was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum ValueOrigin {
     /// A flag or a field of a request, which is stronger than all layers.
     Caller,
     /// A layer of the configuration.
@@ -168,7 +168,7 @@ pub enum Origin {
     },
 }
 
-impl std::fmt::Display for Origin {
+impl std::fmt::Display for ValueOrigin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Caller => f.write_str("the caller"),
@@ -292,7 +292,7 @@ pub struct ToolSettings {
     /// How many further agents may be open at once.
     pub agents_max: usize,
     /// The roles of further agents, by name.
-    pub agent_roles: BTreeMap<String, AgentRole>,
+    pub agent_roles: BTreeMap<String, AgentRoleConfig>,
     /// MCP servers by name.
     pub mcp_servers: BTreeMap<String, McpServer>,
     /// The skills that the user switched on or off.
@@ -305,7 +305,7 @@ pub struct ToolSettings {
 
 /// A role of further agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentRole {
+pub struct AgentRoleConfig {
     /// What agents of this role are for.
     pub description: Option<String>,
     /// The configuration file of agents of this role.
@@ -426,7 +426,7 @@ pub enum Warning {
         /// The file and line of the first key.
         place: Location,
         /// Whether the file was accepted with other values.
-        standing: Standing,
+        standing: Acceptance,
         /// The folder for which `pellucid trust accept` accepts them.
         folder: PathBuf,
     },
@@ -447,8 +447,8 @@ impl std::fmt::Display for Warning {
             }
             Self::NotAccepted { keys, place, standing, folder } => {
                 let why = match standing {
-                    Standing::Changed => "they changed since they were accepted",
-                    Standing::New | Standing::Accepted => "they are not accepted yet",
+                    Acceptance::Changed => "they changed since they were accepted",
+                    Acceptance::New | Acceptance::Accepted => "they are not accepted yet",
                 };
                 let folder = command_line_word(&folder.to_string_lossy());
                 return write!(
@@ -530,10 +530,10 @@ impl Config {
     }
 
     /// Where the layers have the value of a dotted path, whatever the caller gives.
-    pub(crate) fn layer_origin(&self, path: &str) -> Option<Origin> {
+    pub(crate) fn layer_origin(&self, path: &str) -> Option<ValueOrigin> {
         let (key, value) = self.find(path)?;
         let location = self.layers.layer_of(value.place)?.location(value.place);
-        Some(Origin::Layer { key, location })
+        Some(ValueOrigin::Layer { key, location })
     }
 
     /// The web search that is offered under a sandbox policy: with full access it is live, if the configuration allows

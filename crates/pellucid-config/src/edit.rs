@@ -25,12 +25,12 @@ pub struct Edit {
     /// The names of the path. Invariant: at least one.
     names: Vec<String>,
     /// The change at the path.
-    pub change: Change,
+    pub change: ValueEdit,
 }
 
 /// The kind of change.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Change {
+pub enum ValueEdit {
     /// The value replaces the existing one.
     Replace(Json),
     /// A table is merged with the existing one, any other value replaces it.
@@ -70,7 +70,7 @@ impl Edit {
     ///
     /// # Errors
     /// When the path is empty.
-    pub fn at(path: &str, change: Change) -> Result<Self, EditError> {
+    pub fn at(path: &str, change: ValueEdit) -> Result<Self, EditError> {
         if path.trim().is_empty() {
             return Err(EditError::NoPath);
         }
@@ -78,7 +78,7 @@ impl Edit {
     }
 
     /// A change of a top-level key.
-    pub fn top(name: &str, change: Change) -> Self {
+    pub fn top(name: &str, change: ValueEdit) -> Self {
         Self { names: vec![name.to_owned()], change }
     }
 
@@ -97,9 +97,9 @@ impl Edit {
 /// Makes changes one after the other; all of them or none.
 ///
 /// ```
-/// use pellucid_config::edit::{Change, Edit, apply};
+/// use pellucid_config::edit::{ValueEdit, Edit, apply};
 ///
-/// let edit = Edit::at("features.sqlite", Change::Replace(true.into()))?;
+/// let edit = Edit::at("features.sqlite", ValueEdit::Replace(true.into()))?;
 /// let text = apply("model = \"o3\" # fast\n", &[edit])?;
 /// assert_eq!(text, "model = \"o3\" # fast\n\n[features]\nsqlite = true\n");
 /// # Ok::<(), pellucid_config::edit::EditError>(())
@@ -110,9 +110,9 @@ impl Edit {
 pub fn apply(text: &str, edits: &[Edit]) -> Result<String, EditError> {
     changed(text, |document| {
         edits.iter().try_for_each(|edit| match &edit.change {
-            Change::Replace(value) => set(document, &edit.names, value, Merging::Replace),
-            Change::Merge(value) => set(document, &edit.names, value, Merging::Merge),
-            Change::Clear => clear(document, &edit.names),
+            ValueEdit::Replace(value) => set(document, &edit.names, value, Merging::Replace),
+            ValueEdit::Merge(value) => set(document, &edit.names, value, Merging::Merge),
+            ValueEdit::Clear => clear(document, &edit.names),
         })
     })
 }

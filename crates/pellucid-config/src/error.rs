@@ -17,7 +17,7 @@ use crate::requirements::RequirementsError;
 pub enum ConfigError {
     /// A place in a file is wrong.
     #[error("{0}")]
-    Located(Box<Located>),
+    Located(Box<LocatedError>),
     /// A value that is in no file is wrong.
     #[error("{message}\nin `{key}`")]
     Value {
@@ -30,7 +30,7 @@ pub enum ConfigError {
     #[error("Error parsing project config file {path}: {detail}", path = .located.path.display(), detail = .located.toml_detail())]
     Project {
         /// The place in the file.
-        located: Box<Located>,
+        located: Box<LocatedError>,
     },
     /// The administrator's requirements cannot be used.
     #[error(transparent)]
@@ -95,7 +95,7 @@ impl ConfigError {
     pub fn brief(&self) -> String {
         match self {
             Self::Located(located) | Self::Project { located } => {
-                let Located { path, line, column, message, .. } = &**located;
+                let LocatedError { path, line, column, message, .. } = &**located;
                 format!("{}:{line}:{column}: {message}", path.display())
             }
             Self::Value { message, key } => format!("{message} in `{key}`"),
@@ -104,7 +104,7 @@ impl ConfigError {
     }
 
     /// The place in a file, if the error has one.
-    pub fn located(&self) -> Option<&Located> {
+    pub fn located(&self) -> Option<&LocatedError> {
         match self {
             Self::Located(located) | Self::Project { located } => Some(located),
             _ => None,
@@ -114,7 +114,7 @@ impl ConfigError {
 
 /// An error at a place in a file. Displays as message, source line and carets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Located {
+pub struct LocatedError {
     /// The path of the file.
     pub path: PathBuf,
     /// What is wrong at the place.
@@ -129,7 +129,7 @@ pub struct Located {
     pub n_marked: usize,
 }
 
-impl Located {
+impl LocatedError {
     /// Finds the line and column of a byte range.
     pub(crate) fn new(path: &Path, text: &str, span: &Range<usize>, message: String) -> Self {
         let (line, line_start) = line_at(text, span.start);
@@ -158,7 +158,7 @@ impl Located {
     }
 }
 
-impl std::fmt::Display for Located {
+impl std::fmt::Display for LocatedError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { line, column, message, .. } = self;
         write!(f, "{}:{line}:{column}: {message}\n{}", self.path.display(), self.excerpt())
@@ -201,7 +201,7 @@ mod tests {
 
     #[track_caller]
     fn check_located(text: &str, span: Range<usize>, expected: &Expect) {
-        expected.assert_eq(&Located::new(Path::new("c.toml"), text, &span, "no".to_owned()).to_string());
+        expected.assert_eq(&LocatedError::new(Path::new("c.toml"), text, &span, "no".to_owned()).to_string());
     }
 
     #[test]

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 use pellucid_protocol::feature::ALIASES;
 use pellucid_protocol::feature::Feature;
+use pellucid_protocol::feature::FeatureStage;
 use pellucid_protocol::feature::Features;
-use pellucid_protocol::feature::Stage;
 
 use crate::config::Deprecation;
 use crate::reader::Reader;
@@ -134,7 +134,7 @@ fn unstable(top: &Table, features: &Features) -> Vec<&'static str> {
     let Some(table) = top.get("features").and_then(|value| value.as_table()) else { return Vec::new() };
     let mut keys: Vec<_> = Feature::ALL
         .iter()
-        .filter(|feature| feature.stage() == Stage::UnderDevelopment && features.is_on(**feature))
+        .filter(|feature| feature.stage() == FeatureStage::UnderDevelopment && features.is_on(**feature))
         .map(|feature| feature.key())
         .filter(|key| table.get(key).and_then(Value::as_bool) == Some(true))
         .collect();

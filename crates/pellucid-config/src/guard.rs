@@ -15,10 +15,10 @@ use crate::keys::InProject;
 use crate::keys::Node;
 use crate::keys::root;
 use crate::value::Data;
-use crate::value::Entry;
-use crate::value::Place;
 use crate::value::Table;
+use crate::value::TableEntry;
 use crate::value::Value;
+use crate::value::ValuePlace;
 use crate::value::dotted;
 use crate::value::segments;
 
@@ -35,7 +35,7 @@ pub struct Guarded {
     /// The SHA-256 of the values. Order, spaces and comments of the file make no difference.
     pub digest: String,
     /// Whether the values are accepted.
-    pub standing: Standing,
+    pub standing: Acceptance,
 }
 
 /// A value that applies once it is accepted.
@@ -49,7 +49,7 @@ pub struct GuardedValue {
 
 /// Whether guarded values are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum Acceptance {
     /// The values were accepted as they are.
     Accepted,
     /// The file was accepted with other values.
@@ -90,7 +90,8 @@ pub(crate) fn parts(table: &Table) -> Parts {
 fn entries(node: &Node, table: &Table) -> Parts {
     let (mut free, mut guarded) = (Vec::new(), Vec::new());
     for entry in table.iter() {
-        let with = |table| Entry { value: Value { data: Data::Table(table), ..entry.value.clone() }, ..entry.clone() };
+        let with =
+            |table| TableEntry { value: Value { data: Data::Table(table), ..entry.value.clone() }, ..entry.clone() };
         match (node.child(&entry.key).map_or(Class::Free, |child| class(child, &entry.value)), &entry.value.data) {
             (Class::Free, _) => free.push(entry.clone()),
             (Class::Guarded, _) => guarded.push(entry.clone()),
@@ -189,7 +190,7 @@ fn write_value(value: &Value, out: &mut String) {
 }
 
 fn write_table(table: &Table, out: &mut String) {
-    let mut entries: Vec<&Entry> = table.iter().collect();
+    let mut entries: Vec<&TableEntry> = table.iter().collect();
     entries.sort_by(|a, b| a.key.cmp(&b.key));
     out.push_str(&format!("t{}\n", entries.len()));
     for entry in entries {
@@ -203,8 +204,8 @@ fn write_text(kind: char, text: &str, out: &mut String) {
 }
 
 /// The place of the first guarded value, for a warning.
-pub(crate) fn first_place(guarded: &Guarded) -> Place {
-    guarded.values.first().map_or_else(Place::default, |it| it.value.place)
+pub(crate) fn first_place(guarded: &Guarded) -> ValuePlace {
+    guarded.values.first().map_or_else(ValuePlace::default, |it| it.value.place)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ const TERMINAL: &str = "there is no terminal client yet";
 
 /// Keys that belong together.
 #[derive(Debug)]
-pub struct Section {
+pub struct KeySection {
     /// The heading of the section.
     pub title: &'static str,
     /// The keys, in the order of the reference page.
@@ -32,7 +32,7 @@ pub struct Key {
     /// The dotted path. `<name>` matches any name, `[]` each table of a list.
     pub path: &'static str,
     /// What kind of value the key accepts.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// The default, as text for the reference page; empty if there is none.
     pub default: &'static str,
     /// A sentence that says what the key is for.
@@ -80,7 +80,7 @@ pub enum InProject {
 
 /// The kind of value that a key accepts.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind {
+pub enum ValueKind {
     /// A text without further rules.
     String,
     /// The path of a file or folder; a relative one starts at the folder of the file that sets the key.
@@ -92,20 +92,20 @@ pub enum Kind {
     /// A number with or without a fraction.
     Float,
     /// A whole number in a range.
-    Integer(Bounds),
+    Integer(IntegerBounds),
     /// One of a list of words.
-    Words(Words),
+    Words(AllowedWords),
     /// A list of values of one kind.
-    List(&'static Kind),
+    List(&'static ValueKind),
     /// A table with names of the user's choice and values of one kind.
-    Map(&'static Kind),
+    Map(&'static ValueKind),
     /// A value of either kind.
-    Either(&'static Kind, &'static Kind),
+    Either(&'static ValueKind, &'static ValueKind),
 }
 
 /// A range of whole numbers.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounds {
+pub struct IntegerBounds {
     /// The smallest number that is allowed.
     pub min: i64,
     /// The largest number that is allowed.
@@ -116,20 +116,20 @@ pub struct Bounds {
 
 /// The words that a key accepts.
 #[derive(Debug, Clone, Copy)]
-pub struct Words {
+pub struct AllowedWords {
     /// The words, in the order of the reference page.
     pub words: &'static [&'static str],
     /// Words that mean the same as another: the alias, and the word.
     pub aliases: &'static [(&'static str, &'static str)],
 }
 
-impl Kind {
+impl ValueKind {
     /// Any whole number of 64 bits.
-    pub const INT: Self = Self::Integer(Bounds { min: i64::MIN, max: i64::MAX, name: "i64" });
+    pub const INT: Self = Self::Integer(IntegerBounds { min: i64::MIN, max: i64::MAX, name: "i64" });
     /// A number of things, not negative.
-    pub const COUNT: Self = Self::Integer(Bounds { min: 0, max: i64::MAX, name: "usize" });
+    pub const COUNT: Self = Self::Integer(IntegerBounds { min: 0, max: i64::MAX, name: "usize" });
     /// A network port.
-    pub const PORT: Self = Self::Integer(Bounds { min: 0, max: u16::MAX as i64, name: "u16" });
+    pub const PORT: Self = Self::Integer(IntegerBounds { min: 0, max: u16::MAX as i64, name: "u16" });
     /// A list of texts.
     pub const STRINGS: Self = Self::List(&Self::String);
     /// A list of paths.
@@ -139,7 +139,7 @@ impl Kind {
 
     /// One of these words.
     pub const fn words(words: &'static [&'static str]) -> Self {
-        Self::Words(Words { words, aliases: &[] })
+        Self::Words(AllowedWords { words, aliases: &[] })
     }
 
     /// What an error message says that the key accepts.
@@ -166,7 +166,7 @@ impl Key {
     const fn new(
         in_project: InProject,
         path: &'static str,
-        kind: Kind,
+        kind: ValueKind,
         default: &'static str,
         doc: &'static str,
     ) -> Self {

@@ -16,12 +16,12 @@ use pellucid_protocol::settings::TrustLevel;
 use crate::accepted::Accepted;
 use crate::check::Problem;
 use crate::error::ConfigError;
-use crate::error::Located;
+use crate::error::LocatedError;
 use crate::error::line_at;
 use crate::files;
 use crate::guard;
+use crate::guard::Acceptance;
 use crate::guard::Guarded;
-use crate::guard::Standing;
 use crate::load::LoadOptions;
 use crate::load::ProjectLayers;
 use crate::overrides;
@@ -29,9 +29,9 @@ use crate::paths;
 use crate::project;
 use crate::project::Decision;
 use crate::project::Project;
-use crate::value::Place;
 use crate::value::Table;
 use crate::value::Value;
+use crate::value::ValuePlace;
 use crate::value::segments;
 use crate::verify;
 
@@ -42,7 +42,7 @@ const DEFAULT_ROOT_MARKER: &str = ".git";
 
 /// Where a layer comes from, from weak to strong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
+pub enum LayerSource {
     /// The configuration file of the machine.
     System,
     /// The user's configuration file.
@@ -61,7 +61,7 @@ pub enum Source {
 #[derive(Debug, Clone)]
 pub struct Layer {
     /// Where the layer comes from.
-    pub source: Source,
+    pub source: LayerSource,
     /// The layer's file, whether it exists or not.
     pub file: Option<PathBuf>,
     /// The layer's values, with absolute paths.
@@ -87,7 +87,7 @@ pub enum Trust {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
     /// Where the layer comes from.
-    pub source: Source,
+    pub source: LayerSource,
     /// The file of the layer, if it has one.
     pub file: Option<PathBuf>,
     /// The line in the file, counted from 1.
@@ -126,11 +126,11 @@ impl Layer {
         if !self.is_enabled() {
             return Cow::Owned(Table::default());
         }
-        if self.source != Source::Project && self.guarded.is_none() {
+        if self.source != LayerSource::Project && self.guarded.is_none() {
             return Cow::Borrowed(&self.table);
         }
         let guard::Parts { mut free, guarded } = guard::parts(&self.table);
-        if self.guarded.as_ref().is_some_and(|guarded| guarded.standing == Standing::Accepted) {
+        if self.guarded.as_ref().is_some_and(|guarded| guarded.standing == Acceptance::Accepted) {
             free.overlay(&guarded);
         }
         Cow::Owned(free)
@@ -142,14 +142,14 @@ impl Layer {
     }
 
     /// A place of this layer for people.
-    pub fn location(&self, place: Place) -> Location {
+    pub fn location(&self, place: ValuePlace) -> Location {
         let line = (!self.text.is_empty()).then(|| line_at(&self.text, place.start).0);
         Location { source: self.source, file: self.file.clone(), line }
     }
 
-    fn located(&self, place: Place, message: String) -> Option<Located> {
+    fn located(&self, place: ValuePlace, message: String) -> Option<LocatedError> {
         let file = self.file.as_deref().filter(|_| !self.text.is_empty())?;
-        Some(Located::new(file, &self.text, &(place.start..place.end), message))
+        Some(LocatedError::new(file, &self.text, &(place.start..place.end), message))
     }
 }
 
@@ -212,11 +212,11 @@ impl Layers {
 
     /// The layer of the user's configuration file.
     pub fn user(&self) -> Option<&Layer> {
-        self.layers.iter().find(|layer| layer.source == Source::User)
+        self.layers.iter().find(|layer| layer.source == LayerSource::User)
     }
 
     /// The layer that contains a place.
-    pub fn layer_of(&self, place: Place) -> Option<&Layer> {
+    pub fn layer_of(&self, place: ValuePlace) -> Option<&Layer> {
         self.layers.get(place.layer)
     }
 
@@ -251,8 +251,8 @@ impl Layers {
 pub(crate) fn read(options: &LoadOptions) -> Result<Layers, ConfigError> {
     let user_home = options.env.user_home();
     let mut reader = LayerReader { layers: Layers::default(), options, user_home, accepted: None };
-    reader.file(Source::System, &options.system.config)?;
-    reader.file(Source::User, &options.home.join(FILE_NAME))?;
+    reader.file(LayerSource::System, &options.system.config)?;
+    reader.file(LayerSource::User, &options.home.join(FILE_NAME))?;
     // The flags are needed to find the project, though they are stronger than its layers.
     let flags = overrides::to_table(&options.overrides, 0);
     reader.project(&flags)?;
@@ -260,7 +260,7 @@ pub(crate) fn read(options: &LoadOptions) -> Result<Layers, ConfigError> {
     if let Some(role) = &options.role_file {
         reader.role_file(role)?;
     }
-    reader.file(Source::Managed, &options.system.managed_config)?;
+    reader.file(LayerSource::Managed, &options.system.managed_config)?;
     reader.layers.merge();
     Ok(reader.layers)
 }
@@ -274,7 +274,7 @@ struct LayerReader<'o> {
 }
 
 impl LayerReader<'_> {
-    fn file(&mut self, source: Source, path: &Path) -> Result<(), ConfigError> {
+    fn file(&mut self, source: LayerSource, path: &Path) -> Result<(), ConfigError> {
         match read_file(path)? {
             Some(text) => self.text(source, path, text),
             None => {
@@ -296,7 +296,7 @@ impl LayerReader<'_> {
         let root = self.layers.project_root().canonicalize();
         let is_of_project = root.is_ok_and(|root| real.starts_with(root)) && !self.is_in_home(&real);
         let guarded = if is_of_project { self.guarded(real, &table) } else { None };
-        self.push(Source::Role, Some(path.to_owned()), table, text);
+        self.push(LayerSource::Role, Some(path.to_owned()), table, text);
         if let Some(layer) = self.layers.layers.last_mut() {
             layer.guarded = guarded;
         }
@@ -324,27 +324,27 @@ impl LayerReader<'_> {
         self.options.home.canonicalize().is_ok_and(|home| path.starts_with(home))
     }
 
-    fn text(&mut self, source: Source, path: &Path, text: String) -> Result<(), ConfigError> {
+    fn text(&mut self, source: LayerSource, path: &Path, text: String) -> Result<(), ConfigError> {
         let table = self.parse(path, &text).map_err(ConfigError::Located)?;
         self.push(source, Some(path.to_owned()), table, text);
         Ok(())
     }
 
-    fn parse(&self, path: &Path, text: &str) -> Result<Table, Box<Located>> {
+    fn parse(&self, path: &Path, text: &str) -> Result<Table, Box<LocatedError>> {
         Table::parse(text, self.layers.layers.len())
-            .map_err(|fault| Box::new(Located::new(path, text, &fault.span, fault.message)))
+            .map_err(|fault| Box::new(LocatedError::new(path, text, &fault.span, fault.message)))
     }
 
     fn flags(&mut self, mut flags: Table) {
-        let place = Place { layer: self.layers.layers.len(), ..Place::default() };
+        let place = ValuePlace { layer: self.layers.layers.len(), ..ValuePlace::default() };
         for entry in flags.iter_mut() {
             entry.place = place;
             entry.value.move_to(place);
         }
-        self.push(Source::Flags, None, flags, String::new());
+        self.push(LayerSource::Flags, None, flags, String::new());
     }
 
-    fn push(&mut self, source: Source, file: Option<PathBuf>, mut table: Table, text: String) {
+    fn push(&mut self, source: LayerSource, file: Option<PathBuf>, mut table: Table, text: String) {
         let base = file.as_deref().and_then(Path::parent).unwrap_or(&self.options.cwd);
         paths::resolve(&mut table, base, self.user_home.as_deref());
         self.layers.layers.push(Layer {
@@ -405,7 +405,7 @@ impl LayerReader<'_> {
         };
         // The digest is of the bytes that are used: the file is not read a second time.
         let guarded = if trusted { self.guarded(real, &table) } else { None };
-        self.push(Source::Project, Some(path.to_owned()), table, text);
+        self.push(LayerSource::Project, Some(path.to_owned()), table, text);
         if let Some(layer) = self.layers.layers.last_mut() {
             layer.guarded = guarded;
             layer.trust = if trusted { Trust::Given } else { Trust::NotGiven };
@@ -444,7 +444,7 @@ struct Read {
 }
 
 fn read_located(path: &Path) -> Result<Option<Read>, ConfigError> {
-    let read = pellucid_files::Located::open(path).and_then(|found| {
+    let read = pellucid_files::LocatedFile::open(path).and_then(|found| {
         let real = found.real.clone();
         Ok(Read { text: found.read_text(pellucid_files::TEXT_BYTES_MAX)?, real })
     });

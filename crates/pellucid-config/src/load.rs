@@ -30,7 +30,7 @@ use pellucid_protocol::settings::Verbosity;
 use pellucid_protocol::settings::WebSearchMode;
 
 use crate::check;
-use crate::config::AgentRole;
+use crate::config::AgentRoleConfig;
 use crate::config::AssistantSettings;
 use crate::config::CompactionSettings;
 use crate::config::Config;
@@ -45,20 +45,20 @@ use crate::config::LoginSettings;
 use crate::config::MemorySettings;
 use crate::config::ModelSettings;
 use crate::config::Noticed;
-use crate::config::Origin;
 use crate::config::PromptSettings;
 use crate::config::RecordSettings;
 use crate::config::SkillSwitch;
 use crate::config::SnapshotSettings;
 use crate::config::Sourced;
 use crate::config::ToolSettings;
+use crate::config::ValueOrigin;
 use crate::config::Warning;
 use crate::env::Env;
 use crate::error::ConfigError;
 use crate::features;
 use crate::files;
 use crate::guard;
-use crate::guard::Standing;
+use crate::guard::Acceptance;
 use crate::keys::default;
 use crate::keys::default::count_or_default;
 use crate::keys::default::flag_or_default;
@@ -276,7 +276,7 @@ pub fn load_requirements(options: &LoadOptions) -> Result<Requirements, ConfigEr
 fn warnings(layers: &Layers) -> Vec<Warning> {
     let unreadable = layers.accepted_problem().map(|error| Warning::AcceptedUnreadable { error: error.to_owned() });
     let not_accepted = layers.iter().filter_map(|layer| {
-        let guarded = layer.guarded().filter(|guarded| guarded.standing != Standing::Accepted)?;
+        let guarded = layer.guarded().filter(|guarded| guarded.standing != Acceptance::Accepted)?;
         Some(Warning::NotAccepted {
             keys: guarded.names(),
             place: layer.location(guard::first_place(guarded)),
@@ -379,7 +379,7 @@ fn tools(reader: &Reader<'_>, layers: &Layers) -> Result<ToolSettings, ConfigErr
     })
 }
 
-fn agent_roles(reader: &Reader<'_>) -> BTreeMap<String, AgentRole> {
+fn agent_roles(reader: &Reader<'_>) -> BTreeMap<String, AgentRoleConfig> {
     let entries = reader.table("agents").into_iter().flat_map(Table::iter);
     entries
         .filter_map(|entry| {
@@ -387,7 +387,7 @@ fn agent_roles(reader: &Reader<'_>) -> BTreeMap<String, AgentRole> {
             let text = |key| role.get(key).and_then(Value::as_str);
             let description = text("description").map(str::to_owned);
             let config_file = text("config_file").map(PathBuf::from);
-            Some((entry.key.clone(), AgentRole { description, config_file }))
+            Some((entry.key.clone(), AgentRoleConfig { description, config_file }))
         })
         .collect()
 }
@@ -561,7 +561,7 @@ fn read_texts(config: &mut Config, harness: &HarnessOverrides) -> Result<(), Con
 }
 
 fn from_the_caller(text: String) -> Sourced {
-    Sourced { text, origin: Origin::Caller, file: None }
+    Sourced { text, origin: ValueOrigin::Caller, file: None }
 }
 
 fn written(config: &Config, key: &'static str) -> Option<Sourced> {

@@ -6,9 +6,9 @@ use pellucid_protocol::feature::ALIASES;
 use pellucid_protocol::feature::Feature;
 
 use crate::value::Data;
-use crate::value::Place;
 use crate::value::Table;
 use crate::value::Value;
+use crate::value::ValuePlace;
 
 /// One value for one key.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,7 +97,7 @@ impl Override {
 
 /// The overrides as the table of a layer; later ones replace earlier ones.
 pub(crate) fn to_table(overrides: &[Override], layer: usize) -> Table {
-    let place = Place { layer, ..Place::default() };
+    let place = ValuePlace { layer, ..ValuePlace::default() };
     let mut table = Table::default();
     for Override { key, data } in overrides {
         let mut value = Value { data: data.clone(), place };

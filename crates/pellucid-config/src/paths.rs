@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use pellucid_files::normal;
 
-use crate::keys::Kind;
 use crate::keys::Node;
+use crate::keys::ValueKind;
 use crate::keys::root;
 use crate::value::Data;
 use crate::value::Table;
@@ -41,16 +41,16 @@ fn resolve_value(node: &Node, value: &mut Value, absolute: &dyn Fn(&str) -> Path
     }
 }
 
-fn resolve_kind(kind: &Kind, value: &mut Value, absolute: &dyn Fn(&str) -> PathBuf) {
+fn resolve_kind(kind: &ValueKind, value: &mut Value, absolute: &dyn Fn(&str) -> PathBuf) {
     match (kind, &mut value.data) {
-        (Kind::Path, Data::String(path)) => *path = absolute(path).to_string_lossy().into_owned(),
-        (Kind::NameOrPath, Data::String(path)) if is_path(path) => {
+        (ValueKind::Path, Data::String(path)) => *path = absolute(path).to_string_lossy().into_owned(),
+        (ValueKind::NameOrPath, Data::String(path)) if is_path(path) => {
             *path = absolute(path).to_string_lossy().into_owned();
         }
-        (Kind::List(item), Data::List(values)) => {
+        (ValueKind::List(item), Data::List(values)) => {
             values.iter_mut().for_each(|value| resolve_kind(item, value, absolute));
         }
-        (Kind::Map(item), Data::Table(table)) => {
+        (ValueKind::Map(item), Data::Table(table)) => {
             table.iter_mut().for_each(|entry| resolve_kind(item, &mut entry.value, absolute));
         }
         _ => {}

@@ -6,18 +6,18 @@ use std::fmt::Write as _;
 
 use pellucid_protocol::feature::ALIASES;
 use pellucid_protocol::feature::Feature;
-use pellucid_protocol::feature::Stage;
+use pellucid_protocol::feature::FeatureStage;
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::keys::Bounds;
 use crate::keys::InProject;
+use crate::keys::IntegerBounds;
 use crate::keys::Key;
-use crate::keys::Kind;
 use crate::keys::Node;
 use crate::keys::SECTIONS;
 use crate::keys::Scope;
+use crate::keys::ValueKind;
 use crate::keys::root;
 
 const INTRODUCTION: &str = "\
@@ -86,21 +86,21 @@ fn row(page: &mut String, key: &Key) {
     );
 }
 
-fn takes(kind: &Kind) -> String {
+fn takes(kind: &ValueKind) -> String {
     match kind {
-        Kind::String => "string".to_owned(),
-        Kind::Path => "path".to_owned(),
-        Kind::NameOrPath => "name or path".to_owned(),
-        Kind::Bool => "boolean".to_owned(),
-        Kind::Float => "number".to_owned(),
-        Kind::Integer(bounds) if bounds.max < i64::MAX => format!("integer, {} to {}", bounds.min, bounds.max),
-        Kind::Integer(Bounds { min: 0, .. }) => "integer from 0".to_owned(),
-        Kind::Integer(_) => "integer".to_owned(),
-        Kind::Words(words) => words.words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
-        Kind::List(words @ Kind::Words(_)) => format!("list of {}", takes(words)),
-        Kind::List(item) => format!("list of {}s", takes(item)),
-        Kind::Map(item) => format!("table of {}s", takes(item)),
-        Kind::Either(one, other) => format!("{} or {}", takes(one), takes(other)),
+        ValueKind::String => "string".to_owned(),
+        ValueKind::Path => "path".to_owned(),
+        ValueKind::NameOrPath => "name or path".to_owned(),
+        ValueKind::Bool => "boolean".to_owned(),
+        ValueKind::Float => "number".to_owned(),
+        ValueKind::Integer(bounds) if bounds.max < i64::MAX => format!("integer, {} to {}", bounds.min, bounds.max),
+        ValueKind::Integer(IntegerBounds { min: 0, .. }) => "integer from 0".to_owned(),
+        ValueKind::Integer(_) => "integer".to_owned(),
+        ValueKind::Words(words) => words.words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
+        ValueKind::List(words @ ValueKind::Words(_)) => format!("list of {}", takes(words)),
+        ValueKind::List(item) => format!("list of {}s", takes(item)),
+        ValueKind::Map(item) => format!("table of {}s", takes(item)),
+        ValueKind::Either(one, other) => format!("{} or {}", takes(one), takes(other)),
     }
 }
 
@@ -177,12 +177,12 @@ fn place(node: &Node) -> Value {
     }
 }
 
-fn kind(kind: &Kind) -> Value {
+fn kind(kind: &ValueKind) -> Value {
     match kind {
-        Kind::String | Kind::Path | Kind::NameOrPath => json!({ "type": "string" }),
-        Kind::Bool => json!({ "type": "boolean" }),
-        Kind::Float => json!({ "type": "number" }),
-        Kind::Integer(bounds) => {
+        ValueKind::String | ValueKind::Path | ValueKind::NameOrPath => json!({ "type": "string" }),
+        ValueKind::Bool => json!({ "type": "boolean" }),
+        ValueKind::Float => json!({ "type": "number" }),
+        ValueKind::Integer(bounds) => {
             let mut schema = json!({ "type": "integer" });
             if bounds.min > i64::MIN {
                 schema["minimum"] = bounds.min.into();
@@ -192,14 +192,14 @@ fn kind(kind: &Kind) -> Value {
             }
             schema
         }
-        Kind::Words(words) => {
+        ValueKind::Words(words) => {
             let aliases = words.aliases.iter().map(|(alias, _)| *alias);
             let words: Vec<_> = words.words.iter().copied().chain(aliases).collect();
             json!({ "type": "string", "enum": words })
         }
-        Kind::List(item) => json!({ "type": "array", "items": self::kind(item) }),
-        Kind::Map(item) => json!({ "type": "object", "additionalProperties": self::kind(item) }),
-        Kind::Either(one, other) => json!({ "anyOf": [self::kind(one), self::kind(other)] }),
+        ValueKind::List(item) => json!({ "type": "array", "items": self::kind(item) }),
+        ValueKind::Map(item) => json!({ "type": "object", "additionalProperties": self::kind(item) }),
+        ValueKind::Either(one, other) => json!({ "anyOf": [self::kind(one), self::kind(other)] }),
     }
 }
 
@@ -209,7 +209,8 @@ fn feature_properties() -> Map<String, Value> {
         .chain(ALIASES.iter().copied())
         .map(|(key, feature)| {
             let mut schema = json!({ "type": "boolean" });
-            let is_old = key != feature.key() || matches!(feature.stage(), Stage::Deprecated | Stage::Removed);
+            let is_old =
+                key != feature.key() || matches!(feature.stage(), FeatureStage::Deprecated | FeatureStage::Removed);
             if is_old {
                 schema["deprecated"] = true.into();
             }

@@ -16,8 +16,8 @@ use pellucid_protocol::settings::WebSearchMode;
 use serde::Deserialize;
 
 use crate::files;
+use crate::layers::LayerSource;
 use crate::layers::Layers;
-use crate::layers::Source;
 
 /// The administrator's requirements; an absent one allows everything.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -33,7 +33,7 @@ pub struct Requirements {
     /// The region in which the provider must keep data.
     pub residency: Option<Residency>,
     /// The administrator's settings for network access.
-    pub network: Option<NetworkRequirements>,
+    pub network: Option<ManagedNetwork>,
     /// Rules for commands, as the file has them.
     pub rules: Option<serde_json::Value>,
 }
@@ -102,7 +102,7 @@ pub enum Residency {
 /// The administrator's settings for network access.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct NetworkRequirements {
+pub struct ManagedNetwork {
     /// Whether the network proxy runs.
     pub enabled: Option<bool>,
     /// The proxy's port for HTTP.
@@ -167,7 +167,7 @@ struct File {
     mcp_servers: Option<BTreeMap<String, McpServer>>,
     enforce_residency: Option<Residency>,
     #[serde(alias = "experimental_network")]
-    network: Option<NetworkRequirements>,
+    network: Option<ManagedNetwork>,
     rules: Option<serde_json::Value>,
 }
 
@@ -261,7 +261,7 @@ fn web_searches(modes: &[WebSearchMode], path: &Path) -> Allowed<WebSearchMode> 
 }
 
 fn fill_from_managed(requirements: &mut Requirements, layers: &Layers) {
-    let Some(layer) = layers.iter().find(|layer| layer.source == Source::Managed) else { return };
+    let Some(layer) = layers.iter().find(|layer| layer.source == LayerSource::Managed) else { return };
     let Some(source) = &layer.file else { return };
     let word = |key| layer.table.get(key).and_then(|value| value.as_str());
     if requirements.approval_policies.is_none()

@@ -10,10 +10,10 @@ use crate::keys;
 use crate::keys::InProject;
 use crate::keys::Node;
 use crate::layers::Layer;
-use crate::layers::Source;
+use crate::layers::LayerSource;
 use crate::value::Data;
-use crate::value::Entry;
 use crate::value::Table;
+use crate::value::TableEntry;
 use crate::value::Value;
 use crate::value::dotted;
 use crate::value::segments;
@@ -49,7 +49,7 @@ impl<'l> Search<'l> {
         }
     }
 
-    fn known(&mut self, node: &'static Node, entry: &'l Entry, path: &mut Vec<&'l str>) {
+    fn known(&mut self, node: &'static Node, entry: &'l TableEntry, path: &mut Vec<&'l str>) {
         if let Some(key) = node.key {
             if key.path == "features.<key>" && !is_feature(&entry.key) {
                 self.found.push(Warning::UnknownFeature {
@@ -59,7 +59,7 @@ impl<'l> Search<'l> {
                         .map(str::to_owned),
                 });
             }
-            if key.in_project == InProject::Never && self.layer.source == Source::Project {
+            if key.in_project == InProject::Never && self.layer.source == LayerSource::Project {
                 self.found.push(Warning::NotForProjects { key: dotted(path), place: self.layer.location(entry.place) });
             }
         }

@@ -15,7 +15,7 @@ use crate::files;
 #[expect(missing_docs, reason = "the messages of the variants name the fields")]
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum WriteError {
+pub enum UserFileError {
     /// The file exists and cannot be read.
     #[error("failed to read {path}: {source}", path = .path.display())]
     Read { path: PathBuf, source: io::Error },
@@ -26,7 +26,7 @@ pub enum WriteError {
 
 /// Whether a file was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum WriteOutcome {
     /// The file has a new text.
     Written,
     /// The file is unchanged, because the change had no effect.
@@ -40,8 +40,11 @@ pub enum Outcome {
 ///
 /// # Errors
 /// When the change fails, and when the file cannot be read or written. Then the file is unchanged.
-pub fn rewrite<E: From<WriteError>>(path: &Path, change: impl FnOnce(&str) -> Result<String, E>) -> Result<Outcome, E> {
-    let write_error = |source| WriteError::Write { path: path.to_owned(), source };
+pub fn rewrite<E: From<UserFileError>>(
+    path: &Path,
+    change: impl FnOnce(&str) -> Result<String, E>,
+) -> Result<WriteOutcome, E> {
+    let write_error = |source| UserFileError::Write { path: path.to_owned(), source };
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = target.parent().unwrap_or(Path::new("."));
     pellucid_files::make_private_folder(folder).map_err(write_error)?;
@@ -49,14 +52,14 @@ pub fn rewrite<E: From<WriteError>>(path: &Path, change: impl FnOnce(&str) -> Re
     let old = match files::read_text(&target) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(source) => return Err(WriteError::Read { path: path.to_owned(), source }.into()),
+        Err(source) => return Err(UserFileError::Read { path: path.to_owned(), source }.into()),
     };
     let new = change(&old)?;
     if new == old {
-        return Ok(Outcome::Unchanged);
+        return Ok(WriteOutcome::Unchanged);
     }
     replace(&target, folder, &new).map_err(write_error)?;
-    Ok(Outcome::Written)
+    Ok(WriteOutcome::Written)
 }
 
 fn replace(target: &Path, folder: &Path, text: &str) -> io::Result<()> {
@@ -81,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    fn append(path: &Path, line: &str) -> Result<Outcome, WriteError> {
+    fn append(path: &Path, line: &str) -> Result<WriteOutcome, UserFileError> {
         rewrite(path, |text| Ok(format!("{text}{line}\n")))
     }
 
@@ -89,7 +92,7 @@ mod tests {
     fn a_file_is_made_with_its_folder_for_its_owner_only() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("home/config.toml");
-        assert_eq!(append(&path, "a = 1").unwrap(), Outcome::Written);
+        assert_eq!(append(&path, "a = 1").unwrap(), WriteOutcome::Written);
         assert_eq!(fs::read_to_string(&path).unwrap(), "a = 1\n");
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert_eq!(path.parent().unwrap().read_dir().unwrap().count(), 1);
@@ -99,8 +102,8 @@ mod tests {
     fn nothing_is_written_where_nothing_changes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
-        let outcome = rewrite(&path, |text| Ok::<_, WriteError>(text.to_owned())).unwrap();
-        assert_eq!((outcome, path.exists()), (Outcome::Unchanged, false));
+        let outcome = rewrite(&path, |text| Ok::<_, UserFileError>(text.to_owned())).unwrap();
+        assert_eq!((outcome, path.exists()), (WriteOutcome::Unchanged, false));
     }
 
     #[test]
@@ -133,8 +136,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
         fs::write(&path, "a = 1\n").unwrap();
-        let failed: Result<_, WriteError> =
-            rewrite(&path, |_| Err(WriteError::Write { path: path.clone(), source: io::ErrorKind::Other.into() }));
+        let failed: Result<_, UserFileError> =
+            rewrite(&path, |_| Err(UserFileError::Write { path: path.clone(), source: io::ErrorKind::Other.into() }));
         assert!(failed.is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "a = 1\n");
     }

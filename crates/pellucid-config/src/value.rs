@@ -12,7 +12,7 @@ use toml::de::DeValue;
 
 /// Where a value was written: a layer, and the bytes in its file if it has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct ValuePlace {
     /// The index of the layer in its stack.
     pub layer: usize,
     /// The first byte of the value.
@@ -21,7 +21,7 @@ pub struct Place {
     pub end: usize,
 }
 
-impl Place {
+impl ValuePlace {
     fn of(layer: usize, span: &Range<usize>) -> Self {
         Self { layer, start: span.start, end: span.end }
     }
@@ -33,7 +33,7 @@ pub struct Value {
     /// The data of the value.
     pub data: Data,
     /// Where it was written.
-    pub place: Place,
+    pub place: ValuePlace,
 }
 
 /// The data of a value.
@@ -58,23 +58,23 @@ pub enum Data {
 /// Named values in the order in which they were written.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
-    entries: Vec<Entry>,
+    entries: Vec<TableEntry>,
 }
 
 /// A name and its value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct TableEntry {
     /// The name in the table.
     pub key: String,
     /// Where the name was written.
-    pub place: Place,
+    pub place: ValuePlace,
     /// The value with its place.
     pub value: Value,
 }
 
 /// Why a text is not TOML, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct SyntaxFault {
     /// What is wrong with the text.
     pub message: String,
     /// The bytes that are wrong.
@@ -87,9 +87,11 @@ impl Table {
     /// # Errors
     ///
     /// When the text is not TOML.
-    pub fn parse(text: &str, layer: usize) -> Result<Self, Fault> {
-        let document = DeTable::parse(text)
-            .map_err(|error| Fault { message: error.message().to_owned(), span: error.span().unwrap_or_default() })?;
+    pub fn parse(text: &str, layer: usize) -> Result<Self, SyntaxFault> {
+        let document = DeTable::parse(text).map_err(|error| SyntaxFault {
+            message: error.message().to_owned(),
+            span: error.span().unwrap_or_default(),
+        })?;
         from_table(document.into_inner(), layer)
     }
 
@@ -99,12 +101,12 @@ impl Table {
     }
 
     /// The entries in their order.
-    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
+    pub fn iter(&self) -> impl Iterator<Item = &TableEntry> {
         self.entries.iter()
     }
 
     /// The entries in their order, mutable.
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut TableEntry> {
         self.entries.iter_mut()
     }
 
@@ -152,7 +154,7 @@ impl Table {
     }
 
     /// A table of these entries.
-    pub(crate) fn of(entries: Vec<Entry>) -> Self {
+    pub(crate) fn of(entries: Vec<TableEntry>) -> Self {
         Self { entries }
     }
 
@@ -161,10 +163,10 @@ impl Table {
         self.entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json())).collect()
     }
 
-    fn slot(&mut self, key: &str, place: Place) -> &mut Value {
+    fn slot(&mut self, key: &str, place: ValuePlace) -> &mut Value {
         let index = self.entries.iter().position(|entry| entry.key == key).unwrap_or_else(|| {
             let value = Value { data: Data::Table(Self::default()), place };
-            self.entries.push(Entry { key: key.to_owned(), place, value });
+            self.entries.push(TableEntry { key: key.to_owned(), place, value });
             self.entries.len() - 1
         });
         &mut self.entries[index].value
@@ -178,13 +180,13 @@ impl Value {
         let document = format!("{NAME} = {text}");
         let table = Table::parse(&document, layer).ok()?;
         let mut value = table.get(NAME)?.clone();
-        value.move_to(Place { layer, ..Place::default() });
+        value.move_to(ValuePlace { layer, ..ValuePlace::default() });
         Some(value)
     }
 
     /// Text as a value without a file.
     pub fn text(text: &str, layer: usize) -> Self {
-        Self { data: Data::String(text.to_owned()), place: Place { layer, ..Place::default() } }
+        Self { data: Data::String(text.to_owned()), place: ValuePlace { layer, ..ValuePlace::default() } }
     }
 
     /// The value as a table, if it is one.
@@ -248,7 +250,7 @@ impl Value {
         }
     }
 
-    pub(crate) fn move_to(&mut self, place: Place) {
+    pub(crate) fn move_to(&mut self, place: ValuePlace) {
         self.place = place;
         match &mut self.data {
             Data::List(values) => values.iter_mut().for_each(|value| value.move_to(place)),
@@ -298,22 +300,22 @@ pub fn dotted(names: &[&str]) -> String {
     path
 }
 
-fn from_table(table: DeTable<'_>, layer: usize) -> Result<Table, Fault> {
+fn from_table(table: DeTable<'_>, layer: usize) -> Result<Table, SyntaxFault> {
     let entries = table
         .into_iter()
         .map(|(key, value)| {
-            let place = Place::of(layer, &key.span());
+            let place = ValuePlace::of(layer, &key.span());
             let value = from_value(value, layer)?;
-            Ok(Entry { key: key.into_inner().into_owned(), place, value })
+            Ok(TableEntry { key: key.into_inner().into_owned(), place, value })
         })
-        .collect::<Result<_, Fault>>()?;
+        .collect::<Result<_, SyntaxFault>>()?;
     Ok(Table { entries })
 }
 
-fn from_value(value: Spanned<DeValue<'_>>, layer: usize) -> Result<Value, Fault> {
+fn from_value(value: Spanned<DeValue<'_>>, layer: usize) -> Result<Value, SyntaxFault> {
     let span = value.span();
-    let place = Place::of(layer, &span);
-    let too_large = || Fault { message: "the number is too large".to_owned(), span: span.clone() };
+    let place = ValuePlace::of(layer, &span);
+    let too_large = || SyntaxFault { message: "the number is too large".to_owned(), span: span.clone() };
     let data = match value.into_inner() {
         DeValue::String(text) => Data::String(text.into_owned()),
         DeValue::Integer(number) => {
@@ -376,6 +378,6 @@ mod tests {
     #[test]
     fn numbers_that_do_not_fit_are_faults() {
         let fault = Table::parse("a = 99999999999999999999", 0).unwrap_err();
-        assert_eq!(fault, Fault { message: "the number is too large".to_owned(), span: 4..24 });
+        assert_eq!(fault, SyntaxFault { message: "the number is too large".to_owned(), span: 4..24 });
     }
 }

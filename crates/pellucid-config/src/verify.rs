@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::check;
 use crate::check::Problem;
 use crate::error::ConfigError;
-use crate::error::Located;
+use crate::error::LocatedError;
 use crate::mcp;
 use crate::reader::Reader;
 use crate::requirements::Requirements;
@@ -20,7 +20,7 @@ use crate::value::Table;
 ///
 /// When the text is not TOML, or a value is not of the kind that its key accepts.
 pub fn verify(file: &Path, text: &str) -> Result<Table, ConfigError> {
-    let located = |span, message| ConfigError::Located(Box::new(Located::new(file, text, &span, message)));
+    let located = |span, message| ConfigError::Located(Box::new(LocatedError::new(file, text, &span, message)));
     let table = Table::parse(text, 0).map_err(|fault| located(fault.span, fault.message))?;
     check(&table).map_err(|problem| located(problem.place.start..problem.place.end, problem.message))?;
     Ok(table)

@@ -20,12 +20,12 @@ use crate::gate;
 use crate::not_utf8;
 use crate::pack::Layout;
 use crate::pack::Pack;
-use crate::pack::Part;
 use crate::pack::Slot;
+use crate::pack::SlotPart;
 use crate::pack::SlotRole;
-use crate::pack::Target;
-use crate::source::Ask;
-use crate::source::Kind;
+use crate::pack::SlotTarget;
+use crate::source::SourceInput;
+use crate::source::SourceKind;
 
 /// The first context of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,14 +33,14 @@ pub struct Context {
     /// The text of the base instructions, in fragments.
     pub instructions: Vec<Fragment>,
     /// The messages before the conversation, in order.
-    pub messages: Vec<ContextMessage>,
+    pub messages: Vec<LayoutMessage>,
     /// The content that was cut or left out, with the reason.
     pub omissions: Vec<Omission>,
 }
 
 /// A message that the layout makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ContextMessage {
+pub struct LayoutMessage {
     /// The id of the slot that the message was made from.
     pub slot: Arc<str>,
     /// `developer`, `user` or `assistant`.
@@ -51,7 +51,7 @@ pub struct ContextMessage {
     pub inside: Option<String>,
 }
 
-impl ContextMessage {
+impl LayoutMessage {
     /// The item that it will be.
     pub fn item(&self) -> Item {
         Item::text(self.role, concat(&self.fragments))
@@ -63,7 +63,7 @@ pub fn assemble(pack: &Pack, facts: &Facts) -> Context {
     let ground = Ground { pack, facts, before: None };
     let mut context = Context::default();
     for slot in &pack.layout.slots {
-        if slot.target == Target::Messages {
+        if slot.target == SlotTarget::Messages {
             let messages = own_messages(slot, ground, &mut context.omissions);
             let fragments = messages.iter().flat_map(|message| &message.fragments);
             context.omissions.extend(not_utf8::omissions(facts, &slot.id, fragments));
@@ -75,14 +75,14 @@ pub fn assemble(pack: &Pack, facts: &Facts) -> Context {
         };
         context.omissions.extend(not_utf8::omissions(facts, &slot.id, &fragments));
         let role = match slot.target {
-            Target::Instructions => {
+            SlotTarget::Instructions => {
                 context.instruct(fragments, &pack.layout.join);
                 continue;
             }
-            Target::Developer => "developer",
-            Target::User | Target::Messages => "user",
+            SlotTarget::Developer => "developer",
+            SlotTarget::User | SlotTarget::Messages => "user",
         };
-        context.messages.push(ContextMessage { slot: slot.id.clone(), role, fragments, inside });
+        context.messages.push(LayoutMessage { slot: slot.id.clone(), role, fragments, inside });
     }
     context
 }
@@ -106,7 +106,7 @@ impl Context {
 }
 
 /// The messages that a slot's sources give by themselves.
-fn own_messages(slot: &Slot, ground: Ground<'_>, omissions: &mut Vec<Omission>) -> Vec<ContextMessage> {
+fn own_messages(slot: &Slot, ground: Ground<'_>, omissions: &mut Vec<Omission>) -> Vec<LayoutMessage> {
     if !gate::all_open(&slot.gates, ground.facts) {
         return Vec::new();
     }
@@ -120,7 +120,7 @@ fn own_messages(slot: &Slot, ground: Ground<'_>, omissions: &mut Vec<Omission>) 
             let fragments = of_part.cut(message.fragments, omissions);
             let fragments = of_slot.cut(fragments, omissions);
             if !fragments.is_empty() {
-                messages.push(ContextMessage { slot: slot.id.clone(), role: message.role, fragments, inside: None });
+                messages.push(LayoutMessage { slot: slot.id.clone(), role: message.role, fragments, inside: None });
             }
         }
     }
@@ -137,16 +137,16 @@ struct Ground<'a> {
 }
 
 impl<'a> Ground<'a> {
-    fn ask(self, part: &'a Part, slot: &'a Slot) -> Ask<'a> {
+    fn ask(self, part: &'a SlotPart, slot: &'a Slot) -> SourceInput<'a> {
         let Self { pack, facts, before } = self;
-        Ask { facts, pack, slot: &slot.id, budget: part.budget, before, file: part.file.as_deref() }
+        SourceInput { facts, pack, slot: &slot.id, budget: part.budget, before, file: part.file.as_deref() }
     }
 }
 
 /// A slot that is sent again, with what its budget takes from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToldAgain {
-    pub message: ContextMessage,
+    pub message: LayoutMessage,
     pub omissions: Vec<Omission>,
 }
 
@@ -158,12 +158,12 @@ pub(crate) fn again(pack: &Pack, before: &Facts, after: &Facts, role: SlotRole) 
     let ground = Ground { pack, facts: after, before: Some(before) };
     let (fragments, inside) = fill(slot, ground, &mut omissions)?;
     let role = match slot.target {
-        Target::Developer | Target::Instructions => "developer",
-        Target::User | Target::Messages => "user",
+        SlotTarget::Developer | SlotTarget::Instructions => "developer",
+        SlotTarget::User | SlotTarget::Messages => "user",
     };
     // Omissions of sources were reported when the session began.
     omissions.retain(|omission| matches!(omission.why, Why::Cut { .. } | Why::OverBudget { .. }));
-    Some(ToldAgain { message: ContextMessage { slot: slot.id.clone(), role, fragments, inside }, omissions })
+    Some(ToldAgain { message: LayoutMessage { slot: slot.id.clone(), role, fragments, inside }, omissions })
 }
 
 /// The text of a slot, and the part of it inside the template. Absent when its gates are closed, no source has a
@@ -180,7 +180,7 @@ fn fill(slot: &Slot, ground: Ground<'_>, omissions: &mut Vec<Omission>) -> Optio
         let Some(fragments) = given.fragments else {
             continue;
         };
-        let budget = part.budget.filter(|_| part.source.kind != Kind::Entries);
+        let budget = part.budget.filter(|_| part.source.kind != SourceKind::Entries);
         let Some(fragments) = kept(fragments, Purse::new(budget, &slot.id, part.name()), omissions) else {
             continue;
         };

@@ -39,7 +39,7 @@ pub struct Assistant {
     /// The folder of the documentation.
     pub docs_path: Option<String>,
     /// The container that commands run in, if there is one.
-    pub sandbox: Option<Sandbox>,
+    pub sandbox: Option<AssistantSandbox>,
     /// How it speaks with people.
     pub messaging: Messaging,
     /// A further text: of a group chat, or of the agent that this one works for.
@@ -108,7 +108,7 @@ pub enum Citations {
 
 /// A sandbox that commands run in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sandbox {
+pub struct AssistantSandbox {
     /// Whether the container is used.
     pub enabled: bool,
     /// The agent's folder on the host.

@@ -23,8 +23,8 @@ use crate::digest::Digest;
 use crate::file_chunks::FileChunks;
 use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
-use crate::not_utf8::End;
 use crate::not_utf8::NotUtf8;
+use crate::not_utf8::TextEnd;
 use crate::utf16;
 
 /// The files that are always looked for, in order.
@@ -81,7 +81,7 @@ impl BootstrapFile {
     /// A file that was read.
     pub fn read(name: &str, path: &str, bytes: &[u8]) -> Self {
         let content = Some(String::from_utf8_lossy(bytes).into_owned());
-        let (chunks, not_utf8) = (FileChunks::of(bytes, 0), NotUtf8::find(bytes, End::OfFile));
+        let (chunks, not_utf8) = (FileChunks::of(bytes, 0), NotUtf8::find(bytes, TextEnd::OfFile));
         let (name, path, size) = (name.to_owned(), path.to_owned(), bytes.len() as u64);
         let sha256 = Some(Digest::of([bytes]));
         Self { name, path, content, missing: false, size, chunks, not_utf8, sha256 }

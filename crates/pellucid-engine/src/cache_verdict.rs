@@ -9,7 +9,7 @@ use crate::continuity::Continuity;
 
 /// A request and the one before it, as far as the cache verdict needs them.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Grounds<'a> {
+pub struct CacheGrounds<'a> {
     /// Whether the session sent something before.
     pub has_before: bool,
     /// How the request continues that; absent if that is not known.
@@ -24,7 +24,7 @@ pub struct Grounds<'a> {
     pub kept_for: Option<Duration>,
 }
 
-impl Grounds<'_> {
+impl CacheGrounds<'_> {
     /// The verdict about the provider's cache for this request.
     pub fn verdict(&self) -> CacheVerdict {
         let broken = self.continuity.and_then(|it| it.broken.as_ref());
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_verdict(grounds: &Grounds<'_>, expected: &str) {
+    fn check_verdict(grounds: &CacheGrounds<'_>, expected: &str) {
         let CacheVerdict { verdict, cause, expected: tokens, .. } = grounds.verdict();
         let cause = cause.map_or_else(String::new, |cause| format!(" ({cause})"));
         let tokens = tokens.map_or_else(String::new, |tokens| format!(", {tokens} expected"));
@@ -103,7 +103,7 @@ mod tests {
         let minutes = |n: u64| Some(Duration::from_secs(60 * n));
         let (same, shorter) = (continuity(None, false), continuity(None, true));
         let other = continuity(Some(Cause::Tools), false);
-        let grounds = Grounds {
+        let grounds = CacheGrounds {
             has_before: true,
             continuity: Some(&same),
             tokens_before: Some(5000),
@@ -111,25 +111,28 @@ mod tests {
             idle: minutes(1),
             kept_for: minutes(5),
         };
-        check_verdict(&Grounds { has_before: false, continuity: None, ..grounds }, "cold");
+        check_verdict(&CacheGrounds { has_before: false, continuity: None, ..grounds }, "cold");
         check_verdict(&grounds, "extended, 5000 expected");
-        check_verdict(&Grounds { idle: minutes(60), ..grounds }, "extended, 5000 expected");
-        check_verdict(&Grounds { continuity: Some(&other), ..grounds }, "broken (tools), 3000 expected");
+        check_verdict(&CacheGrounds { idle: minutes(60), ..grounds }, "extended, 5000 expected");
+        check_verdict(&CacheGrounds { continuity: Some(&other), ..grounds }, "broken (tools), 3000 expected");
         check_verdict(
-            &Grounds { continuity: Some(&other), tokens_read: None, ..grounds },
+            &CacheGrounds { continuity: Some(&other), tokens_read: None, ..grounds },
             "broken (tools), 3000 expected",
         );
-        let shortened = Grounds { continuity: Some(&shorter), tokens_read: Some(2900), ..grounds };
+        let shortened = CacheGrounds { continuity: Some(&shorter), tokens_read: Some(2900), ..grounds };
         check_verdict(&shortened, "shortened, 3000 expected");
-        let unread = Grounds { tokens_read: Some(0), ..grounds };
+        let unread = CacheGrounds { tokens_read: Some(0), ..grounds };
         check_verdict(&unread, "missed, 5000 expected");
-        check_verdict(&Grounds { tokens_read: Some(1000), ..grounds }, "missed, 5000 expected");
-        check_verdict(&Grounds { idle: minutes(6), ..unread }, "expired, 5000 expected");
-        check_verdict(&Grounds { idle: minutes(6), continuity: Some(&shorter), ..unread }, "expired, 3000 expected");
-        check_verdict(&Grounds { kept_for: None, ..unread }, "unknown, 5000 expected");
-        check_verdict(&Grounds { idle: None, ..unread }, "unknown, 5000 expected");
-        check_verdict(&Grounds { tokens_read: None, ..grounds }, "unknown, 5000 expected");
-        check_verdict(&Grounds { continuity: None, ..grounds }, "unknown");
-        check_verdict(&Grounds { tokens_before: None, tokens_read: Some(1), ..grounds }, "extended");
+        check_verdict(&CacheGrounds { tokens_read: Some(1000), ..grounds }, "missed, 5000 expected");
+        check_verdict(&CacheGrounds { idle: minutes(6), ..unread }, "expired, 5000 expected");
+        check_verdict(
+            &CacheGrounds { idle: minutes(6), continuity: Some(&shorter), ..unread },
+            "expired, 3000 expected",
+        );
+        check_verdict(&CacheGrounds { kept_for: None, ..unread }, "unknown, 5000 expected");
+        check_verdict(&CacheGrounds { idle: None, ..unread }, "unknown, 5000 expected");
+        check_verdict(&CacheGrounds { tokens_read: None, ..grounds }, "unknown, 5000 expected");
+        check_verdict(&CacheGrounds { continuity: None, ..grounds }, "unknown");
+        check_verdict(&CacheGrounds { tokens_before: None, tokens_read: Some(1), ..grounds }, "extended");
     }
 }

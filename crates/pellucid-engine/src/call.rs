@@ -12,7 +12,7 @@ use crate::mcp;
 
 /// The meaning of an item for the code that runs tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reading {
+pub enum CallReading {
     /// A call to run.
     Call(ToolCall),
     /// A call that no tool can answer; this item is the answer.
@@ -22,30 +22,30 @@ pub enum Reading {
 }
 
 /// Reads an item as a call.
-pub fn read(item: &Item) -> Reading {
+pub fn read(item: &Item) -> CallReading {
     match item {
-        Item::FunctionCall { name, arguments, call_id, .. } => Reading::Call(ToolCall {
+        Item::FunctionCall { name, arguments, call_id, .. } => CallReading::Call(ToolCall {
             call_id: call_id.clone(),
             name: name.clone(),
             payload: Payload::Function { arguments: arguments.clone() },
         }),
-        Item::CustomToolCall { call_id, name, input, .. } => Reading::Call(ToolCall {
+        Item::CustomToolCall { call_id, name, input, .. } => CallReading::Call(ToolCall {
             call_id: call_id.clone(),
             name: name.clone(),
             payload: Payload::Custom { input: input.clone() },
         }),
         Item::LocalShellCall { id, call_id, action, .. } => match call_id.as_ref().or(id.as_ref()) {
-            Some(call_id) => Reading::Call(ToolCall {
+            Some(call_id) => CallReading::Call(ToolCall {
                 call_id: call_id.clone(),
                 name: "local_shell".to_owned(),
                 payload: Payload::LocalShell(action.clone()),
             }),
-            None => Reading::Unanswerable(Item::FunctionCallOutput {
+            None => CallReading::Unanswerable(Item::FunctionCallOutput {
                 call_id: String::new(),
                 output: ToolOutput::Text("LocalShellCall without call_id or id".to_owned()),
             }),
         },
-        _ => Reading::NoCall,
+        _ => CallReading::NoCall,
     }
 }
 

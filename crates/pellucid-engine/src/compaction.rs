@@ -45,8 +45,8 @@ use crate::pack::Pack;
 use crate::report::Report;
 use crate::request::Frame;
 use crate::request::Request;
-use crate::template::Place;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 use crate::tokens::tokens_of_bytes;
 use crate::transcript::Draft;
 use crate::transcript::DraftPart;
@@ -66,7 +66,7 @@ pub const WINDOW_SUMMARY: &str = "compact/window_summary.md";
 pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
     (PROMPT, Shape::VERBATIM),
     (SUMMARY_PREFIX, Shape::VERBATIM),
-    (REQUESTS, Shape::with(&[Place::must(REQUEST_LIST)])),
+    (REQUESTS, Shape::with(&[TemplatePlace::must(REQUEST_LIST)])),
     (local::LOCAL_SUMMARY, local::SHAPE),
 ];
 
@@ -97,7 +97,7 @@ pub struct Compaction {
     /// How many items of the history come before that; absent if nothing stays.
     n_head: Option<usize>,
     /// The user's requests, if the summary has to account for them.
-    requests: Option<Vec<requests::Request>>,
+    requests: Option<Vec<requests::UserRequest>>,
     /// The plan of the window strategy, if the layout uses that strategy.
     by_window: Option<by_window::ByWindow>,
 }

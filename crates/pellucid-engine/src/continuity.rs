@@ -138,7 +138,7 @@ impl Cause {
 
 /// The request that follows.
 #[derive(Debug, Clone, Copy)]
-pub struct Next<'a> {
+pub struct NextRequest<'a> {
     /// The bytes around the items.
     pub frame: &'a Frame,
     /// The request as bytes.
@@ -164,7 +164,7 @@ pub struct Recorded {
 
 impl Recorded {
     /// Compares the next request with this one; absent if the record has no request that can be read.
-    pub fn continued_by(&self, next: &Next<'_>) -> Option<Continuity> {
+    pub fn continued_by(&self, next: &NextRequest<'_>) -> Option<Continuity> {
         let head = self.frame.head_bytes();
         let (n_before, before) = self.marks.last().map_or((0, head.len()), |(n_items, end, _)| (*n_items, *end));
         // The digests are of this request's head with its items; the next request may have another head.
@@ -179,13 +179,13 @@ impl Recorded {
 
 /// A sent request, as far as a comparison with the next one needs it.
 #[derive(Debug, Clone)]
-pub struct Sent {
+pub struct SentRequest {
     frame: Frame,
     items_len: usize,
     n_items: usize,
 }
 
-impl Sent {
+impl SentRequest {
     /// Stores a request for the comparison.
     pub fn new(frame: &Frame, items_len: usize, n_items: usize) -> Self {
         Self { frame: frame.clone(), items_len, n_items }
@@ -207,7 +207,7 @@ impl Sent {
     }
 
     /// Compares the next request with this one; absent if one of them cannot be read.
-    pub fn continued_by(&self, next: &Next<'_>, divergence: Option<Divergence>) -> Option<Continuity> {
+    pub fn continued_by(&self, next: &NextRequest<'_>, divergence: Option<Divergence>) -> Option<Continuity> {
         let same = divergence.map_or(self.items_len, |divergence| divergence.kept);
         let items = Items { before: self.items_len, n_before: self.n_items, same };
         continuity(&self.frame, next, items)
@@ -231,7 +231,7 @@ struct Found {
     difference: Difference,
 }
 
-fn continuity(before: &Frame, next: &Next<'_>, items: Items) -> Option<Continuity> {
+fn continuity(before: &Frame, next: &NextRequest<'_>, items: Items) -> Option<Continuity> {
     let frame = next.frame;
     let (old, new) = (before.reading()?, frame.reading()?);
     let head_len = frame.head_bytes().len();
@@ -271,7 +271,7 @@ struct Comparison<'a> {
     before: &'a Frame,
     old: &'a Reading,
     new: &'a Reading,
-    next: &'a Next<'a>,
+    next: &'a NextRequest<'a>,
     /// The first item that differs, and its first byte, from the first byte of the items.
     item: Option<(usize, usize)>,
     /// How many bytes of the items are kept, in whole items.
@@ -314,7 +314,7 @@ impl Comparison<'_> {
     }
 
     fn broken(&self, found: Found, previous_bytes: usize) -> Break {
-        let Next { frame, request, items, .. } = self.next;
+        let NextRequest { frame, request, items, .. } = self.next;
         let tail_len = frame.tail_bytes().len();
         let tokens_rebilled = tokens_of_bytes(previous_bytes - found.kept_bytes);
         let cause = found.cause;

@@ -2,7 +2,7 @@
 //!
 //! A request mostly repeats the one before, so the state of the hash behind the last item is kept
 //! and only what is new is hashed. On the way the digest of everything up to an item is taken as a
-//! [`Mark`]: where a rebuilt request differs, the first mark that differs says from which item on.
+//! [`PrefixMark`]: where a rebuilt request differs, the first mark that differs says from which item on.
 //!
 //! Not here: where digests are written down.
 
@@ -92,7 +92,7 @@ pub fn agreeing<'a>(request: &Request, marks: impl IntoIterator<Item = (usize, &
 
 /// The digests that are kept of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
+pub struct RequestDigest {
     /// The number of bytes of the body.
     pub bytes: usize,
     /// The digest of its body.
@@ -100,12 +100,12 @@ pub struct Account {
     /// The number of items of the request.
     pub n_items: usize,
     /// Digests of its beginnings, behind items that the request before did not have.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<PrefixMark>,
 }
 
 /// The digest of a request's beginning, up to the end of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark {
+pub struct PrefixMark {
     /// The number of items up to here.
     pub n_items: usize,
     /// The length of the beginning, in bytes.
@@ -140,7 +140,7 @@ pub enum Items {
 
 impl Ledger {
     /// Accounts for a request that this frame made around these items.
-    pub fn account(&mut self, frame: &Frame, request: &Request, rows: &[Rendered], items: Items) -> Account {
+    pub fn account(&mut self, frame: &Frame, request: &Request, rows: &[Rendered], items: Items) -> RequestDigest {
         let head = frame.head_bytes();
         let is_known = |known: &Known| items == Items::Extended && known.head == head && known.n_items <= rows.len();
         let mut known = self.known.take().filter(is_known).unwrap_or_else(|| {
@@ -152,14 +152,14 @@ impl Ledger {
         let mut hash = known.hash.clone();
         feed(&mut hash, &request.segments, known.end, request.len());
         let account =
-            Account { bytes: request.len(), body: Digest(hash.finalize().into()), n_items: known.n_items, marks };
+            RequestDigest { bytes: request.len(), body: Digest(hash.finalize().into()), n_items: known.n_items, marks };
         self.known = Some(known);
         account
     }
 }
 
 impl Known {
-    fn add(&mut self, segments: &[Bytes], rows: &[Rendered]) -> Vec<Mark> {
+    fn add(&mut self, segments: &[Bytes], rows: &[Rendered]) -> Vec<PrefixMark> {
         let stride = rows.len().div_ceil(N_MARKS_MAX).max(1);
         let mut marks = Vec::with_capacity(rows.len().div_ceil(stride));
         for rows in rows.chunks(stride) {
@@ -168,7 +168,7 @@ impl Known {
             self.end += len;
             self.n_items += rows.len();
             let beginning = Digest(self.hash.clone().finalize().into());
-            marks.push(Mark { n_items: self.n_items, end: self.end, beginning });
+            marks.push(PrefixMark { n_items: self.n_items, end: self.end, beginning });
         }
         marks
     }

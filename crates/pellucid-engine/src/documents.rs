@@ -20,8 +20,8 @@ pub mod listed;
 pub(crate) mod place;
 pub mod touched;
 
-use crate::template::Place;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 use crate::template::Trim;
 
 /// The line at the end of a file that was cut.
@@ -39,21 +39,29 @@ const CHANGED_ABOVE: &str = "documents/changed_above.md";
 /// A deleted file in that message.
 const REMOVED_FILE: &str = "documents/removed_file.md";
 
-const fn shape(places: &'static [Place]) -> Shape {
+const fn shape(places: &'static [TemplatePlace]) -> Shape {
     Shape { trim: Trim::Newline, places }
 }
 
-const PATH: Place = Place::must("{{ path }}");
-const TEXT: Place = Place::must("{{ text }}");
-const OLD: Place = Place::must("{{ old }}");
-const NEW: Place = Place::must("{{ new }}");
+const PATH: TemplatePlace = TemplatePlace::must("{{ path }}");
+const TEXT: TemplatePlace = TemplatePlace::must("{{ text }}");
+const OLD: TemplatePlace = TemplatePlace::must("{{ old }}");
+const NEW: TemplatePlace = TemplatePlace::must("{{ new }}");
 
 /// The templates used here. A pack that lacks one has that of the pack `codex`.
 pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
-    (CUT, shape(&[PATH, Place::must("{{ missing }}"), Place::may("{{ size }}")])),
-    (IMPORTED, shape(&[PATH, TEXT, Place::may("{{ by }}")])),
-    (NESTED, shape(&[TEXT, Place::may("{{ path }}"), Place::may("{{ directory }}"), Place::may("{{ new }}")])),
-    (CHANGED, shape(&[TEXT, Place::may("{{ directory }}")])),
+    (CUT, shape(&[PATH, TemplatePlace::must("{{ missing }}"), TemplatePlace::may("{{ size }}")])),
+    (IMPORTED, shape(&[PATH, TEXT, TemplatePlace::may("{{ by }}")])),
+    (
+        NESTED,
+        shape(&[
+            TEXT,
+            TemplatePlace::may("{{ path }}"),
+            TemplatePlace::may("{{ directory }}"),
+            TemplatePlace::may("{{ new }}"),
+        ]),
+    ),
+    (CHANGED, shape(&[TEXT, TemplatePlace::may("{{ directory }}")])),
     (CHANGED_FILE, shape(&[PATH, TEXT, OLD, NEW])),
     (CHANGED_ABOVE, shape(&[PATH, OLD, NEW])),
     (REMOVED_FILE, shape(&[PATH, OLD])),

@@ -13,7 +13,7 @@ use crate::cut::middle::truncate_middle;
 
 /// A command that ended.
 #[derive(Debug, Clone, Copy)]
-pub struct Ended<'a> {
+pub struct EndedCommand<'a> {
     /// The exit code of the command.
     pub exit_code: i32,
     /// The running time of the command.
@@ -22,7 +22,7 @@ pub struct Ended<'a> {
     pub output: &'a str,
 }
 
-impl Ended<'_> {
+impl EndedCommand<'_> {
     /// As JSON. A cut output begins with how many lines it had.
     pub fn structured(&self, policy: TruncationPolicy) -> String {
         let output = with_heading(self.output, policy);
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn a_cut_output_says_how_long_it_was() {
         let policy = TruncationPolicy { mode: TruncationMode::Bytes, limit: 6 };
-        let ended = |output| Ended { exit_code: 1, duration: Duration::from_millis(1234), output };
+        let ended = |output| EndedCommand { exit_code: 1, duration: Duration::from_millis(1234), output };
         expect![[r#"
             {"output":"a\nb","metadata":{"exit_code":1,"duration_seconds":1.2}}
             {"output":"Total output lines: 5\n\na\nb…3 chars truncated…d\ne","metadata":{"exit_code":1,"duration_seconds":1.2}}"#]]

@@ -197,9 +197,9 @@ impl Default for System {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InjectionFacts {
     /// The sources, in order.
-    pub sources: Vec<injection::Source>,
+    pub sources: Vec<injection::ItemSource>,
     /// What each of them wanted to have read.
-    pub reads: Vec<injection::Read>,
+    pub reads: Vec<injection::InjectionRead>,
     /// Data of the caller, by name.
     pub attributes: Map<String, Value>,
     /// Where the entries of a list of attributes came from.

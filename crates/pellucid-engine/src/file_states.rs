@@ -21,7 +21,7 @@ use crate::pack::Pack;
 
 /// The purpose of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FileKind {
+pub enum FilePurpose {
     /// The text is sent to the model as instructions.
     Instructions,
     /// The text is sent before the user's input, in packs that have such texts.
@@ -30,7 +30,7 @@ pub enum FileKind {
     Pack,
 }
 
-impl FileKind {
+impl FilePurpose {
     /// The kind in a word.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl FileKind {
 /// Files by path, with their hashes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileStates {
-    files: BTreeMap<(FileKind, String), Digest>,
+    files: BTreeMap<(FilePurpose, String), Digest>,
 }
 
 /// A file that is not what it was for the request before.
@@ -53,7 +53,7 @@ pub struct ChangedFile {
     /// The path of the file.
     pub path: String,
     /// The purpose of the file.
-    pub kind: FileKind,
+    pub kind: FilePurpose,
     /// The hash of what was read for the request before; absent if it was not read then.
     pub old: Option<Digest>,
     /// The hash of what is read now; absent if it is not read any more.
@@ -77,33 +77,33 @@ impl FileStates {
     pub fn of(facts: &Facts, pack: &Pack) -> Self {
         let mut states = Self::default();
         for file in listed::versions(facts) {
-            states.add(FileKind::Instructions, &file);
+            states.add(FilePurpose::Instructions, &file);
         }
         let reads = facts.system.injection.reads.iter();
         let found = reads.flat_map(|read| read.files.values().chain(read.repo.documents.iter().map(|(_, it)| it)));
         for found in found {
             if let FileRead::Text(text) = found {
-                states.add(FileKind::Instructions, text.path());
+                states.add(FilePurpose::Instructions, text.path());
             }
         }
         if let Some(memory) = &facts.world.memory {
-            states.add(FileKind::Instructions, &memory.summary.version());
+            states.add(FilePurpose::Instructions, &memory.summary.version());
         }
         for file in pack.files_on_disk() {
-            states.add(FileKind::Pack, file);
+            states.add(FilePurpose::Pack, file);
         }
         states
     }
 
     /// Adds a file, if its hash is known.
-    pub fn add(&mut self, kind: FileKind, file: &FileVersion) {
+    pub fn add(&mut self, kind: FilePurpose, file: &FileVersion) {
         if let Some(sha256) = file.sha256() {
             self.files.insert((kind, file.to_string()), *sha256);
         }
     }
 
     /// Adds the files of a kind that another state has, where this one does not have them.
-    pub fn carry(&mut self, kind: FileKind, from: &Self) {
+    pub fn carry(&mut self, kind: FilePurpose, from: &Self) {
         for (key, sha256) in from.files.iter().filter(|((it, _), _)| *it == kind) {
             self.files.entry(key.clone()).or_insert(*sha256);
         }
@@ -116,7 +116,7 @@ impl FileStates {
         let now = later.files.iter().map(|(key, new)| (key, self.files.get(key).copied(), Some(*new)));
         let mut all: Vec<_> = gone.chain(now.filter(|(_, old, new)| old != new)).collect();
         all.sort_by_key(|(key, ..)| *key);
-        let changed = |((kind, path), old, new): (&(FileKind, String), _, _)| ChangedFile {
+        let changed = |((kind, path), old, new): (&(FilePurpose, String), _, _)| ChangedFile {
             path: path.clone(),
             kind: *kind,
             old,
@@ -127,23 +127,23 @@ impl FileStates {
 
     /// The states as text.
     pub fn write(&self) -> String {
-        let of = |wanted: FileKind| {
+        let of = |wanted: FilePurpose| {
             let files = self.files.iter().filter(|((kind, _), _)| *kind == wanted);
             files.map(|((_, path), sha256)| (path.clone(), sha256.to_string())).collect()
         };
-        let (instructions, standing) = (of(FileKind::Instructions), of(FileKind::Standing));
-        let written = Written { instructions, standing, pack: of(FileKind::Pack) };
+        let (instructions, standing) = (of(FilePurpose::Instructions), of(FilePurpose::Standing));
+        let written = Written { instructions, standing, pack: of(FilePurpose::Pack) };
         serde_json::to_string(&written).unwrap_or_default()
     }
 
     /// States that were written, or nothing if the text says something else.
     pub fn read(text: &str) -> Option<Self> {
         let Written { instructions, standing, pack } = serde_json::from_str(text).ok()?;
-        let of = |kind: FileKind, files: BTreeMap<String, String>| {
+        let of = |kind: FilePurpose, files: BTreeMap<String, String>| {
             files.into_iter().map(move |(path, sha256)| Some(((kind, path), Digest::read(&sha256)?)))
         };
-        let files = of(FileKind::Instructions, instructions).chain(of(FileKind::Standing, standing));
-        let files = files.chain(of(FileKind::Pack, pack));
+        let files = of(FilePurpose::Instructions, instructions).chain(of(FilePurpose::Standing, standing));
+        let files = files.chain(of(FilePurpose::Pack, pack));
         Some(Self { files: files.collect::<Option<_>>()? })
     }
 }
@@ -183,9 +183,9 @@ mod tests {
             let (kind, rest) = file.split_once(':').unwrap();
             let (path, text) = rest.split_once('=').unwrap();
             let kind = match kind {
-                "pack" => FileKind::Pack,
-                "standing" => FileKind::Standing,
-                _ => FileKind::Instructions,
+                "pack" => FilePurpose::Pack,
+                "standing" => FilePurpose::Standing,
+                _ => FilePurpose::Instructions,
             };
             states.add(kind, &FileVersion::of(path, text.as_bytes()));
         }
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn a_file_without_a_hash_is_not_compared() {
         let mut states = FileStates::default();
-        states.add(FileKind::Instructions, &"/a".into());
+        states.add(FilePurpose::Instructions, &"/a".into());
         assert_eq!(states, FileStates::default());
         assert_eq!(FileStates::read("{\"instructions\":{\"/a\":\"no hash\"}}"), None);
         assert_eq!(FileStates::read("nothing"), None);
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn a_change_is_told_with_both_hashes() {
         let digest = |text: &str| Some(Digest::of([text.as_bytes()]));
-        let changed = |old, new| ChangedFile { path: "/a".to_owned(), kind: FileKind::Standing, old, new };
+        let changed = |old, new| ChangedFile { path: "/a".to_owned(), kind: FilePurpose::Standing, old, new };
         let hash = |text: &str| digest(text).unwrap().to_string();
         let (one, two) = (hash("1"), hash("2"));
         assert_eq!(
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn files_of_a_kind_are_carried_over_where_they_are_not_known() {
         let mut later = states("i:/a=2 standing:/s=2");
-        later.carry(FileKind::Standing, &states("standing:/s=1 standing:/t=1 i:/b=1"));
+        later.carry(FilePurpose::Standing, &states("standing:/s=1 standing:/t=1 i:/b=1"));
         assert_eq!(later, states("i:/a=2 standing:/s=2 standing:/t=1"));
     }
 

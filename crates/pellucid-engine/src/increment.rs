@@ -6,7 +6,7 @@
 //! Not here: whether the server remembers (`pellucid-model` knows its connections).
 
 use crate::continuity::Continuity;
-use crate::continuity::Sent;
+use crate::continuity::SentRequest;
 use crate::fragment::Origin;
 use crate::request::Frame;
 use crate::transcript::Rendered;
@@ -22,9 +22,9 @@ pub struct Increment {
 
 /// A request and the one before it.
 #[derive(Debug, Clone, Copy)]
-pub struct Step<'a> {
+pub struct RequestPair<'a> {
     /// The request that was sent before.
-    pub sent: &'a Sent,
+    pub sent: &'a SentRequest,
     /// The current bytes around the items.
     pub frame: &'a Frame,
     /// How the request continues the one before.
@@ -35,7 +35,7 @@ pub struct Step<'a> {
 
 impl Increment {
     /// The items that a request adds; `None` if it changes something else, or adds nothing.
-    pub fn of(step: &Step<'_>) -> Option<Self> {
+    pub fn of(step: &RequestPair<'_>) -> Option<Self> {
         if !step.sent.is_begun_by(step.frame, step.continuity) {
             return None;
         }

@@ -1,11 +1,11 @@
 //! Injection: items that a layout or a caller puts into a prompt, and the sources that make them.
 //!
-//! An [`Item`] is a text with a target (a section of the system prompt, or a message before the history), an order
+//! An [`InjectionItem`] is a text with a target (a section of the system prompt, or a message before the history), an order
 //! and the modes in which it is used. Four kinds of sources make items: `file_set`, `repo_docs`, `provided` and
 //! `text_store`. Their options are loosely typed, as people and programs write them; unusable values are left out and
-//! reported as [`Outcome`].
+//! reported as [`ItemOutcome`].
 //!
-//! A source that needs files says which ([`Source::wants`]); the caller reads them from disk into [`Read`], and
+//! A source that needs files says which ([`ItemSource::wants`]); the caller reads them from disk into [`InjectionRead`], and
 //! [`collect`] makes the items. So the same files always make the same items.
 //!
 //! - `item`: items and the modes they are used in
@@ -28,24 +28,24 @@ mod source;
 pub mod substitute;
 mod text_store;
 
-pub use item::Item;
+pub use item::InjectionItem;
 pub use item::ItemError;
-pub use item::Role;
-pub use item::Target;
+pub use item::ItemTarget;
+pub use item::PreambleRole;
 pub use item::Version;
 pub(crate) use options::check;
 pub use read::Counts;
 pub use read::FileRead;
 pub use read::FileText;
 pub use read::FileWanted;
-pub use read::Keep;
-pub use read::Read;
+pub use read::InjectionRead;
+pub use read::ReadExtent;
 pub use read::RepoRead;
 pub use read::RepoWanted;
 pub use read::Wants;
 pub(crate) use repo_docs::PLACE as REPO_DOCS;
 pub use report::Injected;
-pub use report::Outcome;
+pub use report::ItemOutcome;
 pub use sections::PreambleMessage;
 pub use sections::SectionSkill;
 pub use sections::SystemParts;
@@ -54,7 +54,7 @@ pub use sections::preamble;
 pub use sections::system_prompt;
 pub use source::Collected;
 pub use source::Inputs;
-pub use source::Source;
+pub use source::ItemSource;
 pub use source::collect;
 pub use source::sources;
 

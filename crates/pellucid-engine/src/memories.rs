@@ -16,8 +16,8 @@ pub mod extraction;
 pub mod files;
 pub mod job;
 
-use crate::template::Place;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 use crate::template::Trim;
 
 /// How many sessions are read at the same time.
@@ -34,11 +34,11 @@ pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
         Shape {
             trim: Trim::Newline,
             places: &[
-                Place::may("{{ rollout_path }}"),
-                Place::may("{{ rollout_cwd }}"),
-                Place::must("{{ rollout_contents }}"),
+                TemplatePlace::may("{{ rollout_path }}"),
+                TemplatePlace::may("{{ rollout_cwd }}"),
+                TemplatePlace::must("{{ rollout_contents }}"),
             ],
         },
     ),
-    (files::PROMPT, Shape { trim: Trim::Newline, places: &[Place::must("{{ memory_root }}")] }),
+    (files::PROMPT, Shape { trim: Trim::Newline, places: &[TemplatePlace::must("{{ memory_root }}")] }),
 ];

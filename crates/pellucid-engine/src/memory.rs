@@ -6,7 +6,7 @@
 //! details), [`hypa_v3`] (summaries as cards, chosen by age, likeness and chance) and [`hanurai`]
 //! (the past itself, by likeness).
 //!
-//! Strategies are pure. When one needs a summary or vectors it ends with a [`Question`]; the caller finds the answer
+//! Strategies are pure. When one needs a summary or vectors it ends with a [`MemoryQuestion`]; the caller finds the answer
 //! and runs the strategy again with all answers so far, until it comes to an end. So tokenizer, embedder, summariser,
 //! chance and clock are all values here.
 //!
@@ -43,7 +43,7 @@ pub mod window;
 
 use std::fmt;
 
-use self::ask::Question;
+use self::ask::MemoryQuestion;
 
 /// The memo of the entry that opens a chat.
 pub const NEW_CHAT: &str = "NewChat";
@@ -60,14 +60,14 @@ pub const START: &str = "[Start a new chat]";
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stop {
     /// The strategy needs an answer before it can continue.
-    Asks(Question),
+    Asks(MemoryQuestion),
     /// The strategy failed with this error.
-    Fails(Failure),
+    Fails(MemoryFailure),
 }
 
 /// Why a chat cannot be made to fit.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Failure {
+pub struct MemoryFailure {
     /// The kind of failure, in one word.
     pub code: &'static str,
     /// The figures for the message.
@@ -80,7 +80,7 @@ pub struct Failure {
     pub detail: String,
 }
 
-impl Failure {
+impl MemoryFailure {
     /// A failure with its figures.
     pub fn new(code: &'static str, numbers: Vec<f64>, tokens: f64) -> Self {
         Self { code, numbers, tokens, is_raised: false, detail: String::new() }
@@ -105,7 +105,7 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for MemoryFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let n = |at: usize| self.numbers.get(at).copied().unwrap_or_default();
         match self.code {
@@ -129,10 +129,10 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for MemoryFailure {}
 
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
+impl From<MemoryFailure> for Stop {
+    fn from(failure: MemoryFailure) -> Self {
         Self::Fails(failure)
     }
 }
@@ -141,20 +141,20 @@ impl From<Failure> for Stop {
 #[derive(Debug, Clone, Copy)]
 pub struct Chat<'a> {
     /// The entries of the chat, oldest first.
-    pub entries: &'a [entry::Entry],
+    pub entries: &'a [entry::ChatEntry],
     /// Their tokens, with those of everything around them and of the answer.
     pub tokens: f64,
     /// The limits in tokens that the chat has to fit.
-    pub limits: Limits,
+    pub limits: ChatLimits,
     /// How entries are counted.
-    pub count: &'a count::Count<'a>,
+    pub count: &'a count::EntryCounter<'a>,
     /// Vectors that are known.
-    pub known: &'a ranking::Known,
+    pub known: &'a ranking::KnownVectors,
 }
 
 /// The limits in tokens that a chat has to fit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits {
+pub struct ChatLimits {
     /// The context window, in tokens.
     pub max: f64,
     /// The part of the window that is reserved for the answer.
@@ -163,9 +163,9 @@ pub struct Limits {
 
 /// The result of applying a strategy to a chat.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Outcome<D> {
+pub struct StrategyOutcome<D> {
     /// The entries to send.
-    pub entries: Vec<entry::Entry>,
+    pub entries: Vec<entry::ChatEntry>,
     /// How many tokens that is, as the strategy counts.
     pub tokens: f64,
     /// The memory after the run.

@@ -29,7 +29,7 @@ pub struct NotUtf8 {
 
 /// Whether a file continues behind the bytes that are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum TextEnd {
     /// The text ends with the file.
     OfFile,
     /// The text was cut, so an incomplete character at its end is not a fault of the file.
@@ -38,14 +38,14 @@ pub enum End {
 
 impl NotUtf8 {
     /// Finds bytes that are not UTF-8; absent if all are.
-    pub fn find(bytes: &[u8], end: End) -> Option<Self> {
+    pub fn find(bytes: &[u8], end: TextEnd) -> Option<Self> {
         let (mut found, mut at): (Option<Self>, usize) = (None, 0);
         while let Err(error) = std::str::from_utf8(&bytes[at..]) {
             let start = at + error.valid_up_to();
             let len = match (error.error_len(), end) {
                 (Some(len), _) => len,
-                (None, End::OfFile) => bytes.len() - start,
-                (None, End::OfCut) => break,
+                (None, TextEnd::OfFile) => bytes.len() - start,
+                (None, TextEnd::OfCut) => break,
             };
             found.get_or_insert(Self { first: start as u64, count: 0 }).count += len as u64;
             at = start + len;
@@ -140,17 +140,17 @@ fn in_document(document: &Document, used: Used) -> Option<NotUtf8> {
         Used::All => n_read,
         Used::First(bytes) => usize::try_from(bytes).unwrap_or(n_read).min(n_read),
     };
-    let end = if (n_used as u64) < document.size { End::OfCut } else { End::OfFile };
+    let end = if (n_used as u64) < document.size { TextEnd::OfCut } else { TextEnd::OfFile };
     NotUtf8::find(&document.bytes[..n_used], end)
 }
 
 fn in_text(text: &FileText) -> Option<NotUtf8> {
     match text {
-        FileText::Whole { bytes, .. } => NotUtf8::find(bytes, End::OfFile),
+        FileText::Whole { bytes, .. } => NotUtf8::find(bytes, TextEnd::OfFile),
         FileText::Ends { head, tail, size, .. } => {
             let start = size - tail.len() as u64;
-            let last = NotUtf8::find(tail, End::OfFile).map(|it| NotUtf8 { first: start + it.first, ..it });
-            match (NotUtf8::find(head, End::OfCut), last) {
+            let last = NotUtf8::find(tail, TextEnd::OfFile).map(|it| NotUtf8 { first: start + it.first, ..it });
+            match (NotUtf8::find(head, TextEnd::OfCut), last) {
                 (Some(first), Some(last)) => Some(NotUtf8 { count: first.count + last.count, ..first }),
                 (first, last) => first.or(last),
             }
@@ -163,26 +163,26 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check_bytes(bytes: &[u8], end: End, expected: Option<(u64, u64)>) {
+    fn check_bytes(bytes: &[u8], end: TextEnd, expected: Option<(u64, u64)>) {
         let found = NotUtf8::find(bytes, end).map(|it| (it.first, it.count));
         assert_eq!(found, expected, "{bytes:?}");
     }
 
     #[test]
     fn bytes_that_are_no_text_are_counted_from_the_first() {
-        check_bytes(b"", End::OfFile, None);
-        check_bytes("café 漢 😀".as_bytes(), End::OfFile, None);
-        check_bytes(b"Use caf\xe9 style.\n", End::OfFile, Some((7, 1)));
-        check_bytes(b"a\xff\xfeb\xc3", End::OfFile, Some((1, 3)));
+        check_bytes(b"", TextEnd::OfFile, None);
+        check_bytes("café 漢 😀".as_bytes(), TextEnd::OfFile, None);
+        check_bytes(b"Use caf\xe9 style.\n", TextEnd::OfFile, Some((7, 1)));
+        check_bytes(b"a\xff\xfeb\xc3", TextEnd::OfFile, Some((1, 3)));
         // Half of a character is what a run of bytes is that begins one and does not end it.
-        check_bytes(b"x\xe6\xbcy", End::OfFile, Some((1, 2)));
+        check_bytes(b"x\xe6\xbcy", TextEnd::OfFile, Some((1, 2)));
     }
 
     #[test]
     fn a_character_that_a_budget_cuts_is_no_fault_of_the_file() {
-        check_bytes(b"ab\xe6\xbc", End::OfCut, None);
-        check_bytes(b"\xffab\xe6\xbc", End::OfCut, Some((0, 1)));
-        check_bytes(b"ab\xe6\xbc", End::OfFile, Some((2, 2)));
+        check_bytes(b"ab\xe6\xbc", TextEnd::OfCut, None);
+        check_bytes(b"\xffab\xe6\xbc", TextEnd::OfCut, Some((0, 1)));
+        check_bytes(b"ab\xe6\xbc", TextEnd::OfFile, Some((2, 2)));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use crate::fragment::Fragment;
 use crate::pack::Pack;
-use crate::template::Place;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 use crate::transcript::Draft;
 
 const PATCH_THROUGH_SHELL: &str = "warnings/apply_patch_via_shell.md";
@@ -11,8 +11,8 @@ const MANY_TERMINALS: &str = "warnings/too_many_processes.md";
 
 /// The templates used here.
 pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
-    (PATCH_THROUGH_SHELL, Shape::with(&[Place::must("{tool}")])),
-    (MANY_TERMINALS, Shape::with(&[Place::must("{max}"), Place::must("{count}")])),
+    (PATCH_THROUGH_SHELL, Shape::with(&[TemplatePlace::must("{tool}")])),
+    (MANY_TERMINALS, Shape::with(&[TemplatePlace::must("{max}"), TemplatePlace::must("{count}")])),
 ];
 
 /// A patch came through a tool that runs commands.

@@ -26,19 +26,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use layout::BootstrapBudget;
-pub use layout::Budget;
+pub use layout::BudgetKeep;
 pub use layout::CompactionRules;
+pub use layout::CompactionStrategy;
 pub use layout::GivenToolForm;
 pub use layout::GivenToolRules;
-pub use layout::Keep;
 pub use layout::Layout;
 pub use layout::ModelTexts;
-pub use layout::Part;
 pub use layout::SameName;
 pub use layout::SkillRules;
 pub use layout::Slot;
-pub use layout::Strategy;
-pub use layout::Target;
+pub use layout::SlotPart;
+pub use layout::SlotTarget;
+pub use layout::SourceBudget;
 pub use layout::ToolSlot;
 pub use layout::ToolsOnly;
 pub use models::LevelText;
@@ -68,9 +68,9 @@ use crate::review;
 use crate::skills;
 use crate::source;
 use crate::template;
-use crate::template::Place;
 use crate::template::Shape;
 use crate::template::Template;
+use crate::template::TemplatePlace;
 use crate::template::Trim;
 use crate::tool_list;
 use crate::turn;
@@ -78,7 +78,7 @@ use crate::update;
 use crate::user_message;
 
 /// The places of a template that wraps a whole slot.
-const SLOT_PLACES: &[Place] = &[Place::must("{{ text }}"), Place::may("{{ directory }}")];
+const SLOT_PLACES: &[TemplatePlace] = &[TemplatePlace::must("{{ text }}"), TemplatePlace::may("{{ directory }}")];
 
 /// The layout's file in a pack.
 pub const LAYOUT: &str = "pack.toml";
@@ -211,7 +211,7 @@ impl Pack {
         for file in layout.slots.iter().filter_map(|slot| slot.template.as_deref()) {
             load(file, &Shape::with(SLOT_PLACES))?;
         }
-        if layout.compaction.strategy == Strategy::Window {
+        if layout.compaction.strategy == CompactionStrategy::Window {
             load(compaction::WINDOW_SUMMARY, &Shape { trim: Trim::Newline, places: &[] })?;
         }
         for texts in &layout.models {

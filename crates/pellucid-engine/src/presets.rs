@@ -12,8 +12,8 @@ use pellucid_protocol::settings::ReasoningEffort;
 use crate::fragment::Fragment;
 use crate::fragment::concat;
 use crate::pack::Pack;
-use crate::template::Place;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 
 const PLAN: &str = "collaboration/plan.md";
 const DEFAULT: &str = "collaboration/default.md";
@@ -26,13 +26,13 @@ const MODE: &str = "{mode}";
 /// The templates used here.
 pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
     (PLAN, Shape::VERBATIM),
-    (DEFAULT, Shape::with(&[Place::may(MODE_NAMES), Place::may(ASKING)])),
-    (CANNOT_ASK, Shape::with(&[Place::may(MODE)])),
+    (DEFAULT, Shape::with(&[TemplatePlace::may(MODE_NAMES), TemplatePlace::may(ASKING)])),
+    (CANNOT_ASK, Shape::with(&[TemplatePlace::may(MODE)])),
 ];
 
 /// A mode that can be chosen by name.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Preset {
+pub struct ModePreset {
     /// The name for people.
     pub name: &'static str,
     /// The collaboration mode of the preset.
@@ -44,15 +44,15 @@ pub struct Preset {
 }
 
 /// The presets of a pack, in the order in which they are listed.
-pub fn presets(pack: &Pack) -> Vec<Preset> {
+pub fn presets(pack: &Pack) -> Vec<ModePreset> {
     vec![
-        Preset {
+        ModePreset {
             name: name(CollaborationModeKind::Plan),
             mode: CollaborationModeKind::Plan,
             reasoning_effort: Some(ReasoningEffort::Medium),
             instructions: instructions(pack, CollaborationModeKind::Plan),
         },
-        Preset {
+        ModePreset {
             name: name(CollaborationModeKind::Default),
             mode: CollaborationModeKind::Default,
             reasoning_effort: None,

@@ -5,7 +5,7 @@
 //! lost them: after a number of turns, or when its window is filled to a threshold.
 //!
 //! Three ways of deciding are known: `design` is the default, `current` and `initial` do as two releases of the
-//! system that this comes from. Each is in a separate file; all change one [`State`], which a session stores.
+//! system that this comes from. Each is in a separate file; all change one [`ReinjectState`], which a session stores.
 //!
 //! - [`again`]: messages of any layout that are said again after some turns
 //! - [`settings`]: how often texts are repeated, from configuration and environment
@@ -32,8 +32,8 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use self::files::FileRole;
-use self::files::Files;
-use self::settings::Settings;
+use self::files::InjectionInput;
+use self::settings::ReinjectSettings;
 use self::settings::Variant;
 use crate::fragment::Fragment;
 use crate::fragment::concat;
@@ -47,7 +47,7 @@ const FAILURES_TOLD: u32 = 3;
 /// What a session stores about the texts that were put before its inputs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct State {
+pub struct ReinjectState {
     /// Inputs that were sent.
     pub turn_count: u64,
     /// Whether anything was injected yet.
@@ -116,7 +116,7 @@ pub struct Figures {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Injection {
     /// The texts, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<StandingPart>,
     /// The reason for the injection, as one word.
     pub reason: String,
     /// The hash of the instructions, now or when they were sent last.
@@ -127,7 +127,7 @@ pub struct Injection {
 
 /// One of the texts that go before an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct StandingPart {
     /// The kind of the text.
     pub kind: PartKind,
     /// The text in fragments.
@@ -238,7 +238,7 @@ impl std::error::Error for Blocked {}
 
 /// The decision about an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decision {
+pub struct InjectionDecision {
     /// The texts that go before the input, or why the input is refused; `None` means that no text goes before it.
     pub injection: Result<Option<Injection>, Blocked>,
     /// The lines for the log.
@@ -247,7 +247,7 @@ pub struct Decision {
 
 /// Texts of the pack that variants use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Words {
+pub struct VariantTexts {
     /// The notice that the workspace is not initialised.
     pub workspace_notice: Vec<Fragment>,
     /// How skills are used, with a place for their number.
@@ -256,15 +256,21 @@ pub struct Words {
     pub skill_system_none: Vec<Fragment>,
 }
 
-impl State {
+impl ReinjectState {
     /// Whether the files must be read for the next decision.
-    pub fn needs_files(&self, settings: &Settings) -> bool {
+    pub fn needs_files(&self, settings: &ReinjectSettings) -> bool {
         settings.variant != Variant::Initial || initial::reason(self, settings).is_some()
     }
 
     /// Decides what goes before the next input. `occupancy` is the used share of the window, where
     /// it is known. `files` may be empty where [`Self::needs_files`] says that they are not needed.
-    pub fn decide(&mut self, settings: &Settings, files: &Files, words: &Words, occupancy: Option<f64>) -> Decision {
+    pub fn decide(
+        &mut self,
+        settings: &ReinjectSettings,
+        files: &InjectionInput,
+        words: &VariantTexts,
+        occupancy: Option<f64>,
+    ) -> InjectionDecision {
         let mut log = Vec::new();
         let injection = match settings.variant {
             Variant::Design => self.design(settings, files, occupancy, &mut log),
@@ -277,7 +283,7 @@ impl State {
             Ok(None) => {}
             Err(_) => self.figures.n_failures += 1,
         }
-        Decision { injection, log }
+        InjectionDecision { injection, log }
     }
 
     /// Notes that an input was sent, with or without success.
@@ -286,7 +292,7 @@ impl State {
     }
 
     /// Notes that the workspace is another one. Gives the line for the log, where there is one.
-    pub fn switch_workspace(&mut self, settings: &Settings, path: &str) -> Option<LogLine> {
+    pub fn switch_workspace(&mut self, settings: &ReinjectSettings, path: &str) -> Option<LogLine> {
         self.warned = Warned::default();
         match settings.variant {
             // The first injection carries the new content anyway.
@@ -307,7 +313,7 @@ impl State {
     }
 
     /// Notes that the conversation begins again.
-    pub fn reset(&mut self, settings: &Settings) {
+    pub fn reset(&mut self, settings: &ReinjectSettings) {
         if settings.variant == Variant::Design {
             *self = Self { figures: self.figures, ..Self::default() };
         }

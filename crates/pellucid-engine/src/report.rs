@@ -23,7 +23,7 @@ use serde_json::Value;
 use serde_json::json;
 
 pub use self::sources::SourceRow;
-pub use self::sources::Status;
+pub use self::sources::SourceStatus;
 use crate::continuity::Continuity;
 use crate::documents::listed::InstructionFile;
 use crate::encode::Span;
@@ -272,7 +272,7 @@ impl Rows {
     }
 }
 
-fn row_json(row: &Row, status: Status) -> Value {
+fn row_json(row: &Row, status: SourceStatus) -> Value {
     let mut value = json!({
         "part": row.part,
         "item": row.item,

@@ -45,7 +45,7 @@ pub enum RequestName {
 
 /// Why a text is no name of a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NameError {
+pub enum RequestNameError {
     /// The name is incomplete.
     #[error("`{name}`: {missing} is missing")]
     Missing {
@@ -70,7 +70,7 @@ pub enum NameError {
 
 /// The kinds of a word on the command line, where a message is accepted too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum NameForm {
     /// A name, whether the request exists or not.
     Name,
     /// A name if there is a session that is called so.
@@ -84,8 +84,8 @@ impl RequestName {
     ///
     /// # Errors
     /// If the text is not a name.
-    pub fn parse(text: &str) -> Result<Self, NameError> {
-        let missing = |missing| NameError::Missing { name: text.to_owned(), missing };
+    pub fn parse(text: &str) -> Result<Self, RequestNameError> {
+        let missing = |missing| RequestNameError::Missing { name: text.to_owned(), missing };
         match text {
             "" => return Err(missing("the name of a request")),
             "now" => return Ok(Self::Now { revision: None }),
@@ -103,7 +103,7 @@ impl RequestName {
             return match revision {
                 "" => Err(missing("the git revision")),
                 odd if odd.starts_with('-') || odd.contains(is_odd) => {
-                    Err(NameError::Revision { name: text.to_owned() })
+                    Err(RequestNameError::Revision { name: text.to_owned() })
                 }
                 revision => Ok(Self::Now { revision: Some(revision.to_owned()) }),
             };
@@ -119,28 +119,28 @@ impl RequestName {
             "next" => Ok(Self::Next { session }),
             digits if !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit()) => {
                 let number = digits.parse().ok().filter(|number| *number > 0);
-                let number = number.ok_or_else(|| NameError::Number { name: text.to_owned() })?;
+                let number = number.ok_or_else(|| RequestNameError::Number { name: text.to_owned() })?;
                 Ok(Self::Sent { session, number: Some(number) })
             }
-            _ => Err(NameError::Number { name: text.to_owned() }),
+            _ => Err(RequestNameError::Number { name: text.to_owned() }),
         }
     }
 
     /// The kind of a word where a message is accepted too. A word with the form of a name is a name, whether the
     /// request exists or not; any other text without line ends is a name if a session has that name.
-    pub fn form(text: &str) -> Form {
+    pub fn form(text: &str) -> NameForm {
         let is_word = !text.is_empty() && !text.contains(char::is_whitespace);
         let has_kind = matches!(text, "now" | "lock") || text.starts_with("now@") || text.starts_with("file:");
         let has_number = matches!(
             Self::parse(text),
-            Ok(Self::Next { .. } | Self::Sent { number: Some(_), .. }) | Err(NameError::Number { .. })
+            Ok(Self::Next { .. } | Self::Sent { number: Some(_), .. }) | Err(RequestNameError::Number { .. })
         ) && text.rsplit_once('#').is_some_and(|(_, which)| which == "next" || is_number(which));
         if is_word && (has_kind || has_number || is_uuid(text)) {
-            Form::Name
+            NameForm::Name
         } else if text.is_empty() || text.contains(char::is_control) {
-            Form::Message
+            NameForm::Message
         } else {
-            Form::MaybeSession
+            NameForm::MaybeSession
         }
     }
 
@@ -274,8 +274,8 @@ mod tests {
     #[test]
     fn messages_are_told_apart() {
         let form = |text| RequestName::form(text);
-        assert_eq!([form("hi"), form("fix issue #3"), form("why now")], [Form::MaybeSession; 3]);
-        assert_eq!([form("first\nsecond"), form("")], [Form::Message; 2]);
+        assert_eq!([form("hi"), form("fix issue #3"), form("why now")], [NameForm::MaybeSession; 3]);
+        assert_eq!([form("first\nsecond"), form("")], [NameForm::Message; 2]);
     }
 
     #[track_caller]

@@ -7,8 +7,8 @@ use pellucid_protocol::review::ReviewTarget;
 
 use crate::fragment::Fragment;
 use crate::pack::Pack;
-use crate::template::Place;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 use crate::transcript::Draft;
 
 const RUBRIC: &str = "review/rubric.md";
@@ -30,11 +30,11 @@ const BROKEN_OFF: &str = "The review was interrupted. Run it again to get its re
 pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
     (RUBRIC, Shape::VERBATIM),
     (UNCOMMITTED, Shape::VERBATIM),
-    (BRANCH, Shape::with(&[Place::must("{baseBranch}"), Place::must("{mergeBaseSha}")])),
-    (BRANCH_WITHOUT_BASE, Shape::with(&[Place::must("{branch}")])),
-    (COMMIT, Shape::with(&[Place::must("{sha}")])),
-    (COMMIT_TITLED, Shape::with(&[Place::must("{sha}"), Place::must("{title}")])),
-    (SUCCESS, Shape::with(&[Place::must("{results}")])),
+    (BRANCH, Shape::with(&[TemplatePlace::must("{baseBranch}"), TemplatePlace::must("{mergeBaseSha}")])),
+    (BRANCH_WITHOUT_BASE, Shape::with(&[TemplatePlace::must("{branch}")])),
+    (COMMIT, Shape::with(&[TemplatePlace::must("{sha}")])),
+    (COMMIT_TITLED, Shape::with(&[TemplatePlace::must("{sha}"), TemplatePlace::must("{title}")])),
+    (SUCCESS, Shape::with(&[TemplatePlace::must("{results}")])),
     (INTERRUPTED, Shape::VERBATIM),
 ];
 

@@ -20,7 +20,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use front_matter::SkillError;
-pub use metadata::SkillMetadata;
+pub use metadata::SkillManifest;
 
 /// The skills of a working directory, and what went wrong with others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,16 +45,16 @@ pub struct Skill {
     /// The canonical path of its `SKILL.md`.
     pub path: String,
     /// The owner of the skill.
-    pub scope: SkillScope,
+    pub scope: SkillOwner,
     /// Whether the user has switched the skill off.
     pub switch: Switch,
     /// The content of the metadata file beside it, if there is one.
-    pub metadata: Option<Box<SkillMetadata>>,
+    pub metadata: Option<Box<SkillManifest>>,
 }
 
 /// The owner of a skill, in the order in which skills are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SkillScope {
+pub enum SkillOwner {
     /// A skill of the project.
     Repo,
     /// A skill of the user.
@@ -65,7 +65,7 @@ pub enum SkillScope {
     Admin,
 }
 
-impl SkillScope {
+impl SkillOwner {
     /// The word for the scope in lists.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -36,9 +36,9 @@ pub(crate) use project_docs::NAME as PROJECT_DOCS;
 use crate::facts::Facts;
 use crate::fragment::Fragment;
 use crate::fragment::Omission;
-use crate::pack::Budget;
 use crate::pack::Layout;
 use crate::pack::Pack;
+use crate::pack::SourceBudget;
 use crate::template::Shape;
 
 /// Something that gives text to slots.
@@ -47,11 +47,11 @@ pub struct Source {
     /// The name of the source in layouts.
     pub name: &'static str,
     /// The kind of its result.
-    pub kind: Kind,
+    pub kind: SourceKind,
     /// The templates of the source, with their placeholders.
     pub templates: &'static [(&'static str, Shape)],
     /// Computes the text of the slot.
-    pub give: fn(&Ask<'_>) -> Given,
+    pub give: fn(&SourceInput<'_>) -> SourceOutput,
 }
 
 impl PartialEq for Source {
@@ -62,7 +62,7 @@ impl PartialEq for Source {
 
 /// The kind of a source's result, and which code applies its budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SourceKind {
     /// One text, which assembly cuts.
     Text,
     /// Entries in one text. The source shares its budget out among them, so that a list is not cut through.
@@ -73,7 +73,7 @@ pub enum Kind {
 
 /// The input of a source.
 #[derive(Debug, Clone, Copy)]
-pub struct Ask<'a> {
+pub struct SourceInput<'a> {
     /// The facts of the turn.
     pub facts: &'a Facts,
     /// The pack with the templates.
@@ -81,7 +81,7 @@ pub struct Ask<'a> {
     /// The id of the slot that is filled.
     pub slot: &'a Arc<str>,
     /// How much may be given. Only sources with entries look at it; the texts of others are cut afterwards.
-    pub budget: Option<Budget>,
+    pub budget: Option<SourceBudget>,
     /// The facts before, when the slot is sent again because something changed.
     pub before: Option<&'a Facts>,
     /// A file of the pack that the layout names here.
@@ -90,7 +90,7 @@ pub struct Ask<'a> {
 
 /// The result of a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Given {
+pub struct SourceOutput {
     /// The text; absent when there is nothing to say.
     pub fragments: Option<Vec<Fragment>>,
     /// Separate messages, for a slot of target `messages`.
@@ -108,7 +108,7 @@ pub struct GivenMessage {
     pub fragments: Vec<Fragment>,
 }
 
-impl Given {
+impl SourceOutput {
     /// A result without any text.
     pub fn nothing() -> Self {
         Self::default()

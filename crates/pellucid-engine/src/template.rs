@@ -10,14 +10,14 @@ use crate::pack::PackError;
 
 /// A place in a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct TemplatePlace {
     /// The spelling in the file.
     pub mark: &'static str,
     /// Whether a file without it is refused, because content would be lost.
     pub need: Need,
 }
 
-impl Place {
+impl TemplatePlace {
     /// A place that a text may do without.
     pub const fn may(mark: &'static str) -> Self {
         Self { mark, need: Need::May }
@@ -55,7 +55,7 @@ pub struct Shape {
     /// How the end of the file is trimmed.
     pub trim: Trim,
     /// The placeholders that code fills.
-    pub places: &'static [Place],
+    pub places: &'static [TemplatePlace],
 }
 
 impl Shape {
@@ -63,7 +63,7 @@ impl Shape {
     pub const VERBATIM: Self = Self { trim: Trim::Keep, places: &[] };
 
     /// A text with these places, its end kept.
-    pub const fn with(places: &'static [Place]) -> Self {
+    pub const fn with(places: &'static [TemplatePlace]) -> Self {
         Self { trim: Trim::Keep, places }
     }
 }
@@ -165,7 +165,7 @@ pub(crate) fn check_places(file: &str, places: &[&str], text: &str) -> Result<()
     })
 }
 
-fn first_place<'a>(text: &str, places: &'a [Place]) -> Option<(usize, &'a Place)> {
+fn first_place<'a>(text: &str, places: &'a [TemplatePlace]) -> Option<(usize, &'a TemplatePlace)> {
     places.iter().filter_map(|place| text.find(place.mark).map(|at| (at, place))).min_by_key(|(at, _)| *at)
 }
 
@@ -206,7 +206,8 @@ mod tests {
     use super::*;
     use crate::fragment::concat;
 
-    const SHAPE: Shape = Shape { trim: Trim::Newline, places: &[Place::must("{{ name }}"), Place::may("{mood}")] };
+    const SHAPE: Shape =
+        Shape { trim: Trim::Newline, places: &[TemplatePlace::must("{{ name }}"), TemplatePlace::may("{mood}")] };
 
     #[track_caller]
     fn check_template(text: &str, expected: &Expect) {

@@ -1,6 +1,6 @@
 //! The turn: from a person's input to the final answer, as a value.
 //!
-//! It receives [`Fact`]s (a piece of a reply, a call's output or question, the client's answer, an interruption) and returns
+//! It receives [`TurnEvent`]s (a piece of a reply, a call's output or question, the client's answer, an interruption) and returns
 //! [`Wish`]es (ask the model, run a tool, ask the client, record, show, finish). The driver does what is wished, in order, and
 //! reports back. So retries, approvals, the order of outputs and interruption are tested without waiting for anything.
 //!
@@ -31,7 +31,7 @@ use sha2::Digest;
 use sha2::Sha256;
 
 use crate::call;
-use crate::call::Reading;
+use crate::call::CallReading;
 use crate::compaction::CompactionError;
 use crate::compaction::Dropped;
 use crate::fragment::Fragment;
@@ -39,14 +39,14 @@ use crate::fragment::Origin;
 use crate::fragment::concat;
 use crate::meter::Meter;
 use crate::pack::CompactionRules;
+use crate::pack::CompactionStrategy;
 use crate::pack::Pack;
-use crate::pack::Strategy;
 use crate::template::Shape;
 use crate::transcript::Draft;
 use crate::transcript::ReasoningCounted;
 use crate::turn_item;
 use crate::window::WindowExceeded;
-use calls::CallFact;
+use calls::CallEvent;
 use calls::CallWish;
 use calls::RunningCall;
 use compacting::CompactionWish;
@@ -99,7 +99,7 @@ pub struct Takeover {
 
 /// Whose window the request for a summary has to fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Summariser {
+pub enum SummaryModel {
     /// The model of this turn.
     Current,
     /// The model before it, whose window is larger.
@@ -126,13 +126,13 @@ pub enum SummarisedBy {
 
 /// Something that happened outside.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Fact {
+pub enum TurnEvent {
     /// The next piece of the reply.
     Reply(ReplyEvent),
     /// The reply broke off, or never began.
     ReplyFailed(ReplyError),
     /// A call reported something.
-    Call(CallFact),
+    Call(CallEvent),
     /// The client answered a question.
     Answered {
         /// What the client names the question by.
@@ -154,7 +154,7 @@ pub enum Fact {
     /// The summary that was given is not accepted.
     SummaryRefused(CompactionError),
     /// The summary took the place of the history.
-    Rebuilt(Rebuilt),
+    Rebuilt(CompactionEffect),
     /// The history cannot be made to fit.
     WindowExceeded(WindowExceeded),
     /// The person said more while the turn was running.
@@ -174,7 +174,7 @@ pub enum Fact {
 
 /// What a compaction did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rebuilt {
+pub struct CompactionEffect {
     /// The estimated tokens before.
     pub tokens_before: usize,
     /// The estimated tokens after.
@@ -214,7 +214,7 @@ pub enum Wish {
     /// Send the last request once more, unchanged.
     AskAgain,
     /// Wait before asking again.
-    Pause(Pause),
+    Pause(RetryDelay),
     /// Use no WebSocket any more in this session.
     LeaveWebSocket,
     /// Run or stop calls.
@@ -235,7 +235,7 @@ pub enum Wish {
 
 /// How long to wait before asking again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pause {
+pub enum RetryDelay {
     /// As long as the server asked for.
     Exactly(Duration),
     /// Longer with each attempt, counted from one; the driver adds jitter.
@@ -245,7 +245,7 @@ pub enum Pause {
     },
 }
 
-impl Pause {
+impl RetryDelay {
     /// The length of the pause without jitter.
     pub fn base(self) -> Duration {
         match self {
@@ -260,7 +260,7 @@ impl Pause {
 
 /// A turn that is running, or is about to begin.
 #[derive(Debug)]
-pub struct Turn {
+pub struct RunningTurn {
     settings: TurnSettings,
     meter: Meter,
     round: Round,
@@ -276,13 +276,13 @@ pub struct Turn {
     stage: Stage,
     reasoning: ReasoningCounted,
     /// The last compactions of this turn that did not help.
-    futile: Vec<Rebuilt>,
+    futile: Vec<CompactionEffect>,
     /// Why the last compaction of this turn was due; absent if it was asked for.
     due: Option<Due>,
     /// How often the summary that is being made did not fit, and was refused.
     n_overflows: usize,
     n_refusals: usize,
-    strategy: Strategy,
+    strategy: CompactionStrategy,
     questions: Questions,
     is_over: bool,
 }
@@ -327,7 +327,7 @@ struct Round {
     active: Option<TurnItem>,
     calls: Vec<RunningCall>,
     /// What calls reported that is passed on after the end of the reply.
-    held_back: VecDeque<CallFact>,
+    held_back: VecDeque<CallEvent>,
     n_recorded: usize,
     answers_needed: bool,
     is_complete: bool,
@@ -337,7 +337,7 @@ struct Round {
     plans: plan_text::PlanRound,
 }
 
-impl Turn {
+impl RunningTurn {
     /// A turn that has not begun.
     pub fn new(settings: TurnSettings, meter: Meter, pack: &Pack) -> Self {
         Self {
@@ -400,51 +400,53 @@ impl Turn {
         self.due
     }
 
-    /// Takes a fact and returns what has to be done.
-    pub fn step(&mut self, fact: Fact) -> Vec<Wish> {
+    /// Takes an event and returns what has to be done.
+    pub fn step(&mut self, event: TurnEvent) -> Vec<Wish> {
         if self.is_over {
             return Vec::new();
         }
-        match (fact, self.stage.clone()) {
-            (Fact::InterruptRequested, _) => self.interrupt_requested(),
-            (Fact::Interrupted { running }, _) => self.interrupted(&running),
-            (Fact::Call(fact), _) => self.call_reported(fact),
-            (Fact::Answered { key, answer }, _) => self.answered(key, answer),
-            (Fact::Steered(inputs), _) => {
+        match (event, self.stage.clone()) {
+            (TurnEvent::InterruptRequested, _) => self.interrupt_requested(),
+            (TurnEvent::Interrupted { running }, _) => self.interrupted(&running),
+            (TurnEvent::Call(fact), _) => self.call_reported(fact),
+            (TurnEvent::Answered { key, answer }, _) => self.answered(key, answer),
+            (TurnEvent::Steered(inputs), _) => {
                 self.pending.push_back(Pending::Said(inputs));
                 Vec::new()
             }
-            (Fact::Attached(draft), _) => {
+            (TurnEvent::Attached(draft), _) => {
                 self.pending.push_back(Pending::Attached(draft));
                 Vec::new()
             }
-            (Fact::UserCommandEnded(record), _) => {
+            (TurnEvent::UserCommandEnded(record), _) => {
                 let mut wishes = vec![Wish::RecordDraft(record), Wish::Persist];
                 wishes.extend(self.complete(None));
                 wishes
             }
-            (Fact::Measured { unreported }, Stage::Measuring(next)) => self.measured(unreported, next),
-            (Fact::Reply(event), Stage::Compacting { window, .. }) => self.summary_reply(event, window),
-            (Fact::ReplyFailed(error), Stage::Compacting { .. }) => self.summary_failed(&error),
-            (Fact::PauseOver, Stage::Compacting { .. }) => vec![Wish::Compact(CompactionWish::AskAgain)],
-            (Fact::OldestDropped(dropped), Stage::Compacting { .. }) => self.oldest_dropped(dropped),
-            (Fact::Summarised(items), Stage::Compacting { .. }) => vec![Wish::Compact(CompactionWish::Replace(items))],
-            (Fact::Rebuilt(rebuilt), Stage::Compacting { id, window, next }) => {
+            (TurnEvent::Measured { unreported }, Stage::Measuring(next)) => self.measured(unreported, next),
+            (TurnEvent::Reply(event), Stage::Compacting { window, .. }) => self.summary_reply(event, window),
+            (TurnEvent::ReplyFailed(error), Stage::Compacting { .. }) => self.summary_failed(&error),
+            (TurnEvent::PauseOver, Stage::Compacting { .. }) => vec![Wish::Compact(CompactionWish::AskAgain)],
+            (TurnEvent::OldestDropped(dropped), Stage::Compacting { .. }) => self.oldest_dropped(dropped),
+            (TurnEvent::Summarised(items), Stage::Compacting { .. }) => {
+                vec![Wish::Compact(CompactionWish::Replace(items))]
+            }
+            (TurnEvent::Rebuilt(rebuilt), Stage::Compacting { id, window, next }) => {
                 self.meter.estimate(i64::try_from(rebuilt.tokens_after).unwrap_or(i64::MAX), window);
                 self.rebuilt(rebuilt, id, next)
             }
-            (Fact::SummaryRefused(error), Stage::Compacting { .. }) => self.summary_refused(&error),
-            (Fact::WindowExceeded(error), Stage::Compacting { .. }) => self.window_exceeded(&error),
-            (Fact::Reply(event), _) => self.reply(event),
-            (Fact::ReplyFailed(error), _) => self.failed(&error),
-            (Fact::PauseOver, _) => vec![Wish::AskAgain],
+            (TurnEvent::SummaryRefused(error), Stage::Compacting { .. }) => self.summary_refused(&error),
+            (TurnEvent::WindowExceeded(error), Stage::Compacting { .. }) => self.window_exceeded(&error),
+            (TurnEvent::Reply(event), _) => self.reply(event),
+            (TurnEvent::ReplyFailed(error), _) => self.failed(&error),
+            (TurnEvent::PauseOver, _) => vec![Wish::AskAgain],
             (
-                Fact::Measured { .. }
-                | Fact::OldestDropped(_)
-                | Fact::Summarised(_)
-                | Fact::SummaryRefused(_)
-                | Fact::Rebuilt(_)
-                | Fact::WindowExceeded(_),
+                TurnEvent::Measured { .. }
+                | TurnEvent::OldestDropped(_)
+                | TurnEvent::Summarised(_)
+                | TurnEvent::SummaryRefused(_)
+                | TurnEvent::Rebuilt(_)
+                | TurnEvent::WindowExceeded(_),
                 _,
             ) => Vec::new(),
         }
@@ -569,15 +571,15 @@ impl Turn {
 
     fn item_done(&mut self, item: Item) -> Vec<Wish> {
         match call::read(&item) {
-            Reading::Call(call) => self.call_made(item, call),
-            Reading::Unanswerable(answer) => {
+            CallReading::Call(call) => self.call_made(item, call),
+            CallReading::Unanswerable(answer) => {
                 self.round.answers_needed = true;
                 vec![
                     Wish::Record(item, Origin::Model),
                     Wish::Record(answer, Origin::Tool { name: "local_shell".into() }),
                 ]
             }
-            Reading::NoCall => self.told(item),
+            CallReading::NoCall => self.told(item),
         }
     }
 
@@ -664,8 +666,8 @@ impl Turn {
             plain: error.failure.plain.clone(),
         };
         let is_silent = self.retries == 1 && self.settings.first_retry == FirstRetry::Silent;
-        let backoff = Pause::Backoff { attempt: self.retries };
-        let pause = Wish::Pause(error.retry_after.map_or(backoff, Pause::Exactly));
+        let backoff = RetryDelay::Backoff { attempt: self.retries };
+        let pause = Wish::Pause(error.retry_after.map_or(backoff, RetryDelay::Exactly));
         Some((!is_silent).then_some(Wish::Emit(told)).into_iter().chain([pause]).collect())
     }
 

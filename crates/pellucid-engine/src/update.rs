@@ -5,22 +5,22 @@
 //! Documents and skills are never sent again.
 
 use crate::assemble;
-use crate::assemble::ContextMessage;
+use crate::assemble::LayoutMessage;
 use crate::assemble::ToldAgain;
 use crate::facts::Facts;
 use crate::fragment::Omission;
 use crate::fragment::concat;
 use crate::pack::Pack;
 use crate::pack::SlotRole;
-use crate::template::Place;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 
 const MODEL_SWITCH: &str = "model_switch.md";
 const MODEL_SWITCH_INTRO: &str = "model_switch/intro.md";
 
 /// The templates used here.
 pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
-    (MODEL_SWITCH, Shape::with(&[Place::may("{{ intro }}"), Place::must("{{ instructions }}")])),
+    (MODEL_SWITCH, Shape::with(&[TemplatePlace::may("{{ intro }}"), TemplatePlace::must("{{ instructions }}")])),
     (MODEL_SWITCH_INTRO, Shape::VERBATIM),
 ];
 
@@ -32,9 +32,9 @@ pub struct Update {
     /// The role of the slot that it sends again.
     pub role: SlotRole,
     /// Whether the change concerns this rule.
-    is_due: fn(&Change<'_>) -> bool,
+    is_due: fn(&FactsChange<'_>) -> bool,
     /// Computes the message about the change.
-    tell: fn(&Change<'_>, SlotRole) -> Option<ToldAgain>,
+    tell: fn(&FactsChange<'_>, SlotRole) -> Option<ToldAgain>,
 }
 
 impl PartialEq for Update {
@@ -45,7 +45,7 @@ impl PartialEq for Update {
 
 /// The facts before and after.
 #[derive(Debug, Clone, Copy)]
-pub struct Change<'a> {
+pub struct FactsChange<'a> {
     /// The pack with the texts.
     pub pack: &'a Pack,
     /// The facts of the last turn that began, or of the session's start.
@@ -84,13 +84,13 @@ pub fn names() -> Vec<String> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Updates {
     /// The messages, in the layout's order.
-    pub messages: Vec<ContextMessage>,
+    pub messages: Vec<LayoutMessage>,
     /// The content that budgets cut from the messages.
     pub omissions: Vec<Omission>,
 }
 
 /// The messages about a change, in the layout's order.
-pub fn updates(change: &Change<'_>) -> Updates {
+pub fn updates(change: &FactsChange<'_>) -> Updates {
     let due = change.pack.layout.updates.iter().filter(|update| (update.is_due)(change));
     let mut collected = Updates::default();
     for ToldAgain { message, omissions } in due.filter_map(|update| (update.tell)(change, update.role)) {
@@ -100,38 +100,38 @@ pub fn updates(change: &Change<'_>) -> Updates {
     collected
 }
 
-fn slot(change: &Change<'_>, role: SlotRole) -> Option<ToldAgain> {
+fn slot(change: &FactsChange<'_>, role: SlotRole) -> Option<ToldAgain> {
     assemble::again(change.pack, change.before, change.after, role)
 }
 
-fn has_moved(Change { before, after, .. }: &Change<'_>) -> bool {
+fn has_moved(FactsChange { before, after, .. }: &FactsChange<'_>) -> bool {
     before.settings.cwd != after.settings.cwd || before.settings.network != after.settings.network
 }
 
-fn is_permitted_otherwise(Change { before, after, .. }: &Change<'_>) -> bool {
+fn is_permitted_otherwise(FactsChange { before, after, .. }: &FactsChange<'_>) -> bool {
     before.settings.sandbox_policy != after.settings.sandbox_policy
         || before.settings.approval_policy != after.settings.approval_policy
 }
 
-fn is_in_another_mode(Change { before, after, .. }: &Change<'_>) -> bool {
+fn is_in_another_mode(FactsChange { before, after, .. }: &FactsChange<'_>) -> bool {
     before.settings.collaboration_mode != after.settings.collaboration_mode
 }
 
-fn is_another_model(Change { before, after, previous_model, .. }: &Change<'_>) -> bool {
+fn is_another_model(FactsChange { before, after, previous_model, .. }: &FactsChange<'_>) -> bool {
     previous_model.unwrap_or(&before.settings.model.slug) != after.settings.model.slug
 }
 
-fn has_another_tone(Change { before, after, .. }: &Change<'_>) -> bool {
+fn has_another_tone(FactsChange { before, after, .. }: &FactsChange<'_>) -> bool {
     before.settings.model.slug == after.settings.model.slug && before.settings.personality != after.settings.personality
 }
 
 /// The instructions of the new model, whatever instructions the session was given.
-fn model_switch(change: &Change<'_>, role: SlotRole) -> Option<ToldAgain> {
-    let Change { pack, before, after, .. } = change;
+fn model_switch(change: &FactsChange<'_>, role: SlotRole) -> Option<ToldAgain> {
+    let FactsChange { pack, before, after, .. } = change;
     let mut own = (*after).clone();
     own.settings.base_instructions = None;
     own.world.recorded_instructions = None;
-    let ToldAgain { message: ContextMessage { fragments: instructions, .. }, omissions } =
+    let ToldAgain { message: LayoutMessage { fragments: instructions, .. }, omissions } =
         assemble::again(pack, before, &own, role)?;
     if concat(&instructions).is_empty() {
         return None;
@@ -139,6 +139,6 @@ fn model_switch(change: &Change<'_>, role: SlotRole) -> Option<ToldAgain> {
     let intro = pack.template(MODEL_SWITCH_INTRO).text();
     let values = [("{{ intro }}", intro), ("{{ instructions }}", instructions)];
     let fragments = pack.template(MODEL_SWITCH).render(&values);
-    let message = ContextMessage { slot: "model_switch".into(), role: "developer", fragments, inside: None };
+    let message = LayoutMessage { slot: "model_switch".into(), role: "developer", fragments, inside: None };
     Some(ToldAgain { message, omissions })
 }

@@ -14,8 +14,8 @@ use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 use crate::pack::Pack;
-use crate::template::Place;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 use crate::transcript::Draft;
 use crate::transcript::DraftPart;
 
@@ -25,9 +25,9 @@ const UNSUPPORTED: &str = "images/unsupported.md";
 
 /// The templates used here.
 pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
-    (UNREADABLE, Shape::with(&[Place::must("{path}"), Place::must("{error}")])),
-    (INVALID, Shape::with(&[Place::must("{path}"), Place::must("{error}")])),
-    (UNSUPPORTED, Shape::with(&[Place::must("{path}"), Place::must("{mime}")])),
+    (UNREADABLE, Shape::with(&[TemplatePlace::must("{path}"), TemplatePlace::must("{error}")])),
+    (INVALID, Shape::with(&[TemplatePlace::must("{path}"), TemplatePlace::must("{error}")])),
+    (UNSUPPORTED, Shape::with(&[TemplatePlace::must("{path}"), TemplatePlace::must("{mime}")])),
 ];
 
 /// Images on disk, by the path in the input.

@@ -85,11 +85,11 @@ fn is_shown(characters: &[char], at: usize) -> bool {
 
 /// The same for bytes that come in pieces: a character may be split over two of them, and so may an emoji of several.
 #[derive(Debug, Default)]
-pub struct Stream {
+pub struct VisibleStream {
     held: Vec<u8>,
 }
 
-impl Stream {
+impl VisibleStream {
     /// Takes the next piece and gives what can be shown by now.
     pub fn push(&mut self, bytes: &[u8]) -> String {
         self.held.extend_from_slice(bytes);
@@ -140,12 +140,12 @@ mod tests {
         assert_eq!(visible(text), expected);
         // However it is split, it is the same.
         for at in 0..=text.len() {
-            let mut stream = Stream::default();
+            let mut stream = VisibleStream::default();
             let (one, other) = text.as_bytes().split_at(at);
             let shown = stream.push(one) + &stream.push(other) + &stream.finish();
             assert_eq!(shown, expected, "split after {at} bytes");
         }
-        let mut stream = Stream::default();
+        let mut stream = VisibleStream::default();
         let shown: String = text.as_bytes().iter().map(|byte| stream.push(&[*byte])).collect();
         assert_eq!(shown + &stream.finish(), expected, "byte by byte");
     }
@@ -185,9 +185,9 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_are_numbers() {
-        let mut stream = Stream::default();
+        let mut stream = VisibleStream::default();
         assert_eq!(stream.push(b"a\xffb\xe2\x80") + &stream.finish(), "a\\xffb\\xe2\\x80");
-        let (mut stream, flood) = (Stream::default(), "\u{200d}".repeat(1000));
+        let (mut stream, flood) = (VisibleStream::default(), "\u{200d}".repeat(1000));
         let shown = stream.push(flood.as_bytes());
         assert!(!shown.is_empty() && stream.held.len() <= HELD_MAX);
     }

@@ -46,7 +46,7 @@ impl ConversationState {
 
 /// How much may be said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct WindowLimits {
     /// The window in tokens. Without it nothing is dropped.
     pub window: Option<i64>,
     /// The tokens that are reserved for the answer.
@@ -66,7 +66,7 @@ pub struct Cost {
 
 /// The parts that a prompt is built from.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Parts<'a> {
+pub struct PromptParts<'a> {
     /// The summary of what came before.
     pub summary: Option<&'a str>,
     /// The part of the history that is left.
@@ -79,7 +79,7 @@ pub struct Parts<'a> {
 
 /// The next step of the loop.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
+pub enum WindowStep {
     /// Build the prompt and report its cost.
     Build,
     /// Summarise these messages, and say what came of it.
@@ -126,7 +126,7 @@ pub enum WindowExceeded {
 /// The loop that fits a prompt into the window.
 #[derive(Debug, Clone)]
 pub struct Window {
-    limits: Limits,
+    limits: WindowLimits,
     /// The history after the cursor.
     history: Vec<HistoryMessage>,
     /// The number of messages that are dropped.
@@ -149,7 +149,7 @@ impl Window {
     /// Begins with a stored state and the whole history. The second value says that the stored state
     /// is of another history and has to be cleared.
     pub fn new(
-        limits: Limits,
+        limits: WindowLimits,
         stored: &ConversationState,
         history: &[HistoryMessage],
         memory: Vec<String>,
@@ -182,8 +182,8 @@ impl Window {
     }
 
     /// The parts that the prompt is built from now.
-    pub fn parts(&self) -> Parts<'_> {
-        Parts {
+    pub fn parts(&self) -> PromptParts<'_> {
+        PromptParts {
             summary: self.summary.as_deref(),
             history: &self.history[self.start..],
             n_before: self.n_skipped + self.start,
@@ -192,14 +192,14 @@ impl Window {
     }
 
     /// The first step of the loop.
-    pub fn begin(&mut self) -> Step {
+    pub fn begin(&mut self) -> WindowStep {
         self.build()
     }
 
     /// Continues with the cost of the prompt.
-    pub fn built(&mut self, cost: Cost) -> Step {
+    pub fn built(&mut self, cost: Cost) -> WindowStep {
         let Some(window) = self.limits.window else {
-            return Step::Fits { changed: None };
+            return WindowStep::Fits { changed: None };
         };
         let limit = window - self.limits.reserved;
         let estimated = cost.messages + cost.tools;
@@ -207,7 +207,7 @@ impl Window {
             if self.limits.compacts && self.n_waiting > 0 {
                 return self.summarise();
             }
-            return Step::Fits { changed: self.changed() };
+            return WindowStep::Fits { changed: self.changed() };
         }
         if self.memory.pop().is_some() {
             return self.build();
@@ -231,11 +231,11 @@ impl Window {
             return self.build();
         }
         let reserved = self.limits.reserved;
-        Step::Failed(WindowExceeded::Tokens { cost, estimated, limit, window, reserved })
+        WindowStep::Failed(WindowExceeded::Tokens { cost, estimated, limit, window, reserved })
     }
 
     /// Continues with a summary. Without one the dropped messages are lost.
-    pub fn summarised(&mut self, summary: Option<&str>) -> Step {
+    pub fn summarised(&mut self, summary: Option<&str>) -> WindowStep {
         if let Some(summary) = summary.map(scalar::strip).filter(|summary| !summary.is_empty()) {
             self.summary = Some(summary.to_owned());
             self.cursor += self.n_waiting;
@@ -245,17 +245,17 @@ impl Window {
         self.build()
     }
 
-    fn build(&mut self) -> Step {
+    fn build(&mut self) -> WindowStep {
         if self.n_loops == LOOPS_MAX {
-            return Step::Failed(WindowExceeded::Loops);
+            return WindowStep::Failed(WindowExceeded::Loops);
         }
         self.n_loops += 1;
-        Step::Build
+        WindowStep::Build
     }
 
-    fn summarise(&self) -> Step {
+    fn summarise(&self) -> WindowStep {
         let dropped = self.history[self.start - self.n_waiting..self.start].to_vec();
-        Step::Summarise { previous: self.summary.clone(), dropped }
+        WindowStep::Summarise { previous: self.summary.clone(), dropped }
     }
 
     /// A turn begins with a message of the user; messages before the first one are a separate turn.

@@ -48,10 +48,10 @@ use crate::pause::Kind;
 use crate::pause::Root;
 use crate::sandbox::Backend;
 use crate::sandbox::cell;
-use crate::sandbox::cell::Said;
-use crate::sandbox::cell::Told;
+use crate::sandbox::cell::CellCommand;
+use crate::sandbox::cell::CellMessage;
+use crate::sandbox::order::HelperStage;
 use crate::sandbox::order::Order;
-use crate::sandbox::order::Stage;
 
 /// How many sets of limits have a keeper at the same time.
 const KEEPERS_MAX: usize = 4;
@@ -117,15 +117,15 @@ pub(crate) async fn start(
             Err(_) => None,
         };
         match begun {
-            Some((inmate, Said::Begins)) => {
+            Some((inmate, CellMessage::Begins)) => {
                 keeper.prepare();
                 return Ok(Some(inmate));
             }
-            Some((_, Said::NotEntered(errno))) => {
+            Some((_, CellMessage::NotEntered(errno))) => {
                 keeper.prepare();
                 return Err(io::Error::from_raw_os_error(errno));
             }
-            Some((_, Said::OutOfDate | Said::Ended(_))) => dismiss(&keeper),
+            Some((_, CellMessage::OutOfDate | CellMessage::Ended(_))) => dismiss(&keeper),
             None => {
                 dismiss(&keeper);
                 if !keeper.has_made_one.load(Ordering::Relaxed) {
@@ -139,14 +139,14 @@ pub(crate) async fn start(
 }
 
 /// The limits of a command that is for a cell, and the command itself.
-fn order_of(command: &Command, attachment: Attachment) -> Option<(Order, Told)> {
+fn order_of(command: &Command, attachment: Attachment) -> Option<(Order, CellCommand)> {
     let order = command.order()?;
     // A command that outlives this process is not started in a cell.
     if order.backend != Backend::Namespaces || order.agent != Some(std::process::id()) {
         return None;
     }
     let env = command.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-    let told = Told { attachment, cwd: command.cwd.clone(), argv: order.command, env };
+    let told = CellCommand { attachment, cwd: command.cwd.clone(), argv: order.command, env };
     Some((Order { command: Vec::new(), ..order }, told))
 }
 
@@ -228,7 +228,7 @@ impl Keeper {
         let (socket, theirs) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
         rustix::io::ioctl_fionbio(&socket, true)?;
         let mut command = tokio::process::Command::new(helper);
-        command.args(Stage::Keep(limits.clone()).to_args());
+        command.args(HelperStage::Keep(limits.clone()).to_args());
         command.stdin(theirs).stdout(Stdio::null()).stderr(Stdio::null());
         // The working folder `/` keeps no other folder busy, and a separate group keeps the keys of our terminal from
         // the keeper. It ends when our end of the socket is gone, and is not killed: it may have placeholders to
@@ -353,7 +353,7 @@ impl Cell {
         words: &[u8],
         files: [BorrowedFd<'_>; 3],
         patience: Duration,
-    ) -> io::Result<Option<(Inmate, Said)>> {
+    ) -> io::Result<Option<(Inmate, CellMessage)>> {
         let Self { socket, first, id } = self;
         let Ok(told) = in_memory(words) else { return Ok(None) };
         let [stdin, stdout, stderr] = files;
@@ -369,7 +369,7 @@ impl Cell {
                 inmate.kill();
                 timeout(PATIENCE, inmate.over()).await.map_err(io::Error::from)??;
                 match inmate.hear().await {
-                    Ok(Some(Said::Begins)) => return Err(io::ErrorKind::TimedOut.into()),
+                    Ok(Some(CellMessage::Begins)) => return Err(io::ErrorKind::TimedOut.into()),
                     // The cell ended before it read the command.
                     Err(error) if error.kind() == io::ErrorKind::ConnectionReset => None,
                     said => said?,
@@ -398,12 +398,12 @@ impl Inmate {
     }
 
     /// The next thing that the cell says; nothing if there will be none.
-    async fn hear(&self) -> io::Result<Option<Said>> {
+    async fn hear(&self) -> io::Result<Option<CellMessage>> {
         loop {
             self.socket.readable().await?;
             match self.socket.try_io(Interest::READABLE, || cell::receive(&self.socket)) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                received => return Ok(Said::from_bytes(&received?.0)),
+                received => return Ok(CellMessage::from_bytes(&received?.0)),
             }
         }
     }
@@ -414,7 +414,7 @@ impl Inmate {
             return Ok(status);
         }
         let status = match self.hear().await {
-            Ok(Some(Said::Ended(status))) => ExitStatus::from_raw(status),
+            Ok(Some(CellMessage::Ended(status))) => ExitStatus::from_raw(status),
             _ => {
                 // The first process is gone without a word, so it was ended by force.
                 self.over().await?;
@@ -458,7 +458,7 @@ mod tests {
     use super::*;
 
     /// A cell that has said this, and nothing after it.
-    fn silent_cell(said: Option<Said>) -> (Cell, std::process::Child) {
+    fn silent_cell(said: Option<CellMessage>) -> (Cell, std::process::Child) {
         let (socket, theirs) =
             rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
         if let Some(said) = said {
@@ -483,9 +483,9 @@ mod tests {
     async fn a_command_that_begins_is_not_ended() {
         let null = File::open("/dev/null").unwrap();
         let files = [null.as_fd(), null.as_fd(), null.as_fd()];
-        let (cell, mut process) = silent_cell(Some(Said::Begins));
+        let (cell, mut process) = silent_cell(Some(CellMessage::Begins));
         let begun = cell.begin(b"", files, PATIENCE).await.unwrap();
-        assert!(matches!(begun, Some((_, Said::Begins))), "{begun:?}");
+        assert!(matches!(begun, Some((_, CellMessage::Begins))), "{begun:?}");
         assert_eq!(process.try_wait().unwrap(), None);
         drop(begun);
         assert_eq!(process.wait().unwrap().signal(), Some(libc::SIGKILL));

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use crate::sandbox::HELPER;
 #[cfg(target_os = "linux")]
-use crate::sandbox::order::Order;
+use crate::sandbox::order::HelperStage;
 #[cfg(target_os = "linux")]
-use crate::sandbox::order::Stage;
+use crate::sandbox::order::Order;
 use crate::spawner::Guarding;
 
 /// The variables of a child.
@@ -45,8 +45,8 @@ impl Command {
         if helper != HELPER {
             return None;
         }
-        match Stage::from_args(args.iter().map(OsString::from)) {
-            Ok(Stage::Run(order)) => Some(order),
+        match HelperStage::from_args(args.iter().map(OsString::from)) {
+            Ok(HelperStage::Run(order)) => Some(order),
             _ => None,
         }
     }

@@ -77,14 +77,14 @@ pub struct Remains {
     /// The id of the process, if it runs.
     pub id: Option<u32>,
     /// The exit status, or that the process runs.
-    pub status: Status,
+    pub status: ProcessStatus,
     /// The last lines that it wrote to standard error.
     pub stderr: Vec<String>,
 }
 
 /// Whether a process runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum ProcessStatus {
     /// The process still runs.
     Running,
     /// The process ended with this code.
@@ -164,10 +164,10 @@ impl Dialogue {
         let id = self.child.id();
         let ended = timeout(GRACE, self.child.wait()).await;
         let status = match ended {
-            Ok(Ok(status)) => Status::of(status),
-            _ => Status::Running,
+            Ok(Ok(status)) => ProcessStatus::of(status),
+            _ => ProcessStatus::Running,
         };
-        if status != Status::Running {
+        if status != ProcessStatus::Running {
             // Processes that it left running may hold the stream open for ever.
             let _ = timeout(GRACE, &mut self.tailing).await;
         }
@@ -182,7 +182,7 @@ impl Dialogue {
     }
 }
 
-impl Status {
+impl ProcessStatus {
     fn of(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
             (Some(code), _) => Self::Exited(code),
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(dialogue.hear().await.unwrap(), "out");
         assert!(matches!(dialogue.hear().await, Err(Silence::Ended)));
         let remains = dialogue.remains().await;
-        assert_eq!(remains.status, Status::Exited(3));
+        assert_eq!(remains.status, ProcessStatus::Exited(3));
         assert_eq!(remains.stderr, ["one", "two", "three"]);
     }
 

@@ -36,7 +36,7 @@ pub const TERMINAL: [(&str, &str); 10] = [
 
 /// Whether the sandbox policy lets commands reach everything on the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Network {
+pub enum NetworkReach {
     /// Commands may use the network.
     Full,
     /// Commands may not use the network, whether or not a sandbox enforces it this time.
@@ -52,7 +52,7 @@ pub fn variables(
     ours: impl IntoIterator<Item = (OsString, OsString)>,
     withheld: &BTreeSet<String>,
     session: &str,
-    network: Network,
+    network: NetworkReach,
 ) -> Variables {
     let is_ours = |name: &OsStr| name.to_str().is_some_and(|name| withheld.contains(name));
     let inherited = ours.into_iter().filter(|(name, _)| is_inherited(policy.inherit, name) && !is_ours(name));
@@ -66,7 +66,7 @@ pub fn variables(
         variables.retain(|name, _| matches_any(name, &policy.include_only));
     }
     variables.insert(THREAD_ID.into(), session.into());
-    if network == Network::Limited {
+    if network == NetworkReach::Limited {
         variables.insert(NETWORK_DISABLED.into(), "1".into());
     }
     variables
@@ -140,7 +140,7 @@ mod tests {
     #[track_caller]
     fn check_variables(policy: &ShellEnvironmentPolicy, expected: &Expect) {
         let ours = OURS.split(' ').map(|pair| pair.split_once('=').unwrap()).map(|(a, b)| (a.into(), b.into()));
-        let variables = variables(policy, ours, &BTreeSet::from(["OUR_KEY".to_owned()]), "id", Network::Full);
+        let variables = variables(policy, ours, &BTreeSet::from(["OUR_KEY".to_owned()]), "id", NetworkReach::Full);
         let shown: Vec<_> =
             variables.iter().map(|(name, value)| format!("{}={}", name.display(), value.display())).collect();
         expected.assert_eq(&shown.join(" "));
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn a_limited_network_and_a_terminal_leave_marks() {
         let policy = ShellEnvironmentPolicy { inherit: Inherit::None, ..policy() };
-        let mut variables = variables(&policy, [], &BTreeSet::new(), "id", Network::Limited);
+        let mut variables = variables(&policy, [], &BTreeSet::new(), "id", NetworkReach::Limited);
         assert_eq!(variables[OsStr::new("CODEX_SANDBOX_NETWORK_DISABLED")], "1");
         add_terminal(&mut variables);
         assert_eq!(variables[OsStr::new("TERM")], "dumb");

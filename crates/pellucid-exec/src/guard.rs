@@ -22,7 +22,7 @@ use rustix::fs::OFlags;
 use rustix::process::Pid;
 
 use crate::sandbox::helper;
-use crate::sandbox::order::Stage;
+use crate::sandbox::order::HelperStage;
 
 /// Our end of the pipe, if there is a guard.
 static PIPE: OnceLock<Option<PipeWriter>> = OnceLock::new();
@@ -43,7 +43,7 @@ pub(crate) fn forget(session: Pid) {
 }
 
 fn start() -> io::Result<Option<PipeWriter>> {
-    let Some(mut guard) = helper::ourselves(&Stage::Guard) else { return Ok(None) };
+    let Some(mut guard) = helper::ourselves(&HelperStage::Guard) else { return Ok(None) };
     let (ours, theirs) = {
         let (reader, writer) = io::pipe()?;
         (writer, reader)

@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Gets every byte of both streams, in the order in which they are read.
-pub trait Listener: fmt::Debug + Send + Sync {
+pub trait OutputListener: fmt::Debug + Send + Sync {
     /// A command wrote this.
     fn wrote(&self, bytes: &[u8]);
 }
 
 /// A listener, or none.
-pub type Listening = Option<Arc<dyn Listener>>;
+pub type Listening = Option<Arc<dyn OutputListener>>;

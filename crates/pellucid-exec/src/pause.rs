@@ -2,7 +2,7 @@
 //!
 //! A person who allows `./build.sh` has looked at it. A confined command that still runs could change the file
 //! between the look and the start, and so write what runs outside of its confinement. So code that asks the user, and
-//! code that runs something unconfined, first takes a [`Pause`]: every confined process that can write where it
+//! code that runs something unconfined, first takes a [`SandboxPause`]: every confined process that can write where it
 //! matters is stopped, and no other is started, until the pause is dropped, for whatever reason.
 //!
 //! A process that cannot be stopped is killed, and if that fails too there is no pause.
@@ -139,7 +139,7 @@ impl Drop for Start {
 
 /// A time in which nothing confined changes certain places. It ends when this is dropped.
 #[derive(Debug)]
-pub struct Pause {
+pub struct SandboxPause {
     number: u64,
     n_ended: usize,
 }
@@ -155,7 +155,7 @@ pub enum PauseError {
     GoesOn,
 }
 
-impl Pause {
+impl SandboxPause {
     /// Pauses all that is confined and can write in these places. Costs nothing where there is no such thing.
     ///
     /// # Errors
@@ -206,7 +206,7 @@ fn stop_or_end(trees: &[Arc<Tree>]) -> Result<usize, PauseError> {
     Ok(n_ended)
 }
 
-impl Drop for Pause {
+impl Drop for SandboxPause {
     fn drop(&mut self) {
         let trees: Vec<_> = {
             let mut yard = yard();

@@ -11,6 +11,7 @@ use std::pin::pin;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use pellucid_protocol::exec::OutputStream;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio::time::sleep;
@@ -31,7 +32,6 @@ pub use self::capture::DELTAS_MAX;
 pub use self::capture::Delta;
 pub use self::capture::KEPT_BYTES;
 use self::capture::Reader;
-pub use self::capture::Stream;
 
 mod capture;
 
@@ -51,7 +51,7 @@ const LEAST_WAIT: Duration = Duration::from_millis(10);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
     /// How the command ended.
-    pub end: End,
+    pub end: ProcessEnd,
     /// The captured standard output.
     pub stdout: Captured,
     /// The captured standard error.
@@ -62,7 +62,7 @@ pub struct Finished {
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum ProcessEnd {
     /// By itself, with this code.
     Exited(i32),
     /// By a signal that we did not send.
@@ -75,9 +75,9 @@ impl Finished {
     /// The exit code; none for a command that was ended by a signal of others.
     pub fn exit_code(&self) -> Option<i32> {
         match self.end {
-            End::Exited(code) => Some(code),
-            End::Signalled(_) => None,
-            End::TimedOut => Some(TIMEOUT_EXIT_CODE),
+            ProcessEnd::Exited(code) => Some(code),
+            ProcessEnd::Signalled(_) => None,
+            ProcessEnd::TimedOut => Some(TIMEOUT_EXIT_CODE),
         }
     }
 
@@ -90,18 +90,18 @@ impl Finished {
     pub fn shown(&self) -> String {
         let aggregated = self.aggregated();
         match self.end {
-            End::TimedOut => {
+            ProcessEnd::TimedOut => {
                 format!("command timed out after {} milliseconds\n{aggregated}", self.duration.as_millis())
             }
-            End::Exited(_) | End::Signalled(_) => aggregated,
+            ProcessEnd::Exited(_) | ProcessEnd::Signalled(_) => aggregated,
         }
     }
 
     /// The text for the model in place of an output, for a command that another process ended with a signal.
     pub fn failure_text(&self) -> Option<String> {
         match self.end {
-            End::Signalled(signal) => Some(format!("execution error: Sandbox(Signal({signal}))")),
-            End::Exited(_) | End::TimedOut => None,
+            ProcessEnd::Signalled(signal) => Some(format!("execution error: Sandbox(Signal({signal}))")),
+            ProcessEnd::Exited(_) | ProcessEnd::TimedOut => None,
         }
     }
 }
@@ -138,8 +138,8 @@ pub async fn run_heard(
     let plugs = [Plug::Nothing, Plug::Pipe, Plug::Pipe];
     let mut child = spawner::spawn(command, plugs, Attachment::Nothing).await?;
     let time_paused = child.time_paused();
-    let mut stdout = Reader::new(child.take_stdout(), Stream::Stdout, listening.clone());
-    let mut stderr = Reader::new(child.take_stderr(), Stream::Stderr, listening);
+    let mut stdout = Reader::new(child.take_stdout(), OutputStream::Stdout, listening.clone());
+    let mut stderr = Reader::new(child.take_stderr(), OutputStream::Stderr, listening);
 
     let status = {
         let mut reading = pin!(async { tokio::join!(stdout.read(deltas), stderr.read(deltas)) });
@@ -159,10 +159,10 @@ pub async fn run_heard(
         }
     };
     let end = match status {
-        Some(status) => End::of(status),
+        Some(status) => ProcessEnd::of(status),
         None => {
             child.kill_group();
-            End::TimedOut
+            ProcessEnd::TimedOut
         }
     };
 
@@ -191,7 +191,7 @@ async fn over(limit: Duration, time_paused: impl Fn() -> Duration) {
     }
 }
 
-impl End {
+impl ProcessEnd {
     fn of(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
             (Some(code), _) => Self::Exited(code),

@@ -8,9 +8,9 @@ use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 
-use pellucid_engine::approval::part::Parts;
-use pellucid_engine::approval::program::Place;
-use pellucid_engine::approval::program::Program;
+use pellucid_engine::approval::part::CommandParts;
+use pellucid_engine::approval::program::FoundProgram;
+use pellucid_engine::approval::program::ProgramPlace;
 use pellucid_engine::approval::program::Programs;
 
 /// The folders of a system's programs.
@@ -23,7 +23,7 @@ const COMMON_FOLDERS: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
 
 /// The surroundings in which a command looks for programs.
 #[derive(Debug, Clone)]
-pub struct Ground<'a> {
+pub struct ProgramSearch<'a> {
     /// The working folder of the command.
     pub cwd: &'a Path,
     /// The `PATH` of the command.
@@ -35,7 +35,7 @@ pub struct Ground<'a> {
 }
 
 /// Looks up every program that the parts of a command name.
-pub fn look_up(parts: &Parts, ground: &Ground<'_>) -> Programs {
+pub fn look_up(parts: &CommandParts, ground: &ProgramSearch<'_>) -> Programs {
     let finder = Finder::new(ground);
     let mut programs = Programs::new(ground.shell.to_str().map(str::to_owned));
     let inner = parts.iter().flat_map(|part| part.inner.iter());
@@ -47,50 +47,50 @@ pub fn look_up(parts: &Parts, ground: &Ground<'_>) -> Programs {
 }
 
 struct Finder<'a> {
-    ground: &'a Ground<'a>,
+    ground: &'a ProgramSearch<'a>,
     /// The places that commands may write to, links resolved.
     writable: Vec<PathBuf>,
 }
 
 impl<'a> Finder<'a> {
-    fn new(ground: &'a Ground<'a>) -> Self {
+    fn new(ground: &'a ProgramSearch<'a>) -> Self {
         let common = COMMON_FOLDERS.iter().map(PathBuf::from);
         let all = ground.writable.iter().cloned().chain([ground.cwd.to_owned()]).chain(common);
         let writable = all.flat_map(|path| [fs::canonicalize(&path).ok(), Some(path)]).flatten().collect();
         Self { ground, writable }
     }
 
-    fn find(&self, name: &str) -> Program {
+    fn find(&self, name: &str) -> FoundProgram {
         if name.contains('/') {
-            return Program { place: self.place(&self.ground.cwd.join(name)), behind: None };
+            return FoundProgram { place: self.place(&self.ground.cwd.join(name)), behind: None };
         }
         let mut behind = None;
         for folder in self.ground.search_path.into_iter().flat_map(std::env::split_paths) {
             let folder = self.ground.cwd.join(folder);
             let path = folder.join(name);
             if is_executable(&path) {
-                return Program { place: self.place(&path), behind };
+                return FoundProgram { place: self.place(&path), behind };
             }
             if behind.is_none() && self.is_changeable(&folder) {
                 behind = Some(folder.to_string_lossy().into_owned());
             }
         }
-        Program { place: Place::Nowhere, behind }
+        FoundProgram { place: ProgramPlace::Nowhere, behind }
     }
 
-    fn place(&self, path: &Path) -> Place {
+    fn place(&self, path: &Path) -> ProgramPlace {
         let Ok(real) = fs::canonicalize(path) else {
-            return Place::Nowhere;
+            return ProgramPlace::Nowhere;
         };
         let text = || path.to_string_lossy().into_owned();
         let is_changeable = self.is_changeable(path) || self.is_changeable(&real);
         match (is_systems(path, &real), is_changeable) {
-            (true, false) => Place::System,
+            (true, false) => ProgramPlace::System,
             // Paths that only the administrator may write are out of reach, even where the sandbox would allow
             // writing.
-            (true, true) if !is_administrator() => Place::System,
-            (_, true) => Place::Changeable { path: text() },
-            (false, false) => Place::Elsewhere { path: text() },
+            (true, true) if !is_administrator() => ProgramPlace::System,
+            (_, true) => ProgramPlace::Changeable { path: text() },
+            (false, false) => ProgramPlace::Elsewhere { path: text() },
         }
     }
 
@@ -154,8 +154,8 @@ mod tests {
 
     use super::*;
 
-    fn ground<'a>(cwd: &'a Path, search_path: &'a OsStr, writable: Vec<PathBuf>) -> Ground<'a> {
-        Ground { cwd, search_path: Some(search_path), writable, shell: Path::new("/bin/sh") }
+    fn ground<'a>(cwd: &'a Path, search_path: &'a OsStr, writable: Vec<PathBuf>) -> ProgramSearch<'a> {
+        ProgramSearch { cwd, search_path: Some(search_path), writable, shell: Path::new("/bin/sh") }
     }
 
     fn program(path: &Path) {
@@ -175,20 +175,20 @@ mod tests {
         let after = std::env::join_paths(["/usr/bin", "/bin", "bin"]).unwrap();
         let usual = ground(&cwd, &after, Vec::new());
         let finder = Finder::new(&usual);
-        assert_eq!(finder.find("cat"), Program { place: Place::System, behind: None });
-        assert_eq!(finder.find("/bin/cat").place, Place::System);
-        assert_eq!(finder.find("/bin/../bin/cat").place, Place::System);
+        assert_eq!(finder.find("cat"), FoundProgram { place: ProgramPlace::System, behind: None });
+        assert_eq!(finder.find("/bin/cat").place, ProgramPlace::System);
+        assert_eq!(finder.find("/bin/../bin/cat").place, ProgramPlace::System);
         assert_eq!(finder.find("no such program").behind, Some(cwd.join("bin").to_string_lossy().into_owned()));
         for name in ["./cat", "bin/cat", "own", "./linked"] {
-            assert!(matches!(finder.find(name).place, Place::Changeable { .. }), "{name}");
+            assert!(matches!(finder.find(name).place, ProgramPlace::Changeable { .. }), "{name}");
         }
         let before = std::env::join_paths(["bin", "/usr/bin", "/bin"]).unwrap();
         let shadowed = ground(&cwd, &before, Vec::new());
-        assert!(matches!(Finder::new(&shadowed).find("cat").place, Place::Changeable { .. }));
+        assert!(matches!(Finder::new(&shadowed).find("cat").place, ProgramPlace::Changeable { .. }));
         let behind = Finder::new(&shadowed).find("ls");
         assert_eq!(
             behind,
-            Program { place: Place::System, behind: Some(cwd.join("bin").to_string_lossy().into_owned()) }
+            FoundProgram { place: ProgramPlace::System, behind: Some(cwd.join("bin").to_string_lossy().into_owned()) }
         );
     }
 
@@ -204,9 +204,9 @@ mod tests {
         let path = other.path().as_os_str();
         let ground = ground(project.path(), path, Vec::new());
         let finder = Finder::new(&ground);
-        assert!(matches!(finder.find("tool").place, Place::Changeable { .. }));
-        assert!(matches!(finder.find("own").place, Place::Elsewhere { .. }));
-        let all = Ground { writable: vec![other.path().to_owned()], ..ground.clone() };
-        assert!(matches!(Finder::new(&all).find("own").place, Place::Changeable { .. }));
+        assert!(matches!(finder.find("tool").place, ProgramPlace::Changeable { .. }));
+        assert!(matches!(finder.find("own").place, ProgramPlace::Elsewhere { .. }));
+        let all = ProgramSearch { writable: vec![other.path().to_owned()], ..ground.clone() };
+        assert!(matches!(Finder::new(&all).find("own").place, ProgramPlace::Changeable { .. }));
     }
 }

@@ -38,13 +38,13 @@ pub use confinement::Sandbox;
 pub use confinement::SandboxError;
 pub use order::HELPER;
 pub use order::HELPER_FAILED;
-pub use probe::Finding;
-pub use probe::Findings;
-pub use probe::Wanted;
-pub use protected::Ground;
+pub use probe::ProbeFinding;
+pub use probe::ProbeFindings;
+pub use probe::WantedBackend;
 pub use protected::Protection;
-pub use roots::Root;
+pub use protected::ProtectionBasis;
 pub use roots::Roots;
+pub use roots::WritableFolder;
 
 /// Acts as the helper if the arguments ask for it, and returns the exit code. Otherwise returns `None` and the
 /// program continues. Must be called first in `main`, before any thread is started.

@@ -18,9 +18,9 @@ mod shell;
 mod single;
 mod tree;
 
-use pellucid_engine::approval::part::Mark;
-use pellucid_engine::approval::part::Part;
-use pellucid_engine::approval::part::Parts;
+use pellucid_engine::approval::part::CommandPart;
+use pellucid_engine::approval::part::CommandParts;
+use pellucid_engine::approval::part::ShellFeature;
 use pellucid_engine::approval::part::Split;
 
 pub use patch::PatchCall;
@@ -28,34 +28,36 @@ pub use patch::PatchIn;
 pub use patch::patch_in;
 
 /// The commands that an argument list would run.
-pub fn parts(argv: &[String]) -> Parts {
+pub fn parts(argv: &[String]) -> CommandParts {
     let (Some(script), [shell, ..]) = (shell::script(argv), argv) else {
-        return Parts::whole(argv, Split::NoScript, seen::in_words(argv), None);
+        return CommandParts::whole(argv, Split::NoScript, seen::in_words(argv), None);
     };
     let literal = literal::commands(script);
-    let whole = |seen| Parts::whole(argv, Split::Opaque, seen, literal.as_ref().err().copied());
+    let whole = |seen| CommandParts::whole(argv, Split::Opaque, seen, literal.as_ref().err().copied());
     let Some(tree) = tree::parse_whole(script) else {
         return whole(seen::in_script(script));
     };
-    if let Some(parts) = plain_parts(&tree, script).and_then(|parts| Parts::of_script(shell, parts, Split::Plain)) {
+    if let Some(parts) =
+        plain_parts(&tree, script).and_then(|parts| CommandParts::of_script(shell, parts, Split::Plain))
+    {
         return parts;
     }
     let seen = seen::in_script(script);
     match single::command(&tree, script) {
         Some(words) => {
-            let mark = Some(literal.as_ref().err().copied().unwrap_or(Mark::Unclear));
-            let part = Part { words, inner: Vec::new(), seen, mark };
-            Parts::of_script(shell, vec![part], Split::Complex).unwrap_or_else(|| whole(Vec::new()))
+            let mark = Some(literal.as_ref().err().copied().unwrap_or(ShellFeature::Unclear));
+            let part = CommandPart { words, inner: Vec::new(), seen, mark };
+            CommandParts::of_script(shell, vec![part], Split::Complex).unwrap_or_else(|| whole(Vec::new()))
         }
         None => whole(seen),
     }
 }
 
 /// The commands of a script that has nothing else; absent if it is not plain.
-fn plain_parts(tree: &tree_sitter::Tree, script: &str) -> Option<Vec<Part>> {
+fn plain_parts(tree: &tree_sitter::Tree, script: &str) -> Option<Vec<CommandPart>> {
     let commands = plain::commands(tree, script)?;
     let literal = literal::commands(script);
-    let otherwise = literal.as_ref().err().copied().unwrap_or(Mark::Unclear);
+    let otherwise = literal.as_ref().err().copied().unwrap_or(ShellFeature::Unclear);
     let literal = literal.ok().filter(|literal| literal.len() == commands.len());
     let mark = |at: usize, words: &[String]| match literal.as_ref().map(|literal| &literal[at]) {
         Some(literal) if literal.mark.is_some() => literal.mark,
@@ -68,18 +70,18 @@ fn plain_parts(tree: &tree_sitter::Tree, script: &str) -> Option<Vec<Part>> {
         let mark = mark(at, &words);
         let nested = shell::script(&words).filter(|_| mark.is_none());
         let inner = nested.and_then(inner).unwrap_or_default();
-        Part { words, inner, seen, mark }
+        CommandPart { words, inner, seen, mark }
     });
     Some(parts.collect())
 }
 
 /// The commands of a plain script in a script. Deeper ones are not known.
-fn inner(script: &str) -> Option<Vec<Part>> {
+fn inner(script: &str) -> Option<Vec<CommandPart>> {
     let commands = plain::commands(&tree::parse_whole(script)?, script)?;
     let literal = literal::commands(script).ok()?;
     let is_same = |(one, other): (&Vec<String>, &literal::Command)| *one == other.words;
     let agree = commands.len() == literal.len() && commands.iter().zip(&literal).all(is_same);
-    agree.then(|| literal.into_iter().map(|it| Part { mark: it.mark, ..Part::new(it.words) }).collect())
+    agree.then(|| literal.into_iter().map(|it| CommandPart { mark: it.mark, ..CommandPart::new(it.words) }).collect())
 }
 
 #[cfg(test)]
@@ -87,8 +89,8 @@ mod tests {
     use expect_test::Expect;
     use expect_test::expect;
     use pellucid_engine::approval::grants::canonical;
-    use pellucid_engine::approval::program::Place;
-    use pellucid_engine::approval::program::Program;
+    use pellucid_engine::approval::program::FoundProgram;
+    use pellucid_engine::approval::program::ProgramPlace;
     use pellucid_engine::approval::program::Programs;
     use proptest::prelude::*;
 
@@ -98,7 +100,7 @@ mod tests {
         words.iter().map(|word| (*word).to_owned()).collect()
     }
 
-    fn render(parts: &Parts) -> String {
+    fn render(parts: &CommandParts) -> String {
         let commands: Vec<String> = parts
             .iter()
             .map(|part| {
@@ -329,7 +331,7 @@ mod tests {
         let key = |words: &[&str]| {
             let argv = argv(words);
             let mut programs = Programs::new(None);
-            programs.add(&argv[0], Program { place: Place::System, behind: None });
+            programs.add(&argv[0], FoundProgram { place: ProgramPlace::System, behind: None });
             canonical(&argv, &parts(&argv), &programs)
         };
         let same: &[(&[&str], &[&str])] = &[

@@ -26,7 +26,7 @@ use crate::command::Command;
 use crate::command::SpawnError;
 use crate::command::Variables;
 use crate::process;
-use crate::process::End;
+use crate::process::ProcessEnd;
 
 /// The first line of the script. Output of a shell before it is noise.
 const MARKER: &str = "# Snapshot file";
@@ -48,7 +48,7 @@ const OWN: [&str; 4] = ["_", "SHLVL", "PWD", "OLDPWD"];
 
 /// A script that sets up a shell as its login does. The file is removed when this is dropped.
 #[derive(Debug)]
-pub struct Snapshot {
+pub struct ShellSnapshot {
     shell: PathBuf,
     path: PathBuf,
     cwd: PathBuf,
@@ -69,7 +69,7 @@ pub enum SnapshotError {
     #[error("the shell ended with {end:?}: {said}")]
     Failed {
         /// How the shell ended.
-        end: End,
+        end: ProcessEnd,
         /// The error output of the shell.
         said: String,
     },
@@ -86,7 +86,7 @@ pub enum SnapshotError {
     },
 }
 
-impl Snapshot {
+impl ShellSnapshot {
     /// Makes the snapshot of a session: sets up `shell` in `cwd` with these variables, writes down
     /// what it has set but for what is withheld, and makes sure that this can be read again.
     ///
@@ -190,7 +190,7 @@ impl Snapshot {
     }
 }
 
-impl Drop for Snapshot {
+impl Drop for ShellSnapshot {
     fn drop(&mut self) {
         self.remove();
     }
@@ -273,7 +273,7 @@ async fn run(shell: &Path, arguments: [&str; 2], cwd: &Path, env: &Variables) ->
     let argv = [&*shell.to_string_lossy(), arguments[0], arguments[1]].map(str::to_owned).to_vec();
     let command = Command { argv, arg0: None, cwd: cwd.to_owned(), env: env.clone() };
     let finished = process::run(&command, Some(LIMIT), None).await?;
-    if finished.end != End::Exited(0) {
+    if finished.end != ProcessEnd::Exited(0) {
         return Err(SnapshotError::Failed { end: finished.end, said: finished.stderr.text().trim_end().to_owned() });
     }
     if finished.stdout.n_dropped > 0 {

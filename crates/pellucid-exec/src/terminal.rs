@@ -2,7 +2,7 @@
 //!
 //! A call starts a [`Terminal`], collects what it writes for a while and, if it still runs, keeps it in [`Terminals`]
 //! under a number. Later calls write to it and collect more. Watchers receive output and the end, whenever it comes
-//! ([`Report`]).
+//! ([`TerminalEvent`]).
 //!
 //! ```text
 //! reserve ─► start ─► ended_early? ─► watch ─► collect ─┬─ ended: drop both
@@ -29,9 +29,9 @@ pub use self::answer::answer;
 pub use self::answer::chunk_id;
 pub use self::answer::yield_start;
 pub use self::answer::yield_write;
-pub use self::buffer::Kept;
+pub use self::buffer::BufferContent;
 use self::pump::Streams;
-pub use self::report::Report;
+pub use self::report::TerminalEvent;
 use self::state::State;
 use self::store::NUMBERS;
 use self::store::Store;
@@ -62,7 +62,7 @@ const READ_BYTES: usize = 64 * 1024;
 
 /// The kind of a process's input and output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProcessStreams {
     /// A terminal of 24 lines and 80 columns.
     Terminal,
     /// Pipes, with nothing to read. Both outputs are merged as they arrive.
@@ -71,16 +71,16 @@ pub enum Kind {
 
 /// The output of a terminal since the last call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chunk {
+pub struct TerminalOutput {
     /// The output, cut in the middle if it is long.
-    pub output: Kept,
+    pub output: BufferContent,
     /// The exit code, if the process has ended.
     pub exit_code: Option<i32>,
     /// How long output was collected.
     pub wall_time: Duration,
 }
 
-impl Chunk {
+impl TerminalOutput {
     /// The output as text. Anything that is not UTF-8 is replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.output.bytes).into_owned()
@@ -91,7 +91,7 @@ impl Chunk {
 #[derive(Debug)]
 pub struct Terminal {
     state: Arc<State>,
-    kind: Kind,
+    kind: ProcessStreams,
     started: Instant,
 }
 
@@ -100,7 +100,7 @@ impl Terminal {
     ///
     /// # Errors
     /// When it cannot be started, or there is no terminal for it.
-    pub async fn start(command: &Command, kind: Kind) -> Result<Self, SpawnError> {
+    pub async fn start(command: &Command, kind: ProcessStreams) -> Result<Self, SpawnError> {
         Self::start_heard(command, kind, None).await
     }
 
@@ -108,15 +108,19 @@ impl Terminal {
     ///
     /// # Errors
     /// When it cannot be started, or there is no terminal for it.
-    pub async fn start_heard(command: &Command, kind: Kind, listening: Listening) -> Result<Self, SpawnError> {
+    pub async fn start_heard(
+        command: &Command,
+        kind: ProcessStreams,
+        listening: Listening,
+    ) -> Result<Self, SpawnError> {
         let started = Instant::now();
         let (child, streams) = match kind {
-            Kind::Terminal => {
+            ProcessStreams::Terminal => {
                 let (ours, theirs) = pty::open()?;
                 let plugs = [theirs.try_clone()?, theirs.try_clone()?, theirs].map(Plug::File);
                 (spawner::spawn(command, plugs, Attachment::Terminal).await?, Streams::Terminal(ours))
             }
-            Kind::Pipes => {
+            ProcessStreams::Pipes => {
                 let plugs = [Plug::Nothing, Plug::Pipe, Plug::Pipe];
                 let mut child = spawner::spawn(command, plugs, Attachment::Nothing).await?;
                 let streams = Streams::Pipes(child.take_stdout(), child.take_stderr());
@@ -132,7 +136,7 @@ impl Terminal {
 
     /// Waits a moment for the end. If it comes, gives the exit code and the output, which stays for
     /// [`collect`](Self::collect).
-    pub async fn ended_early(&self) -> Option<(i32, Kept)> {
+    pub async fn ended_early(&self) -> Option<(i32, BufferContent)> {
         let code = self.state.ended_within(EARLY).await?;
         Some((code, self.state.unread()))
     }
@@ -140,14 +144,14 @@ impl Terminal {
     /// Reports output that comes from now on, and the end. One watcher is enough for a terminal.
     ///
     /// A watcher that lags misses output, never the end.
-    pub fn watch(&self, reports: mpsc::Sender<Report>) {
+    pub fn watch(&self, reports: mpsc::Sender<TerminalEvent>) {
         self.state.begin_reports();
         let reporting = report::report(Arc::clone(&self.state), self.started, reports);
         Tasks::of_process().spawn("reporting on a terminal", reporting);
     }
 
     /// Collects output until the process has ended, or for so long.
-    pub async fn collect(&self, limit: Duration) -> Chunk {
+    pub async fn collect(&self, limit: Duration) -> TerminalOutput {
         self.state.collect(limit).await
     }
 
@@ -220,14 +224,14 @@ impl Keeping {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// The output. With an exit code, the terminal is gone.
-    pub chunk: Chunk,
+    pub chunk: TerminalOutput,
     /// The call that started the command.
     pub call_id: String,
 }
 
 /// Why a terminal cannot be written to. The text is sent to the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum WriteError {
+pub enum TerminalWriteError {
     /// No terminal has this number.
     #[error("write_stdin failed: Unknown process id {0}")]
     Unknown(u32),
@@ -273,12 +277,12 @@ impl Terminals {
     ///
     /// # Errors
     /// When there is no such terminal, or its process cannot read.
-    pub async fn write(&self, number: u32, characters: &str, limit: Duration) -> Result<Written, WriteError> {
-        let open = self.lock().touch(number).map(Arc::clone).ok_or(WriteError::Unknown(number))?;
+    pub async fn write(&self, number: u32, characters: &str, limit: Duration) -> Result<Written, TerminalWriteError> {
+        let open = self.lock().touch(number).map(Arc::clone).ok_or(TerminalWriteError::Unknown(number))?;
         let terminal = &open.terminal;
         if !characters.is_empty() {
-            if terminal.kind == Kind::Pipes {
-                return Err(WriteError::StdinClosed);
+            if terminal.kind == ProcessStreams::Pipes {
+                return Err(TerminalWriteError::StdinClosed);
             }
             terminal.state.write(characters.as_bytes());
             terminal.state.ended_within(PAUSE_AFTER_WRITE).await;

@@ -117,7 +117,7 @@ fn is_named(folder: &Path, entry: &Path, git_dir: &Path) -> bool {
         }
         let text = read_text(&git_dir.join("config"), CONFIG_BYTES_MAX)?;
         let entries = git_config::parse(&text).unwrap_or_default();
-        let is_it = |entry: &&git_config::Entry| {
+        let is_it = |entry: &&git_config::GitConfigEntry| {
             (entry.section.as_str(), entry.subsection.as_deref(), entry.key.as_str()) == ("core", None, "worktree")
         };
         match entries.iter().rev().find(is_it).and_then(|entry| entry.value.as_deref()) {

@@ -20,9 +20,9 @@ use std::sync::LazyLock;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
-use crate::Identity;
-use crate::Kind;
-use crate::Status;
+use crate::FileIdentity;
+use crate::FileKind;
+use crate::FileStatus;
 use crate::read::read_open;
 
 #[cfg_attr(unix, path = "folder/unix.rs")]
@@ -43,7 +43,7 @@ impl Folder {
     ///
     /// # Errors
     /// When there is no such folder, and when it is another than the one that is expected.
-    pub fn open(path: &Path, identity: Option<Identity>) -> io::Result<Self> {
+    pub fn open(path: &Path, identity: Option<FileIdentity>) -> io::Result<Self> {
         let folder = Self { handle: system::Handle::open(path)? };
         folder.check(identity)?;
         Ok(folder)
@@ -88,11 +88,11 @@ impl Folder {
     ///
     /// # Errors
     /// As the system says.
-    pub fn identity(&self) -> io::Result<Identity> {
+    pub fn identity(&self) -> io::Result<FileIdentity> {
         self.handle.identity()
     }
 
-    fn check(&self, identity: Option<Identity>) -> io::Result<()> {
+    fn check(&self, identity: Option<FileIdentity>) -> io::Result<()> {
         match identity {
             Some(expected) if expected != self.identity()? => Err(io::Error::other("it is another folder than before")),
             _ => Ok(()),
@@ -144,7 +144,7 @@ impl Folder {
     fn open_regular(&self, name: &OsStr, access: Access) -> io::Result<File> {
         check_regular(self.status(name)?.kind)?;
         let file = self.handle.open_file(checked(name)?, access)?;
-        check_regular(Status::of(&file)?.kind)?;
+        check_regular(FileStatus::of(&file)?.kind)?;
         Ok(file)
     }
 
@@ -152,7 +152,7 @@ impl Folder {
     ///
     /// # Errors
     /// As the system says, above all that there is nothing.
-    pub fn status(&self, name: &OsStr) -> io::Result<Status> {
+    pub fn status(&self, name: &OsStr) -> io::Result<FileStatus> {
         self.handle.status(checked(name)?)
     }
 
@@ -210,8 +210,8 @@ impl Folder {
     /// As the system says, and when it is anything else.
     pub fn set_mode(&self, name: &OsStr, mode: u32) -> io::Result<()> {
         match self.status(name)?.kind {
-            Kind::File | Kind::Folder => self.handle.set_mode(checked(name)?, mode),
-            Kind::Link | Kind::Other => Err(io::Error::other("it is neither a file nor a folder")),
+            FileKind::File | FileKind::Folder => self.handle.set_mode(checked(name)?, mode),
+            FileKind::Link | FileKind::Other => Err(io::Error::other("it is neither a file nor a folder")),
         }
     }
 
@@ -354,12 +354,12 @@ fn plain(below: &Path) -> io::Result<PathBuf> {
     Ok(plain)
 }
 
-fn check_regular(kind: Kind) -> io::Result<()> {
+fn check_regular(kind: FileKind) -> io::Result<()> {
     match kind {
-        Kind::File => Ok(()),
-        Kind::Folder => Err(io::ErrorKind::IsADirectory.into()),
-        Kind::Link => Err(io::Error::other("it is a link")),
-        Kind::Other => Err(io::Error::other("it is not a regular file")),
+        FileKind::File => Ok(()),
+        FileKind::Folder => Err(io::ErrorKind::IsADirectory.into()),
+        FileKind::Link => Err(io::Error::other("it is a link")),
+        FileKind::Other => Err(io::Error::other("it is not a regular file")),
     }
 }
 

@@ -6,7 +6,7 @@
 
 /// A key with its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct GitConfigEntry {
     /// The section's name, in lower case.
     pub section: String,
     /// The name in quotes after the section, as written.
@@ -20,7 +20,7 @@ pub struct Entry {
 /// The entries of a configuration, in their order.
 ///
 /// Returns nothing if the text is no configuration: git refuses such a repository altogether.
-pub fn parse(text: &str) -> Option<Vec<Entry>> {
+pub fn parse(text: &str) -> Option<Vec<GitConfigEntry>> {
     let mut entries = Vec::new();
     let mut section: Option<(String, Option<String>)> = None;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -40,7 +40,7 @@ pub fn parse(text: &str) -> Option<Vec<Entry>> {
             _ => {
                 let (key, value, after) = parse_entry(rest)?;
                 let (section, subsection) = section.clone()?;
-                entries.push(Entry { section, subsection, key, value });
+                entries.push(GitConfigEntry { section, subsection, key, value });
                 rest = after;
             }
         }
@@ -141,8 +141,8 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
         let entries = parse(text).expect("a configuration");
-        let shown = |entry: &Entry| {
-            let Entry { section, subsection, key, value } = entry;
+        let shown = |entry: &GitConfigEntry| {
+            let GitConfigEntry { section, subsection, key, value } = entry;
             let subsection = subsection.as_ref().map(|it| format!(".{it}")).unwrap_or_default();
             let value = value.as_ref().map(|it| format!("={it}")).unwrap_or_default();
             format!("{section}{subsection}.{key}{value}")

@@ -6,14 +6,14 @@ use std::path::Path;
 
 /// The device and the number there. No two files that exist at the same time share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Identity {
+pub struct FileIdentity {
     /// The number of the file system.
     pub device: u64,
     /// The number in it.
     pub number: u64,
 }
 
-impl Identity {
+impl FileIdentity {
     /// The identity of the file at a path. Links are followed.
     ///
     /// # Errors
@@ -24,7 +24,7 @@ impl Identity {
 }
 
 #[cfg(unix)]
-impl From<&Metadata> for Identity {
+impl From<&Metadata> for FileIdentity {
     fn from(metadata: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
         Self { device: metadata.dev(), number: metadata.ino() }
@@ -32,7 +32,7 @@ impl From<&Metadata> for Identity {
 }
 
 #[cfg(not(unix))]
-impl From<&Metadata> for Identity {
+impl From<&Metadata> for FileIdentity {
     fn from(_: &Metadata) -> Self {
         Self { device: 0, number: 0 }
     }

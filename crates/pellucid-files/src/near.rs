@@ -10,12 +10,12 @@ use std::path::PathBuf;
 
 /// The working folder of the process, by its real name.
 #[derive(Debug)]
-pub struct Here {
+pub struct WorkingFolder {
     path: Option<PathBuf>,
     n_steps: usize,
 }
 
-impl Here {
+impl WorkingFolder {
     /// Asks the system for the working folder.
     pub fn find() -> Self {
         Self::at(env::current_dir().ok())
@@ -67,7 +67,7 @@ mod tests {
             ("/", "/", ""),
         ] {
             assert_eq!(
-                Here::at(Some(here.into())).reach(folder.as_ref()).as_ref(),
+                WorkingFolder::at(Some(here.into())).reach(folder.as_ref()).as_ref(),
                 Path::new(reach),
                 "{here} {folder}"
             );
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_near_name_leads_to_the_same_folder() {
-        let here = Here::find();
+        let here = WorkingFolder::find();
         let root = env::current_dir().unwrap();
         assert!(here.is(&root));
         for folder in root.ancestors() {

@@ -8,7 +8,7 @@ use std::io;
 use std::io::Read;
 use std::path::Path;
 
-use crate::Status;
+use crate::FileStatus;
 
 /// More than any text that people write: for files of which no better limit is known.
 pub const TEXT_BYTES_MAX: u64 = 16 << 20;
@@ -25,8 +25,8 @@ pub fn open(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// As [`open`].
-pub fn open_with_status(path: &Path) -> io::Result<(File, Status)> {
-    open_with_metadata(path).map(|(file, metadata)| (file, Status::from(&metadata)))
+pub fn open_with_status(path: &Path) -> io::Result<(File, FileStatus)> {
+    open_with_metadata(path).map(|(file, metadata)| (file, FileStatus::from(&metadata)))
 }
 
 pub(crate) fn open_with_metadata(path: &Path) -> io::Result<(File, std::fs::Metadata)> {
@@ -112,7 +112,7 @@ fn directory() -> io::Error {
 }
 
 /// Opens a file again that was a regular file a moment ago. The caller reads no more than its length then, and checks
-/// afterwards whether it is still the same ([`Status::of`]). Links are followed.
+/// afterwards whether it is still the same ([`FileStatus::of`]). Links are followed.
 ///
 /// # Errors
 /// As the system says.

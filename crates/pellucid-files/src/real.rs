@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::path::PathBuf;
 
-use crate::Identity;
+use crate::FileIdentity;
 use crate::read::check_regular;
 use crate::read::open_no_link;
 use crate::read::open_with_metadata;
@@ -15,7 +15,7 @@ use crate::read::too_long;
 
 /// A regular file that is open, and its path without links.
 #[derive(Debug)]
-pub struct Located {
+pub struct LocatedFile {
     /// The file, opened for reading.
     pub file: File,
     /// The path with all links resolved.
@@ -24,7 +24,7 @@ pub struct Located {
     pub metadata: Metadata,
 }
 
-impl Located {
+impl LocatedFile {
     /// Opens a regular file. Links are followed, and where they led is known for the file that is open: a link that
     /// is exchanged afterwards changes neither.
     ///
@@ -71,9 +71,9 @@ impl Located {
 
 /// The real path of an open file. `path` is the name that it was opened by.
 fn real_path(file: &File, metadata: &Metadata, path: &Path) -> io::Result<PathBuf> {
-    let identity = Identity::from(metadata);
+    let identity = FileIdentity::from(metadata);
     // For a deleted file the system reports something that is not a name, so the name has to lead to the same file.
-    let is_it = |path: &PathBuf| Identity::of(path).is_ok_and(|found| found == identity);
+    let is_it = |path: &PathBuf| FileIdentity::of(path).is_ok_and(|found| found == identity);
     known_to_system(file)
         .filter(is_it)
         // Every folder of the path is looked at here, so this comes second.
@@ -113,12 +113,12 @@ mod tests {
         symlink("folder/file", top.join("one")).unwrap();
         symlink("one", top.join("two")).unwrap();
         for name in ["deep/file", "folder/file", "one", "two"] {
-            let found = Located::open(&top.join(name)).unwrap();
+            let found = LocatedFile::open(&top.join(name)).unwrap();
             assert_eq!(found.real, top.join("deep/file"), "{name}");
             assert_eq!(found.read_text(4).unwrap(), "text");
         }
         assert_eq!(
-            Located::open(&top.join("two")).unwrap().read_text(3).unwrap_err().to_string(),
+            LocatedFile::open(&top.join("two")).unwrap().read_text(3).unwrap_err().to_string(),
             "it is longer than 3 bytes"
         );
     }
@@ -160,13 +160,13 @@ mod tests {
             ("project/../elsewhere/a", "elsewhere/a"),
         ] {
             let path = top.join(path);
-            let found = Located::open_expected(&path, &path).unwrap();
+            let found = LocatedFile::open_expected(&path, &path).unwrap();
             assert_eq!(found.real.as_os_str(), top.join(expected).as_os_str());
             assert_eq!(found.read_text(100).unwrap(), expected);
         }
-        let missing = Located::open_expected(&top.join("none"), &top.join("none"));
+        let missing = LocatedFile::open_expected(&top.join("none"), &top.join("none"));
         assert_eq!(missing.unwrap_err().kind(), io::ErrorKind::NotFound);
-        let directory = Located::open_expected(&top.join("project"), &top.join("project"));
+        let directory = LocatedFile::open_expected(&top.join("project"), &top.join("project"));
         assert_eq!(directory.unwrap_err().kind(), io::ErrorKind::IsADirectory);
     }
 }

@@ -4,11 +4,11 @@ use std::fs::Metadata;
 use std::io;
 use std::time::SystemTime;
 
-use crate::Identity;
+use crate::FileIdentity;
 
 /// The kind of the entry at a name. Links are not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// The entry is a regular file.
     File,
     /// A folder, whatever is in it.
@@ -21,11 +21,11 @@ pub enum Kind {
 
 /// The metadata of a file, a folder or a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Status {
+pub struct FileStatus {
     /// The kind of the entry.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// The device and inode.
-    pub identity: Identity,
+    pub identity: FileIdentity,
     /// The number of bytes of the file.
     pub n_bytes: u64,
     /// When it was written last, where the system knows.
@@ -40,7 +40,7 @@ pub struct Status {
     pub n_names: u64,
 }
 
-impl Status {
+impl FileStatus {
     /// Of an open file.
     ///
     /// # Errors
@@ -50,21 +50,21 @@ impl Status {
     }
 }
 
-impl From<&Metadata> for Status {
+impl From<&Metadata> for FileStatus {
     fn from(metadata: &Metadata) -> Self {
         let kind = if metadata.is_file() {
-            Kind::File
+            FileKind::File
         } else if metadata.is_dir() {
-            Kind::Folder
+            FileKind::Folder
         } else if metadata.is_symlink() {
-            Kind::Link
+            FileKind::Link
         } else {
-            Kind::Other
+            FileKind::Other
         };
         let (mode, owner, group, n_names) = rights(metadata);
         Self {
             kind,
-            identity: Identity::from(metadata),
+            identity: FileIdentity::from(metadata),
             n_bytes: metadata.len(),
             modified: metadata.modified().ok(),
             mode,
@@ -87,20 +87,20 @@ fn rights(metadata: &Metadata) -> (u32, u32, u32, u64) {
 }
 
 #[cfg(unix)]
-impl From<&rustix::fs::Stat> for Status {
+impl From<&rustix::fs::Stat> for FileStatus {
     // The widths of these fields are not the same on every system.
     #[allow(clippy::unnecessary_cast)]
     fn from(stat: &rustix::fs::Stat) -> Self {
         use rustix::fs::FileType;
         let kind = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Folder,
-            FileType::Symlink => Kind::Link,
-            _ => Kind::Other,
+            FileType::RegularFile => FileKind::File,
+            FileType::Directory => FileKind::Folder,
+            FileType::Symlink => FileKind::Link,
+            _ => FileKind::Other,
         };
         Self {
             kind,
-            identity: Identity { device: stat.st_dev as u64, number: stat.st_ino as u64 },
+            identity: FileIdentity { device: stat.st_dev as u64, number: stat.st_ino as u64 },
             n_bytes: stat.st_size as u64,
             modified: time(stat.st_mtime as i64, stat.st_mtime_nsec as u64),
             mode: stat.st_mode as u32 & 0o7777,

@@ -11,25 +11,25 @@ use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 
+use crate::FileIdentity;
+use crate::FileStatus;
 use crate::Folder;
-use crate::Identity;
-use crate::Status;
 
 /// The mode of a new file, narrowed by the user's `umask`.
 const MODE: u32 = 0o666;
 
 /// The file that a name leads to, noted before it is written.
 #[derive(Debug)]
-pub struct Target {
+pub struct NameTarget {
     /// The nearest folder that existed.
     folder: Folder,
     /// The way from it.
     below: PathBuf,
     /// The entry at the name if it was a link or not a regular file: a user may well mean `/dev/stdout`.
-    special: Option<(PathBuf, Identity)>,
+    special: Option<(PathBuf, FileIdentity)>,
 }
 
-impl Target {
+impl NameTarget {
     /// Notes where a path leads now. Nothing is made or changed.
     ///
     /// # Errors
@@ -38,7 +38,7 @@ impl Target {
         let path = std::path::absolute(path)?;
         let is_plain = fs::symlink_metadata(&path).map_or(true, |metadata| metadata.is_file());
         let special = match fs::metadata(&path) {
-            Ok(metadata) if !is_plain => Some((path.clone(), Identity::from(&metadata))),
+            Ok(metadata) if !is_plain => Some((path.clone(), FileIdentity::from(&metadata))),
             _ => None,
         };
         let mut found = Err(io::ErrorKind::NotFound.into());
@@ -105,18 +105,18 @@ impl Target {
     }
 }
 
-fn open_special(path: &Path, identity: Identity) -> io::Result<File> {
+fn open_special(path: &Path, identity: FileIdentity) -> io::Result<File> {
     let moved = || io::Error::other("it leads elsewhere than when it was named");
     // Opening something else could do something.
-    if Identity::of(path)? != identity {
+    if FileIdentity::of(path)? != identity {
         return Err(moved());
     }
     let file = File::options().write(true).open(path)?;
-    let status = Status::of(&file)?;
+    let status = FileStatus::of(&file)?;
     if status.identity != identity {
         return Err(moved());
     }
-    if status.kind == crate::Kind::File {
+    if status.kind == crate::FileKind::File {
         file.set_len(0)?;
     }
     Ok(file)
@@ -137,7 +137,7 @@ mod tests {
         fs::create_dir(top.path().join("w")).unwrap();
         fs::write(top.path().join("secret"), "secret").unwrap();
         before(top.path());
-        let target = Target::note(&top.path().join(named)).unwrap();
+        let target = NameTarget::note(&top.path().join(named)).unwrap();
         meanwhile(top.path());
         let said = target.write(b"new").map_or_else(|error| error.to_string(), |()| "written".into());
         let text = |path: &str| fs::read_to_string(top.path().join(path)).unwrap_or("-".into());
@@ -163,7 +163,7 @@ mod tests {
     fn a_link_that_a_person_made_is_followed() {
         let link = |top: &Path| symlink("../secret", top.join("w/out.txt")).unwrap();
         check("w/out.txt", link, |_| (), ["new", "-", "new", "written"]);
-        Target::note(Path::new("/dev/null")).unwrap().write(b"x").unwrap();
+        NameTarget::note(Path::new("/dev/null")).unwrap().write(b"x").unwrap();
     }
 
     #[test]

@@ -42,7 +42,7 @@ const INDEX_BYTES_MAX: u64 = 2 << 30;
 
 /// How a diff is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum ApplyMode {
     /// Checks whether the diff fits.
     Check,
     /// Only whether it could be taken back, so that it is applied already.
@@ -55,7 +55,7 @@ pub enum Mode {
 
 /// Why a diff was not applied, or not all of it.
 #[derive(Debug, thiserror::Error)]
-pub enum ApplyError {
+pub enum DiffApplyError {
     /// Git is not run, or fails.
     #[error(transparent)]
     Git(#[from] GitError),
@@ -107,13 +107,13 @@ pub struct Committed {
 
 /// The folder that diffs begin at: the top of the work tree, or the folder itself outside of one.
 #[derive(Debug)]
-pub struct Place<'g> {
+pub struct DiffRoot<'g> {
     git: &'g Git,
     tree: Option<Tree<'g>>,
     root: PathBuf,
 }
 
-impl<'g> Place<'g> {
+impl<'g> DiffRoot<'g> {
     /// For the work tree of a folder.
     ///
     /// # Errors
@@ -173,18 +173,18 @@ impl<'g> Place<'g> {
         &self,
         diff: &str,
         touched: &BTreeSet<PathBuf>,
-        mode: Mode,
+        mode: ApplyMode,
         settings: &[String],
-    ) -> Result<(), ApplyError> {
-        if mode == Mode::ThreeWay {
-            let tree = self.tree.as_ref().ok_or_else(|| ApplyError::NoRepository(self.root.clone()))?;
+    ) -> Result<(), DiffApplyError> {
+        if mode == ApplyMode::ThreeWay {
+            let tree = self.tree.as_ref().ok_or_else(|| DiffApplyError::NoRepository(self.root.clone()))?;
             tree.check_own()?;
         }
         let root = Folder::open(&self.root, None).map_err(GitError::file(&self.root))?;
-        let needs = if mode == Mode::ThreeWay { Needs::Index } else { Needs::Objects };
+        let needs = if mode == ApplyMode::ThreeWay { Needs::Index } else { Needs::Objects };
         let repository = self.tree.as_ref().map(|tree| &tree.repository);
         let index = match (mode, repository) {
-            (Mode::ThreeWay, Some(repository)) => Some((IndexStamp::read(repository)?, repository)),
+            (ApplyMode::ThreeWay, Some(repository)) => Some((IndexStamp::read(repository)?, repository)),
             _ => None,
         };
         let mut private = Private::new(self.git, &self.root, repository, needs)?;
@@ -198,29 +198,29 @@ impl<'g> Place<'g> {
         let is_done = said.code == Some(0);
         let conflicts = if is_done { Vec::new() } else { conflicts(&said) };
         if !is_done && conflicts.is_empty() {
-            return Err(ApplyError::Misfit { said: said.stderr.trim_end().to_owned() });
+            return Err(DiffApplyError::Misfit { said: said.stderr.trim_end().to_owned() });
         }
-        if matches!(mode, Mode::Plain | Mode::ThreeWay) {
+        if matches!(mode, ApplyMode::Plain | ApplyMode::ThreeWay) {
             copies.write_back(&root)?;
         }
         if let Some((stamp, repository)) = index {
             stamp.exchange(repository, &private.path("git/index"))?;
         }
-        if conflicts.is_empty() { Ok(()) } else { Err(ApplyError::Conflicts { paths: conflicts }) }
+        if conflicts.is_empty() { Ok(()) } else { Err(DiffApplyError::Conflicts { paths: conflicts }) }
     }
 }
 
-fn apply_to_copies(private: &Private<'_>, diff: &str, mode: Mode, settings: &[String]) -> Result<Said, GitError> {
+fn apply_to_copies(private: &Private<'_>, diff: &str, mode: ApplyMode, settings: &[String]) -> Result<Said, GitError> {
     let words: &[&str] = match mode {
-        Mode::Check => &["apply", "--whitespace=nowarn", "--check", "-"],
-        Mode::CheckReversed => &["apply", "--whitespace=nowarn", "--check", "--reverse", "-"],
-        Mode::Plain => &["apply", "--whitespace=nowarn", "-"],
-        Mode::ThreeWay => &["apply", "--whitespace=nowarn", "--3way", "-"],
+        ApplyMode::Check => &["apply", "--whitespace=nowarn", "--check", "-"],
+        ApplyMode::CheckReversed => &["apply", "--whitespace=nowarn", "--check", "--reverse", "-"],
+        ApplyMode::Plain => &["apply", "--whitespace=nowarn", "-"],
+        ApplyMode::ThreeWay => &["apply", "--whitespace=nowarn", "--3way", "-"],
     };
     let mut ask = Ask { input: diff.as_bytes(), ..Ask::new(words) };
     let theirs = settings.iter().flat_map(|setting| ["-c".into(), setting.into()]);
     ask.words = theirs.chain(ask.words).collect::<Vec<OsString>>();
-    let access = if mode == Mode::ThreeWay { Access::Objects } else { Access::Read };
+    let access = if mode == ApplyMode::ThreeWay { Access::Objects } else { Access::Read };
     private.ask(ask, access, None)
 }
 
@@ -280,7 +280,7 @@ impl<'a> Copies<'a> {
     }
 
     /// Writes what became of the copies to where they are from.
-    fn write_back(&self, root: &Folder) -> Result<(), ApplyError> {
+    fn write_back(&self, root: &Folder) -> Result<(), DiffApplyError> {
         let changed: Vec<(&PathBuf, &Was, Was)> = self
             .before
             .iter()
@@ -295,7 +295,7 @@ impl<'a> Copies<'a> {
         for (path, was, is) in gone.into_iter().chain(new) {
             let failed = |error: io::Error| GitError::File { path: self.root.join(path), error };
             if files::read(root, path).map_err(failed)? != **was {
-                return Err(ApplyError::Changed(self.root.join(path)));
+                return Err(DiffApplyError::Changed(self.root.join(path)));
             }
             match is {
                 Some((bytes, mode)) => files::put(root, path, bytes, *mode).map_err(failed)?,
@@ -344,10 +344,10 @@ impl IndexStamp {
     }
 
     /// Puts a new index in the place of the old one, as git does: under its lock, at one stroke, and through no link.
-    fn exchange(&self, repository: &Repository, new: &Path) -> Result<(), ApplyError> {
+    fn exchange(&self, repository: &Repository, new: &Path) -> Result<(), DiffApplyError> {
         let path = repository.git_dir.join("index");
         let lock = OsStr::new("index.lock");
-        let wrong = |path: PathBuf, what: String| ApplyError::Index { path, what };
+        let wrong = |path: PathBuf, what: String| DiffApplyError::Index { path, what };
         let put = || -> io::Result<bool> {
             let bytes = pellucid_files::read(new, INDEX_BYTES_MAX)?;
             let folder = Folder::open(&repository.git_dir, None)?;

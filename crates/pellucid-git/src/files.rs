@@ -10,8 +10,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::path::PathBuf;
 
+use pellucid_files::FileKind;
 use pellucid_files::Folder;
-use pellucid_files::Kind;
 
 use crate::objects::BLOB_BYTES_MAX;
 use crate::objects::Mode;
@@ -38,13 +38,13 @@ pub(crate) fn look(root: &Folder, path: &Path) -> io::Result<There> {
     };
     match folder.status(&name) {
         Ok(status) => match status.kind {
-            Kind::File => {
+            FileKind::File => {
                 let file = folder.open_file(&name)?;
                 let mode = if status.mode & 0o111 == 0 { Mode::File } else { Mode::Program };
                 Ok(There::File(file, mode))
             }
-            Kind::Link => Ok(There::Link(folder.read_link(&name)?.into_os_string().into_vec())),
-            Kind::Folder | Kind::Other => Ok(There::Other),
+            FileKind::Link => Ok(There::Link(folder.read_link(&name)?.into_os_string().into_vec())),
+            FileKind::Folder | FileKind::Other => Ok(There::Other),
         },
         Err(error) if is_nothing(&error) => Ok(There::Nothing),
         Err(error) => Err(error),
@@ -80,7 +80,7 @@ pub(crate) fn put(root: &Folder, path: &Path, bytes: &[u8], mode: Mode) -> io::R
     }
     let standard = if mode == Mode::Program { 0o777 } else { 0o666 };
     folder.write(Path::new(name), bytes, standard)?;
-    if let Some(before) = before.filter(|before| before.kind == Kind::File) {
+    if let Some(before) = before.filter(|before| before.kind == FileKind::File) {
         let readable = (before.mode & 0o444) >> 2;
         let permissions = if mode == Mode::Program { before.mode | readable } else { before.mode & !0o111 };
         folder.set_mode(name, permissions & 0o777)?;

@@ -41,5 +41,5 @@ pub use repository::Repository;
 pub use repository::work_tree_root;
 pub use run::Git;
 pub use run::GitError;
-pub use run::Settings;
+pub use run::GitSettings;
 pub use status::has_changes;

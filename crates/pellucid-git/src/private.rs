@@ -21,9 +21,9 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pellucid_files::git_config::Entry;
+use pellucid_files::git_config::GitConfigEntry;
 
-use crate::program::Program;
+use crate::program::GitProgram;
 use crate::refs;
 use crate::refs::Checkout;
 use crate::repository::Repository;
@@ -116,7 +116,7 @@ pub(crate) enum Access {
 #[derive(Debug)]
 pub(crate) struct Private<'g> {
     git: &'g Git,
-    program: Program,
+    program: GitProgram,
     /// The path of the private folder.
     folder: PathBuf,
     /// The work tree that git sees.
@@ -345,11 +345,11 @@ fn copy_file(from: &Path, to: &Path) -> Result<(), GitError> {
 }
 
 /// The settings of a repository that name no program, no file and no address.
-fn plain_config(entries: &[Entry]) -> String {
+fn plain_config(entries: &[GitConfigEntry]) -> String {
     let mut text = String::from("[core]\n\tbare = false\n\trepositoryformatversion = 1\n");
     let is_word = |value: &str| value.len() <= 16 && value.bytes().all(|byte| byte.is_ascii_alphanumeric());
     for entry in entries {
-        let Entry { section, subsection, key, value } = entry;
+        let GitConfigEntry { section, subsection, key, value } = entry;
         let Some(name) = subsection else {
             let value = value.as_deref().unwrap_or("true");
             let is_format = (section.as_str(), key.as_str()) == ("extensions", "objectformat");

@@ -14,7 +14,7 @@ const SYSTEM: [&str; 4] = ["/usr/bin", "/usr/local/bin", "/bin", "/opt/homebrew/
 
 /// Git, and the folders in which it may look for more.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program {
+pub struct GitProgram {
     /// The path of the git program.
     pub path: PathBuf,
     /// The value of `PATH` for it.
@@ -22,7 +22,7 @@ pub struct Program {
 }
 
 /// Finds git outside of the folders that are avoided: the project, and wherever commands may write.
-pub fn find(variables: &BTreeMap<OsString, OsString>, avoided: &[PathBuf]) -> Option<Program> {
+pub fn find(variables: &BTreeMap<OsString, OsString>, avoided: &[PathBuf]) -> Option<GitProgram> {
     let avoided: Vec<PathBuf> = avoided.iter().filter_map(|folder| fs::canonicalize(folder).ok()).collect();
     let is_fine = |path: &Path| !avoided.iter().any(|folder| path.starts_with(folder));
     let named = variables.get(OsStr::new("PATH")).cloned().unwrap_or_default();
@@ -46,7 +46,7 @@ pub fn find(variables: &BTreeMap<OsString, OsString>, avoided: &[PathBuf]) -> Op
     // Names with a colon cannot be in such a list, and were not before.
     let folders =
         env::join_paths(folders.iter().filter(|it| !it.as_os_str().as_encoded_bytes().contains(&b':'))).ok()?;
-    Some(Program { path, folders })
+    Some(GitProgram { path, folders })
 }
 
 #[cfg(test)]

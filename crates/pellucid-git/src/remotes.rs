@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use pellucid_files::git_config::Entry;
+use pellucid_files::git_config::GitConfigEntry;
 
 /// The address each remote is fetched from, rewritten by the rules of the same configuration.
-pub fn urls(entries: &[Entry]) -> BTreeMap<String, String> {
+pub fn urls(entries: &[GitConfigEntry]) -> BTreeMap<String, String> {
     let mut urls: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut rewrites: Vec<(&str, &str)> = Vec::new();
     for entry in entries {

@@ -16,7 +16,7 @@ use pellucid_files::dot_git::DOT_GIT;
 use pellucid_files::dot_git::DotGit;
 use pellucid_files::dot_git::Tie;
 use pellucid_files::git_config;
-use pellucid_files::git_config::Entry;
+use pellucid_files::git_config::GitConfigEntry;
 
 use crate::refs;
 use crate::refs::Checkout;
@@ -90,7 +90,7 @@ impl Repository {
     }
 
     /// The entries of the repository's configuration, without included files.
-    pub(crate) fn config(&self) -> Option<Vec<Entry>> {
+    pub(crate) fn config(&self) -> Option<Vec<GitConfigEntry>> {
         git_config::parse(&read_text(&self.common_dir.join("config"))?)
     }
 

@@ -25,14 +25,14 @@ use std::thread;
 use std::time::Duration;
 use std::time::SystemTime;
 
-use pellucid_exec::sandbox::Ground;
 use pellucid_exec::sandbox::Protection;
-use pellucid_exec::sandbox::Root;
+use pellucid_exec::sandbox::ProtectionBasis;
 use pellucid_exec::sandbox::Sandbox;
 use pellucid_exec::sandbox::SandboxError;
+use pellucid_exec::sandbox::WritableFolder;
 use pellucid_exec::waited::Waited;
-use pellucid_files::Here;
-use pellucid_files::Identity;
+use pellucid_files::FileIdentity;
+use pellucid_files::WorkingFolder;
 use pellucid_files::dot_git::DOT_GIT;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_protocol::settings::TrustLevel;
@@ -44,7 +44,7 @@ use rustix::process::kill_process_group;
 use rustix::process::waitid;
 
 use crate::program;
-use crate::program::Program;
+use crate::program::GitProgram;
 use crate::repository::Repository;
 use crate::repository::work_tree_root;
 use crate::tree::Tree;
@@ -128,7 +128,7 @@ impl GitError {
 
 /// The settings for running git.
 #[derive(Debug)]
-pub struct Settings {
+pub struct GitSettings {
     /// The sandbox that confines git.
     pub sandbox: Sandbox,
     /// The folder of the agent's own files, in which git gets a folder for each run.
@@ -149,7 +149,7 @@ pub struct Git {
 
 #[derive(Debug)]
 struct Shared {
-    settings: Settings,
+    settings: GitSettings,
     /// The `.git` that each folder had when it was first looked at, if any.
     known: Mutex<BTreeMap<PathBuf, Option<Made>>>,
     has_complained: AtomicBool,
@@ -158,13 +158,13 @@ struct Shared {
 /// Identifies an entry of a folder. Inode numbers are used again, times are not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Made {
-    identity: Identity,
+    identity: FileIdentity,
     at: Option<SystemTime>,
 }
 
 impl Git {
     /// Git for a session.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: GitSettings) -> Self {
         Self { shared: Arc::new(Shared { settings, known: Mutex::default(), has_complained: AtomicBool::new(false) }) }
     }
 
@@ -176,14 +176,14 @@ impl Git {
 
     /// Notes the `.git` entries at a folder and all above it, and says whether they are those that were noted before.
     fn note_all(&self, cwd: &Path) -> bool {
-        let here = Here::find();
+        let here = WorkingFolder::find();
         let real = || cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
         let cwd = if here.is(cwd) { Cow::Borrowed(cwd) } else { Cow::Owned(real()) };
         let mut known = self.shared.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut is_same = true;
         for folder in cwd.ancestors() {
             let found = here.reach(folder).join(DOT_GIT).symlink_metadata().ok();
-            let found = found.map(|it| Made { identity: Identity::from(&it), at: it.created().ok() });
+            let found = found.map(|it| Made { identity: FileIdentity::from(&it), at: it.created().ok() });
             is_same &= *known.entry(folder.to_owned()).or_insert(found) == found;
         }
         is_same
@@ -223,12 +223,12 @@ impl Git {
         Ok(said.checked(&ask)?.trim().to_owned())
     }
 
-    pub(crate) fn settings(&self) -> &Settings {
+    pub(crate) fn settings(&self) -> &GitSettings {
         &self.shared.settings
     }
 
     /// The git program for a project.
-    pub(crate) fn program(&self, project: &Path) -> Result<Program, GitError> {
+    pub(crate) fn program(&self, project: &Path) -> Result<GitProgram, GitError> {
         let settings = self.settings();
         let mut avoided = settings.writable.clone();
         avoided.push(project.to_owned());
@@ -238,7 +238,7 @@ impl Git {
     /// Runs git confined. It may write in these folders.
     pub(crate) fn run(
         &self,
-        program: &Program,
+        program: &GitProgram,
         ask: &Ask<'_>,
         variables: BTreeMap<OsString, OsString>,
         writable: &[PathBuf],
@@ -249,8 +249,8 @@ impl Git {
             exclude_tmpdir_env_var: true,
             exclude_slash_tmp: true,
         };
-        let roots: Result<Vec<Root>, _> = writable.iter().map(|path| Root::find(path)).collect();
-        let ground = Ground { protection: Protection::Off, ..Ground::default() };
+        let roots: Result<Vec<WritableFolder>, _> = writable.iter().map(|path| WritableFolder::find(path)).collect();
+        let ground = ProtectionBasis { protection: Protection::Off, ..ProtectionBasis::default() };
         let confinement =
             self.settings().sandbox.confinement(&policy, &roots.map_err(GitError::NotStarted)?, &ground)?;
         let mut argv = vec![program.path.clone().into_os_string()];

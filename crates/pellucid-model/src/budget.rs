@@ -17,7 +17,7 @@ use pellucid_protocol::usage::TokenUsage;
 
 /// The most that may be spent; an absent limit does not apply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct BudgetLimits {
     /// How many tokens requests and replies may have in all.
     pub max_tokens: Option<u64>,
     /// How many requests may be sent, retries included.
@@ -27,7 +27,7 @@ pub struct Limits {
 /// Limits, and what is spent of them. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Budget {
-    limits: Limits,
+    limits: BudgetLimits,
     spent: Arc<Mutex<Spent>>,
 }
 
@@ -39,7 +39,7 @@ struct Spent {
 
 impl Budget {
     /// A budget of which nothing is spent.
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: BudgetLimits) -> Self {
         Self { limits, spent: Arc::default() }
     }
 
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn nothing_is_let_out_beyond_the_tokens() {
-        let budget = Budget::new(Limits { max_tokens: Some(100), max_requests: None });
+        let budget = Budget::new(BudgetLimits { max_tokens: Some(100), max_requests: None });
         let mut first = budget.admit(40).unwrap();
         first.settle(&usage(90));
         check_refusal(
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn what_is_under_way_counts_and_what_was_refused_does_not() {
-        let budget = Budget::new(Limits { max_tokens: Some(100), max_requests: None });
+        let budget = Budget::new(BudgetLimits { max_tokens: Some(100), max_requests: None });
         let mut first = budget.admit(60).unwrap();
         budget.clone().admit(60).unwrap_err();
         first.refund();
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn requests_are_counted_each_time_that_they_go_out() {
-        let budget = Budget::new(Limits { max_tokens: None, max_requests: Some(2) });
+        let budget = Budget::new(BudgetLimits { max_tokens: None, max_requests: Some(2) });
         let ticket = budget.admit(1).unwrap();
         ticket.again().unwrap();
         ticket.again().unwrap_err();
@@ -198,14 +198,14 @@ mod tests {
 
     #[test]
     fn zero_allows_nothing() {
-        Budget::new(Limits { max_tokens: Some(0), max_requests: None }).admit(0).unwrap_err();
-        Budget::new(Limits { max_tokens: None, max_requests: Some(0) }).admit(0).unwrap_err();
+        Budget::new(BudgetLimits { max_tokens: Some(0), max_requests: None }).admit(0).unwrap_err();
+        Budget::new(BudgetLimits { max_tokens: None, max_requests: Some(0) }).admit(0).unwrap_err();
         Budget::default().admit(u64::MAX).unwrap();
     }
 
     #[test]
     fn a_request_that_tokens_forbid_does_not_count() {
-        let budget = Budget::new(Limits { max_tokens: Some(10), max_requests: Some(1) });
+        let budget = Budget::new(BudgetLimits { max_tokens: Some(10), max_requests: Some(1) });
         budget.admit(11).unwrap_err();
         budget.admit(10).unwrap();
     }

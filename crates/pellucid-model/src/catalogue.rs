@@ -19,7 +19,7 @@ pub struct Catalogue {
 
 /// Whether a name was found in the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Match {
+pub enum CatalogueMatch {
     /// An entry's slug is the name or its beginning.
     Known,
     /// The model is unknown; its properties are defaults.
@@ -28,7 +28,7 @@ pub enum Match {
 
 /// Settings of the configuration that apply to any model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Overrides {
+pub struct ModelOverrides {
     /// `model_supports_reasoning_summaries`; only `true` has an effect.
     pub supports_reasoning_summaries: bool,
     /// The key `model_context_window`, in tokens.
@@ -65,19 +65,19 @@ impl Catalogue {
     /// The slug of the result is the name itself.
     ///
     /// ```
-    /// use pellucid_model::catalogue::{Catalogue, Match};
+    /// use pellucid_model::catalogue::{Catalogue, CatalogueMatch};
     ///
     /// let (model, found) = Catalogue::builtin().lookup("gpt-5.2-codex-custom");
-    /// assert_eq!(found, Match::Known);
+    /// assert_eq!(found, CatalogueMatch::Known);
     /// assert_eq!(model.slug, "gpt-5.2-codex-custom");
     /// assert_eq!(model.display_name, "gpt-5.2-codex");
     /// ```
-    pub fn lookup(&self, name: &str) -> (ModelInfo, Match) {
+    pub fn lookup(&self, name: &str) -> (ModelInfo, CatalogueMatch) {
         let longest =
             self.models.iter().filter(|model| name.starts_with(&model.slug)).max_by_key(|model| model.slug.len());
         match longest {
-            Some(model) => (ModelInfo { slug: name.to_owned(), ..model.clone() }, Match::Known),
-            None => (fallback(name), Match::Fallback),
+            Some(model) => (ModelInfo { slug: name.to_owned(), ..model.clone() }, CatalogueMatch::Known),
+            None => (fallback(name), CatalogueMatch::Fallback),
         }
     }
 
@@ -93,7 +93,7 @@ impl Catalogue {
 }
 
 /// Applies the settings of the configuration, in the order that decides.
-pub fn apply_overrides(model: &mut ModelInfo, overrides: &Overrides) {
+pub fn apply_overrides(model: &mut ModelInfo, overrides: &ModelOverrides) {
     if overrides.supports_reasoning_summaries {
         model.supports_reasoning_summaries = true;
     }
@@ -197,7 +197,7 @@ mod tests {
     fn check_lookup(name: &str, expected: Option<&str>) {
         let (model, found) = Catalogue::builtin().lookup(name);
         assert_eq!(model.slug, name);
-        assert_eq!((found == Match::Known).then_some(model.display_name.as_str()), expected);
+        assert_eq!((found == CatalogueMatch::Known).then_some(model.display_name.as_str()), expected);
     }
 
     #[test]
@@ -248,10 +248,10 @@ mod tests {
             ..fallback("m")
         };
         let mut model = base(TruncationMode::Bytes);
-        apply_overrides(&mut model, &Overrides::default());
+        apply_overrides(&mut model, &ModelOverrides::default());
         assert_eq!(model, base(TruncationMode::Bytes));
 
-        let overrides = Overrides {
+        let overrides = ModelOverrides {
             supports_reasoning_summaries: true,
             context_window: Some(1000),
             auto_compact_token_limit: Some(900),

@@ -28,7 +28,7 @@ use crate::responses;
 
 /// A decoder in the middle of a stream.
 #[derive(Debug, Default)]
-pub struct Decoder {
+pub struct ChatDecoder {
     state: Progress,
     response_id: String,
     said: Said,
@@ -62,7 +62,7 @@ struct Call {
     arguments: String,
 }
 
-impl Decoder {
+impl ChatDecoder {
     /// Appends the events of one payload to `events`. Payloads after [`ReplyEvent::Completed`] are ignored.
     ///
     /// # Errors

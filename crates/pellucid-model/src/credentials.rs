@@ -14,7 +14,7 @@ pub use auth_file::AuthFile;
 pub use auth_file::ChatGptLogin;
 pub use auth_file::CredentialError;
 pub use auth_file::Removed;
-pub use auth_file::Stored;
+pub use auth_file::StoredLogin;
 pub use auth_file::TokenKeeper;
 pub use auth_file::masked;
 
@@ -47,7 +47,7 @@ pub fn variable_key(env: &dyn Fn(&str) -> Option<String>) -> Option<Secret> {
 
 fn stored_key(home: &Path) -> Option<Secret> {
     match AuthFile::in_home(home).read() {
-        Ok(Some(Stored::ApiKey(key))) => Some(key).filter(|key| !key.reveal().trim().is_empty()),
+        Ok(Some(StoredLogin::ApiKey(key))) => Some(key).filter(|key| !key.reveal().trim().is_empty()),
         Ok(_) => None,
         Err(error) => {
             tracing::warn!(%error, "the stored login cannot be used");

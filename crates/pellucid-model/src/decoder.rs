@@ -15,18 +15,18 @@ use crate::responses;
 /// A decoder in the middle of a stream.
 #[derive(Debug)]
 pub(crate) enum Decoder {
-    Responses(responses::Decoder),
-    Chat(chat::Decoder),
-    Messages(messages::Decoder),
+    Responses(responses::ResponsesDecoder),
+    Chat(chat::ChatDecoder),
+    Messages(messages::MessagesDecoder),
 }
 
 impl Decoder {
     /// A decoder for a stream whose headers may have named the model.
     pub fn new(wire: WireApi, server_model: Option<String>) -> Self {
         match wire {
-            WireApi::Responses => Self::Responses(responses::Decoder::new(server_model)),
-            WireApi::Chat => Self::Chat(chat::Decoder::default()),
-            WireApi::Messages => Self::Messages(messages::Decoder::default()),
+            WireApi::Responses => Self::Responses(responses::ResponsesDecoder::new(server_model)),
+            WireApi::Chat => Self::Chat(chat::ChatDecoder::default()),
+            WireApi::Messages => Self::Messages(messages::MessagesDecoder::default()),
         }
     }
 

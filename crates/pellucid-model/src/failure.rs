@@ -31,7 +31,7 @@ const INVALID_IMAGE_PHRASE: &str = "The image data you provided does not represe
 
 /// An HTTP response that is not a reply.
 #[derive(Debug, Clone, Copy)]
-pub struct Refusal<'a> {
+pub struct RefusedResponse<'a> {
     /// The status of the response.
     pub status: StatusCode,
     /// The address of the request, if that helps a reader.
@@ -47,7 +47,7 @@ pub struct Refusal<'a> {
 }
 
 /// The error that a response which is not a reply means.
-pub fn refused(refusal: &Refusal<'_>) -> ReplyError {
+pub fn refused(refusal: &RefusedResponse<'_>) -> ReplyError {
     let json: Option<Value> = serde_json::from_str(refusal.body).ok();
     let error = meaning(refusal, json.as_ref());
     let code = code(refusal, json.as_ref(), &error);
@@ -58,7 +58,7 @@ pub fn refused(refusal: &Refusal<'_>) -> ReplyError {
     }
 }
 
-fn meaning(refusal: &Refusal<'_>, json: Option<&Value>) -> ReplyError {
+fn meaning(refusal: &RefusedResponse<'_>, json: Option<&Value>) -> ReplyError {
     let error = |key: &str| json.and_then(|json| json.get("error")?.get(key)?.as_str());
     match refusal.status {
         StatusCode::BAD_REQUEST if refusal.body.contains(INVALID_IMAGE_PHRASE) => invalid_image(),
@@ -77,7 +77,7 @@ fn meaning(refusal: &Refusal<'_>, json: Option<&Value>) -> ReplyError {
 }
 
 /// The code for programs: statuses and codes are finer than the kinds.
-fn code(refusal: &Refusal<'_>, json: Option<&Value>, error: &ReplyError) -> FailureCode {
+fn code(refusal: &RefusedResponse<'_>, json: Option<&Value>, error: &ReplyError) -> FailureCode {
     let says = |phrases: &[&str]| {
         let body = refusal.body.to_ascii_lowercase();
         phrases.iter().any(|phrase| body.contains(phrase))
@@ -107,8 +107,8 @@ fn is_quota(json: Option<&Value>) -> bool {
 }
 
 /// The text for people: what happened, in the server's words, and what to do. `None` if the message says that.
-fn plain(refusal: &Refusal<'_>, json: Option<&Value>, error: &ReplyError) -> Option<String> {
-    let Refusal { status, headers, .. } = *refusal;
+fn plain(refusal: &RefusedResponse<'_>, json: Option<&Value>, error: &ReplyError) -> Option<String> {
+    let RefusedResponse { status, headers, .. } = *refusal;
     let key = || refusal.key.map(KeyOrigin::advice).unwrap_or_default();
     let (what, advice) = match (error.kind, error.failure.code) {
         (
@@ -223,7 +223,7 @@ pub(crate) fn server_overloaded() -> ReplyError {
     )
 }
 
-fn usage_limit_reached(refusal: &Refusal<'_>, json: Option<&Value>) -> ReplyError {
+fn usage_limit_reached(refusal: &RefusedResponse<'_>, json: Option<&Value>) -> ReplyError {
     let error = |key: &str| json.and_then(|json| json.get("error")?.get(key));
     let limit = text(refusal.headers, "x-codex-active-limit");
     let snapshot = rate_limit::snapshot(refusal.headers, limit.as_deref().unwrap_or(rate_limit::DEFAULT_LIMIT));
@@ -237,7 +237,7 @@ fn usage_limit_reached(refusal: &Refusal<'_>, json: Option<&Value>) -> ReplyErro
     ReplyError { rate_limits: Some(Box::new(snapshot)), ..ReplyError::new(ReplyErrorKind::UsageLimitReached, message) }
 }
 
-fn retry_limit(refusal: &Refusal<'_>) -> ReplyError {
+fn retry_limit(refusal: &RefusedResponse<'_>) -> ReplyError {
     let mut message = format!("exceeded retry limit, last status: {}", refusal.status);
     if let Some(id) = request_id(refusal.headers).or_else(|| text(refusal.headers, "cf-ray")) {
         message.push_str(&format!(", request id: {id}"));
@@ -245,8 +245,8 @@ fn retry_limit(refusal: &Refusal<'_>) -> ReplyError {
     ReplyError::new(ReplyErrorKind::RetryLimit { status: refusal.status.as_u16() }, message)
 }
 
-fn unexpected_status(refusal: &Refusal<'_>, error_message: Option<&str>) -> ReplyError {
-    let Refusal { status, body, .. } = *refusal;
+fn unexpected_status(refusal: &RefusedResponse<'_>, error_message: Option<&str>) -> ReplyError {
+    let RefusedResponse { status, body, .. } = *refusal;
     let mut message = if is_blocked(refusal) {
         format!("Cloudflare blocked the access, which often happens in a restricted region (status {status})")
     } else {
@@ -256,13 +256,13 @@ fn unexpected_status(refusal: &Refusal<'_>, error_message: Option<&str>) -> Repl
     ReplyError { status: Some(status.as_u16()), ..ReplyError::new(ReplyErrorKind::UnexpectedStatus, message) }
 }
 
-fn is_blocked(refusal: &Refusal<'_>) -> bool {
-    let Refusal { status, body, .. } = *refusal;
+fn is_blocked(refusal: &RefusedResponse<'_>) -> bool {
+    let RefusedResponse { status, body, .. } = *refusal;
     status == StatusCode::FORBIDDEN && body.contains("Cloudflare") && body.contains("blocked")
 }
 
 /// The address and the ids by which the provider finds the request, as far as they are known.
-fn facts(refusal: &Refusal<'_>) -> String {
+fn facts(refusal: &RefusedResponse<'_>) -> String {
     let facts = [
         ("url", refusal.address.map(str::to_owned)),
         ("cf-ray", text(refusal.headers, "cf-ray")),

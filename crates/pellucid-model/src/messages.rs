@@ -28,7 +28,7 @@ use crate::responses::said;
 
 /// A decoder in the middle of a stream.
 #[derive(Debug, Default)]
-pub struct Decoder {
+pub struct MessagesDecoder {
     state: Progress,
     response_id: String,
     blocks: BTreeMap<u64, Block>,
@@ -47,7 +47,7 @@ enum Block {
     Call { id: String, name: String, input: Value, json: String },
 }
 
-impl Decoder {
+impl MessagesDecoder {
     /// Appends the events of one payload to `events`. Payloads after [`ReplyEvent::Completed`] are ignored.
     ///
     /// # Errors

@@ -260,7 +260,7 @@ impl Model {
                     is_page: content_type.is_some_and(|it| it.to_ascii_lowercase().starts_with(b"text/html")),
                     transport: transport.clone(),
                     response,
-                    decoder: sse::Decoder::with_limits(transport.stream_limits()),
+                    decoder: sse::SseDecoder::with_limits(transport.stream_limits()),
                     idle_timeout: endpoint.idle_timeout(),
                     silent_until: None,
                 };
@@ -436,7 +436,7 @@ enum Source {
 struct HttpStream {
     transport: Transport,
     response: Response,
-    decoder: sse::Decoder,
+    decoder: sse::SseDecoder,
     idle_timeout: Duration,
     /// Whether the content type of the response is a web page's.
     is_page: bool,

@@ -79,7 +79,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::catalogue::Match;
+    use crate::catalogue::CatalogueMatch;
 
     const FETCHED: u64 = 1_800_000_000;
 
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(catalogue.models().len(), 11);
         for name in ["gpt-5", "harbour-12"] {
             let (model, found) = catalogue.lookup(name);
-            assert_eq!((model.truncation_policy.limit, found), (5, Match::Known));
+            assert_eq!((model.truncation_policy.limit, found), (5, CatalogueMatch::Known));
         }
     }
 

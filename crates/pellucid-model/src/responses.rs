@@ -21,13 +21,13 @@ use crate::failure;
 
 /// A decoder in the middle of a stream.
 #[derive(Debug, Default)]
-pub struct Decoder {
+pub struct ResponsesDecoder {
     server_model: Option<String>,
     failure: Option<ReplyError>,
     is_appendable: bool,
 }
 
-impl Decoder {
+impl ResponsesDecoder {
     /// A decoder for a stream whose headers already named the model.
     pub fn new(server_model: Option<String>) -> Self {
         Self { server_model, failure: None, is_appendable: false }

@@ -55,7 +55,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::failure;
-use crate::failure::Refusal;
+use crate::failure::RefusedResponse;
 use crate::response_headers;
 
 pub(crate) use error_form::RecordedError;
@@ -240,7 +240,7 @@ impl Script {
             tokio::time::sleep(reply.delay).await;
         }
         if let Ending::Status { status, body } = &reply.ending {
-            return Err(failure::refused(&Refusal {
+            return Err(failure::refused(&RefusedResponse {
                 status: *status,
                 address: None,
                 headers: &HeaderMap::new(),

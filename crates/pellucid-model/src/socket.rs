@@ -60,7 +60,7 @@ pub struct SocketAsk {
     /// The request's number among those of the session, if later requests may extend it.
     pub number: Option<u64>,
     /// The part of the request that the server may know.
-    pub known: Option<Known>,
+    pub known: Option<KnownPrefix>,
     /// Whether the server should send timing metrics.
     pub wants_timings: bool,
 }
@@ -86,7 +86,7 @@ impl SocketVersion {
 
 /// The part of a request that a server knows from an earlier request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownPrefix {
     /// The number of the earlier request.
     pub number: u64,
     /// How many bytes of the items the server knows, if it returned `n_returned` items.
@@ -257,7 +257,7 @@ impl SocketStream {
     /// Waits for a frame and appends its events. After an error the connection is unusable.
     pub(crate) async fn advance(
         &mut self,
-        decoder: &mut responses::Decoder,
+        decoder: &mut responses::ResponsesDecoder,
         events: &mut VecDeque<ReplyEvent>,
     ) -> Result<(), ReplyError> {
         let n_before = events.len();

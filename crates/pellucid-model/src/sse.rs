@@ -9,14 +9,14 @@
 
 /// How many bytes a decoder holds before it gives up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct SseLimits {
     /// The limit of one line, in bytes.
     pub line_bytes_max: usize,
     /// The limit of the data of one event, in bytes.
     pub event_bytes_max: usize,
 }
 
-impl Default for Limits {
+impl Default for SseLimits {
     fn default() -> Self {
         // The last event of a response repeats all of it, images included.
         Self { line_bytes_max: 64 << 20, event_bytes_max: 64 << 20 }
@@ -43,17 +43,17 @@ pub enum SseError {
 /// A decoder in the middle of a stream.
 ///
 /// ```
-/// use pellucid_model::sse::Decoder;
+/// use pellucid_model::sse::SseDecoder;
 ///
-/// let mut decoder = Decoder::default();
+/// let mut decoder = SseDecoder::default();
 /// decoder.push(b"data: {\"a\":");
 /// assert_eq!(decoder.next(), None);
 /// decoder.push(b"1}\n\n");
 /// assert_eq!(decoder.next(), Some(Ok(b"{\"a\":1}".to_vec())));
 /// ```
 #[derive(Debug, Default)]
-pub struct Decoder {
-    limits: Limits,
+pub struct SseDecoder {
+    limits: SseLimits,
     /// The bytes that came and are not yet read, from `start` on.
     buffer: Vec<u8>,
     start: usize,
@@ -68,9 +68,9 @@ pub struct Decoder {
     broken: Option<SseError>,
 }
 
-impl Decoder {
+impl SseDecoder {
     /// A decoder with other limits.
-    pub fn with_limits(limits: Limits) -> Self {
+    pub fn with_limits(limits: SseLimits) -> Self {
         Self { limits, ..Self::default() }
     }
 
@@ -175,8 +175,8 @@ mod tests {
 
     use super::*;
 
-    fn decode(pieces: &[&[u8]], limits: Limits) -> Vec<String> {
-        let mut decoder = Decoder::with_limits(limits);
+    fn decode(pieces: &[&[u8]], limits: SseLimits) -> Vec<String> {
+        let mut decoder = SseDecoder::with_limits(limits);
         let mut events = Vec::new();
         for piece in pieces {
             decoder.push(piece);
@@ -196,7 +196,7 @@ mod tests {
 
     /// Decodes the stream at once, byte by byte and cut in two at every place: always the same.
     #[track_caller]
-    fn check_sse_within(limits: Limits, stream: &str, expected: Expect) {
+    fn check_sse_within(limits: SseLimits, stream: &str, expected: Expect) {
         let bytes = stream.as_bytes();
         let whole = decode(&[bytes], limits);
         let single: Vec<&[u8]> = bytes.chunks(1).collect();
@@ -210,7 +210,7 @@ mod tests {
 
     #[track_caller]
     fn check_sse(stream: &str, expected: Expect) {
-        check_sse_within(Limits::default(), stream, expected);
+        check_sse_within(SseLimits::default(), stream, expected);
     }
 
     #[test]
@@ -271,14 +271,14 @@ mod tests {
 
     #[test]
     fn broken_text_is_passed_on() {
-        let mut decoder = Decoder::default();
+        let mut decoder = SseDecoder::default();
         decoder.push(b"data: \xff\xfe\n\n");
         assert_eq!(decoder.next(), Some(Ok(b"\xff\xfe".to_vec())));
     }
 
     #[test]
     fn lines_and_events_are_bounded() {
-        let limits = Limits { line_bytes_max: 10, event_bytes_max: 7 };
+        let limits = SseLimits { line_bytes_max: 10, event_bytes_max: 7 };
         check_sse_within(
             limits,
             "data: 1234\n\ndata: 12345\n\n",

@@ -35,7 +35,7 @@ use crate::body::Segments;
 use crate::budget::Ticket;
 use crate::endpoint::Endpoint;
 use crate::failure;
-use crate::failure::Refusal;
+use crate::failure::RefusedResponse;
 use crate::retry::Backoff;
 use crate::sse;
 use crate::trouble;
@@ -68,7 +68,7 @@ pub struct Transport {
 #[derive(Debug)]
 struct Shared {
     backoff_base: Duration,
-    stream_limits: sse::Limits,
+    stream_limits: sse::SseLimits,
     plain: OnceLock<Result<Client, String>>,
     tls: OnceLock<Result<Client, String>>,
     drains: Mutex<Vec<Drain>>,
@@ -95,18 +95,18 @@ impl Default for Transport {
 impl Transport {
     /// A transport with another delay before the first retry.
     pub fn with_backoff_base(backoff_base: Duration) -> Self {
-        Self::with_limits(backoff_base, sse::Limits::default())
+        Self::with_limits(backoff_base, sse::SseLimits::default())
     }
 
     /// A transport with other limits for a stream.
-    pub fn with_limits(backoff_base: Duration, stream_limits: sse::Limits) -> Self {
+    pub fn with_limits(backoff_base: Duration, stream_limits: sse::SseLimits) -> Self {
         let (plain, tls) = (OnceLock::new(), OnceLock::new());
         let (drains, answered) = (Mutex::default(), Mutex::default());
         Self { shared: Arc::new(Shared { backoff_base, stream_limits, plain, tls, drains, answered }) }
     }
 
     /// The limits of a stream's decoder.
-    pub(crate) fn stream_limits(&self) -> sse::Limits {
+    pub(crate) fn stream_limits(&self) -> sse::SseLimits {
         self.shared.stream_limits
     }
 
@@ -355,7 +355,7 @@ pub(crate) async fn refused(response: Response, endpoint: &Endpoint, address: &s
     let (status, headers) = (response.status(), response.headers().clone());
     let body = refusal_text(response, endpoint.idle_timeout()).await;
     let (address, key) = (Some(address), Some(endpoint.key_origin()));
-    failure::refused(&Refusal { status, address, headers: &headers, body: &body, now: &Zoned::now(), key })
+    failure::refused(&RefusedResponse { status, address, headers: &headers, body: &body, now: &Zoned::now(), key })
 }
 
 /// The body of a response that is not a reply, up to the size limit and the idle timeout.

@@ -17,13 +17,13 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pellucid_files::Kind;
-use pellucid_files::Status;
+use pellucid_files::FileKind;
+use pellucid_files::FileStatus;
 
 use crate::base::Base;
 use crate::files::Stamp;
-use crate::place::Place;
-use crate::place::Places;
+use crate::place::HeldFolders;
+use crate::place::HeldName;
 use crate::replace::Content;
 use crate::replace::Like;
 use crate::replace::Overwritten;
@@ -33,13 +33,13 @@ use crate::replace::overwrite;
 use crate::replace::put_aside;
 use crate::replace::put_back;
 use crate::replace::read;
-use crate::text::Text;
+use crate::text::PatchedText;
 use crate::verify::Before;
 use crate::verify::Entry;
 use crate::verify::Gone;
 use crate::verify::Now;
 use crate::verify::Origin;
-use crate::verify::Verified;
+use crate::verify::VerifiedPatch;
 use crate::writable::Limits;
 use crate::writable::Resolver;
 use crate::writable::Writable;
@@ -48,7 +48,7 @@ use crate::writable::follow;
 /// Why a patch was not written. Nothing was changed, except where it says so.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ApplyError {
+pub enum PatchApplyError {
     /// The patch would write where it may not.
     #[error("{} is outside of what may be written{}", path.display(), leads_to(path, real))]
     Outside {
@@ -113,7 +113,7 @@ pub enum ApplyError {
     #[error("{cause}; could not restore {}", list(unrestored))]
     Torn {
         /// The failure that came first.
-        cause: Box<ApplyError>,
+        cause: Box<PatchApplyError>,
         /// The paths that could not be restored.
         unrestored: Vec<PathBuf>,
     },
@@ -128,19 +128,19 @@ fn list(paths: &[PathBuf]) -> String {
     paths.join(", ")
 }
 
-impl Verified {
+impl VerifiedPatch {
     /// Writes the verified patch to disk.
     ///
     /// # Errors
     ///
-    /// See [`ApplyError`]. Nothing is written outside of `writable`, whatever happens to folders meanwhile.
-    pub fn apply(mut self, writable: &Writable) -> Result<(), ApplyError> {
+    /// See [`PatchApplyError`]. Nothing is written outside of `writable`, whatever happens to folders meanwhile.
+    pub fn apply(mut self, writable: &Writable) -> Result<(), PatchApplyError> {
         if let Some(blocked) = self.blocked.take() {
             return Err(blocked);
         }
         let mut resolver = Resolver::default();
         let limits = Limits::new(writable, &mut resolver);
-        let mut places = Places::new(&limits);
+        let mut places = HeldFolders::new(&limits);
         let steps = self.steps(&limits, &mut resolver, &mut places)?;
         #[cfg(test)]
         tests::meanwhile("held");
@@ -176,8 +176,8 @@ impl Verified {
     ///
     /// # Errors
     ///
-    /// [`ApplyError::Outside`] for the first path that may not.
-    pub fn check_writable(&self, writable: &Writable) -> Result<(), ApplyError> {
+    /// [`PatchApplyError::Outside`] for the first path that may not.
+    pub fn check_writable(&self, writable: &Writable) -> Result<(), PatchApplyError> {
         let mut resolver = Resolver::default();
         let limits = Limits::new(writable, &mut resolver);
         for (path, entry) in &self.entries {
@@ -197,8 +197,8 @@ impl Verified {
         &'a self,
         limits: &Limits<'_>,
         resolver: &mut Resolver,
-        places: &mut Places<'_>,
-    ) -> Result<Vec<Step<'a>>, ApplyError> {
+        places: &mut HeldFolders<'_>,
+    ) -> Result<Vec<Step<'a>>, PatchApplyError> {
         let mut steps = Vec::with_capacity(self.entries.len());
         for (path, entry) in &self.entries {
             let mut real = resolver.resolve_last(path).unwrap_or_else(|_| path.clone());
@@ -209,7 +209,7 @@ impl Verified {
             }
             real = check_allowed(limits, path, real)?;
             let mut step = Step::at(path, real, entry, places)?;
-            if is_followed && step.status.is_some_and(|status| status.kind == Kind::Link) {
+            if is_followed && step.status.is_some_and(|status| status.kind == FileKind::Link) {
                 let real = follow(&step.real).map_err(|error| step.write_error(error))?;
                 step = Step::at(path, check_allowed(limits, path, real)?, entry, places)?;
             }
@@ -228,8 +228,8 @@ fn target(resolver: &mut Resolver, path: &Path, entry: &Entry) -> PathBuf {
     real.unwrap_or_else(|_| path.to_owned())
 }
 
-fn check_allowed(limits: &Limits<'_>, path: &Path, real: PathBuf) -> Result<PathBuf, ApplyError> {
-    if limits.allows(path, &real) { Ok(real) } else { Err(ApplyError::Outside { path: path.to_owned(), real }) }
+fn check_allowed(limits: &Limits<'_>, path: &Path, real: PathBuf) -> Result<PathBuf, PatchApplyError> {
+    if limits.allows(path, &real) { Ok(real) } else { Err(PatchApplyError::Outside { path: path.to_owned(), real }) }
 }
 
 /// A path to be changed.
@@ -238,14 +238,19 @@ struct Step<'a> {
     /// The path with links followed.
     real: PathBuf,
     /// The same, held, if there is a folder for it.
-    place: Option<Place>,
+    place: Option<HeldName>,
     /// The status of the existing entry, if there is one.
-    status: Option<Status>,
+    status: Option<FileStatus>,
     entry: &'a Entry,
 }
 
 impl<'a> Step<'a> {
-    fn at(path: &'a Path, real: PathBuf, entry: &'a Entry, places: &mut Places<'_>) -> Result<Self, ApplyError> {
+    fn at(
+        path: &'a Path,
+        real: PathBuf,
+        entry: &'a Entry,
+        places: &mut HeldFolders<'_>,
+    ) -> Result<Self, PatchApplyError> {
         let mut step = Self { path, place: places.place(&real)?, real, status: None, entry };
         if let Some(place) = &step.place {
             step.status = place.status().map_err(|error| step.write_error(error))?;
@@ -253,35 +258,37 @@ impl<'a> Step<'a> {
         Ok(step)
     }
 
-    fn write_error(&self, source: io::Error) -> ApplyError {
-        ApplyError::Write { path: self.entry.written.clone(), source: Some(source) }
+    fn write_error(&self, source: io::Error) -> PatchApplyError {
+        PatchApplyError::Write { path: self.entry.written.clone(), source: Some(source) }
     }
 
-    fn changed(&self) -> ApplyError {
-        ApplyError::Changed { path: self.entry.written.clone() }
+    fn changed(&self) -> PatchApplyError {
+        PatchApplyError::Changed { path: self.entry.written.clone() }
     }
 }
 
 /// The verified state has one entry for each path, so two paths must not be the same file.
-fn check_distinct(steps: &[Step<'_>]) -> Result<(), ApplyError> {
+fn check_distinct(steps: &[Step<'_>]) -> Result<(), PatchApplyError> {
     let mut places = HashMap::with_capacity(steps.len());
     for step in steps {
         if let Some(other) = places.insert(step.real.as_path(), step.path) {
-            return Err(ApplyError::SameFile { one: other.to_owned(), other: step.path.to_owned() });
+            return Err(PatchApplyError::SameFile { one: other.to_owned(), other: step.path.to_owned() });
         }
     }
     Ok(())
 }
 
 /// The entry that was read during verification: a file, or the target of a link.
-fn followed(step: &Step<'_>) -> Option<Status> {
+fn followed(step: &Step<'_>) -> Option<FileStatus> {
     match step.status {
-        Some(status) if status.kind == Kind::Link => fs::metadata(&step.real).ok().map(|found| Status::from(&found)),
+        Some(status) if status.kind == FileKind::Link => {
+            fs::metadata(&step.real).ok().map(|found| FileStatus::from(&found))
+        }
         status => status,
     }
 }
 
-fn check_unchanged(step: &Step<'_>, status: Option<&Status>) -> Result<(), ApplyError> {
+fn check_unchanged(step: &Step<'_>, status: Option<&FileStatus>) -> Result<(), PatchApplyError> {
     match &step.entry.before {
         Before::Text { stamp, .. } if status.map(Stamp::from) != Some(*stamp) => Err(step.changed()),
         _ => Ok(()),
@@ -291,19 +298,19 @@ fn check_unchanged(step: &Step<'_>, status: Option<&Status>) -> Result<(), Apply
 /// A text to be written, with everything ready that can be made ready without changing anything.
 struct Write<'a> {
     step: &'a Step<'a>,
-    text: Cow<'a, Text>,
+    text: Cow<'a, PatchedText>,
     /// The temporary file with the text, if one could be written beside its place.
     staged: Option<Staged>,
     /// The file that it replaces.
-    old: Option<(Place, Status)>,
+    old: Option<(HeldName, FileStatus)>,
     /// The file that was moved here, for its mode.
-    moved: Option<Status>,
+    moved: Option<FileStatus>,
 }
 
 /// A file before the patch, to be restored if nothing of it is left on the disk.
 struct Old {
     bytes: OldBytes,
-    status: Status,
+    status: FileStatus,
 }
 
 enum OldBytes {
@@ -314,7 +321,7 @@ enum OldBytes {
 }
 
 impl Old {
-    fn read(step: &Step<'_>, place: &Place, status: Status) -> Result<Self, ApplyError> {
+    fn read(step: &Step<'_>, place: &HeldName, status: FileStatus) -> Result<Self, PatchApplyError> {
         let bytes = match &step.entry.before {
             Before::Text { text: Base::Held(text), .. } => OldBytes::Known(Arc::clone(text)),
             _ => OldBytes::Read(read(place).map_err(|error| step.write_error(error))?),
@@ -331,22 +338,22 @@ impl Old {
 }
 
 impl<'a> Write<'a> {
-    fn stage(step: &'a Step<'a>, text: &'a Text, origin: &Origin) -> Result<Self, ApplyError> {
+    fn stage(step: &'a Step<'a>, text: &'a PatchedText, origin: &Origin) -> Result<Self, PatchApplyError> {
         let mut write = Self { step, text: Cow::Borrowed(text), staged: None, old: None, moved: None };
         check_unchanged(step, step.status.as_ref())?;
         let failed = |error| step.write_error(error);
         let Some((place, status)) = step.place.as_ref().zip(step.status) else {
             if let Origin::File(path) = origin {
-                write.moved = fs::metadata(path).ok().map(|found| Status::from(&found));
+                write.moved = fs::metadata(path).ok().map(|found| FileStatus::from(&found));
             }
             match &step.place {
                 Some(place) => write.staged = Some(write.stage_new(place)?),
                 // The base of the text may be gone by the time its folder exists.
-                None => write.text = Cow::Owned(Text::whole(text.flat().map_err(failed)?)),
+                None => write.text = Cow::Owned(PatchedText::whole(text.flat().map_err(failed)?)),
             }
             return Ok(write);
         };
-        if status.kind != Kind::File {
+        if status.kind != FileKind::File {
             return Err(failed(io::Error::other("it is no file")));
         }
         place.folder.folder().and_then(|folder| folder.check_writable(&place.name)).map_err(failed)?;
@@ -358,14 +365,14 @@ impl<'a> Write<'a> {
             Err(_) => {
                 check_unchanged(step, place.status().map_err(failed)?.as_ref())?;
                 // The base of the text may be put aside before its turn, or be the file that is overwritten.
-                write.text = Cow::Owned(Text::whole(text.flat().map_err(failed)?));
+                write.text = Cow::Owned(PatchedText::whole(text.flat().map_err(failed)?));
             }
         }
         write.old = Some((place.clone(), status));
         Ok(write)
     }
 
-    fn stage_new(&self, place: &Place) -> Result<Staged, ApplyError> {
+    fn stage_new(&self, place: &HeldName) -> Result<Staged, PatchApplyError> {
         let like = self.moved.as_ref().map_or(Like::New, Like::Moved);
         Staged::new(place, &Content::Text(&self.text), like).map_err(|error| self.step.write_error(error))
     }
@@ -378,7 +385,7 @@ fn is_full(error: &io::Error) -> bool {
 /// The steps that were done, to be undone from the end.
 struct Journal<'a> {
     done: Vec<Done>,
-    places: Places<'a>,
+    places: HeldFolders<'a>,
     /// Folders that were there when the patch was verified.
     folders: &'a HashSet<PathBuf>,
     /// Whether not everything may be written.
@@ -387,20 +394,20 @@ struct Journal<'a> {
 
 enum Done {
     /// A file was put aside.
-    Aside { place: Place, aside: Place },
+    Aside { place: HeldName, aside: HeldName },
     /// A folder was made.
-    Folder(Place),
+    Folder(HeldName),
     /// A file was made.
-    New(Place),
+    New(HeldName),
     /// A file was replaced, and is beside its place.
-    Exchanged { place: Place, aside: Place },
+    Exchanged { place: HeldName, aside: HeldName },
     /// A file was replaced, or was about to be.
-    Replaced { place: Place, old: Old },
+    Replaced { place: HeldName, old: Old },
 }
 
 impl Journal<'_> {
     /// Removals come first: a file may have to make room for a folder of its name.
-    fn commit(&mut self, removals: Vec<(&Step<'_>, Gone)>, writes: Vec<Write<'_>>) -> Result<(), ApplyError> {
+    fn commit(&mut self, removals: Vec<(&Step<'_>, Gone)>, writes: Vec<Write<'_>>) -> Result<(), PatchApplyError> {
         for (step, gone) in removals {
             self.put_aside(step, gone)?;
         }
@@ -413,12 +420,12 @@ impl Journal<'_> {
         Ok(())
     }
 
-    fn put_aside(&mut self, step: &Step<'_>, gone: Gone) -> Result<(), ApplyError> {
+    fn put_aside(&mut self, step: &Step<'_>, gone: Gone) -> Result<(), PatchApplyError> {
         let failed = |source| {
             let path = step.entry.written.clone();
             match gone {
-                Gone::Moved => ApplyError::RemoveOriginal { path, source },
-                Gone::Deleted => ApplyError::Delete { path, source: Some(source) },
+                Gone::Moved => PatchApplyError::RemoveOriginal { path, source },
+                Gone::Deleted => PatchApplyError::Delete { path, source: Some(source) },
             }
         };
         let Some(place) = step.place.clone() else {
@@ -434,7 +441,7 @@ impl Journal<'_> {
         }
     }
 
-    fn create(&mut self, mut write: Write<'_>) -> Result<(), ApplyError> {
+    fn create(&mut self, mut write: Write<'_>) -> Result<(), PatchApplyError> {
         let step = write.step;
         let place = match &step.place {
             Some(place) => place.clone(),
@@ -452,8 +459,8 @@ impl Journal<'_> {
         Ok(())
     }
 
-    fn make_folders(&mut self, step: &Step<'_>) -> Result<Place, ApplyError> {
-        let failed = |source| ApplyError::Parents { path: step.entry.written.clone(), source };
+    fn make_folders(&mut self, step: &Step<'_>) -> Result<HeldName, PatchApplyError> {
+        let failed = |source| PatchApplyError::Parents { path: step.entry.written.clone(), source };
         let name = step.real.file_name().ok_or_else(|| failed(None))?;
         let mut missing = Vec::new();
         let mut held = None;
@@ -468,22 +475,22 @@ impl Journal<'_> {
         self.check_there(step.path)?;
         for name in missing.into_iter().rev() {
             let made = self.places.make(&folder, name).map_err(|source| failed(Some(source)))?;
-            self.done.push(Done::Folder(Place { folder, name: name.to_owned() }));
+            self.done.push(Done::Folder(HeldName { folder, name: name.to_owned() }));
             folder = made;
         }
-        Ok(Place { folder, name: name.to_owned() })
+        Ok(HeldName { folder, name: name.to_owned() })
     }
 
     /// Checks that a folder which existed still does; only folders that were missing are made.
-    fn check_there(&self, path: &Path) -> Result<(), ApplyError> {
+    fn check_there(&self, path: &Path) -> Result<(), PatchApplyError> {
         let known = path.ancestors().skip(1).find(|folder| self.folders.contains(*folder));
         match known {
-            Some(folder) if !folder.is_dir() => Err(ApplyError::Moved { path: folder.to_owned() }),
+            Some(folder) if !folder.is_dir() => Err(PatchApplyError::Moved { path: folder.to_owned() }),
             _ => Ok(()),
         }
     }
 
-    fn replace(&mut self, write: Write<'_>, place: Place, status: Status) -> Result<(), ApplyError> {
+    fn replace(&mut self, write: Write<'_>, place: HeldName, status: FileStatus) -> Result<(), PatchApplyError> {
         let Write { step, text, staged, .. } = write;
         let staged = match staged.map(Staged::exchange) {
             Some(Ok(aside)) => {
@@ -523,7 +530,7 @@ impl Journal<'_> {
         }
     }
 
-    fn take_back(self, cause: ApplyError) -> ApplyError {
+    fn take_back(self, cause: PatchApplyError) -> PatchApplyError {
         let mut unrestored = Vec::new();
         for done in self.done.into_iter().rev() {
             let restored = done.take_back();
@@ -531,7 +538,7 @@ impl Journal<'_> {
                 unrestored.push(done.path());
             }
         }
-        if unrestored.is_empty() { cause } else { ApplyError::Torn { cause: Box::new(cause), unrestored } }
+        if unrestored.is_empty() { cause } else { PatchApplyError::Torn { cause: Box::new(cause), unrestored } }
     }
 }
 

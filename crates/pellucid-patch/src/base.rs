@@ -11,13 +11,13 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pellucid_files::Status;
+use pellucid_files::FileStatus;
 
 use crate::files::Disk;
-use crate::files::Files;
+use crate::files::PatchFiles;
 use crate::files::Stamp;
-use crate::text::Parts;
-use crate::text::Piece;
+use crate::text::TextParts;
+use crate::text::TextPiece;
 
 /// As much of a file as is looked at or copied at once. It stays in the processor's cache.
 pub const WINDOW: usize = 256 * 1024;
@@ -60,7 +60,7 @@ impl OnDisk {
     }
 
     /// Writes parts of the file to another.
-    pub fn copy(&self, parts: &Parts, out: &mut File) -> io::Result<()> {
+    pub fn copy(&self, parts: &TextParts, out: &mut File) -> io::Result<()> {
         let mut file = pellucid_files::open_without_waiting(&self.path)?;
         match usize::try_from(self.stamp.n_bytes()) {
             Ok(n_bytes) if n_bytes <= WINDOW => {
@@ -80,7 +80,7 @@ impl OnDisk {
 
     /// Checks that the file is still the verified one.
     fn check(&self, file: &File) -> io::Result<()> {
-        if Stamp::from(&Status::of(file)?) == self.stamp { Ok(()) } else { Err(changed()) }
+        if Stamp::from(&FileStatus::of(file)?) == self.stamp { Ok(()) } else { Err(changed()) }
     }
 }
 
@@ -97,10 +97,10 @@ struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    fn push(&mut self, piece: &Piece<'_>) -> io::Result<()> {
+    fn push(&mut self, piece: &TextPiece<'_>) -> io::Result<()> {
         let (mut at, n_bytes) = match piece {
-            Piece::Base(range) => (range.start, range.len()),
-            Piece::Fresh(bytes) => (0, bytes.len()),
+            TextPiece::Base(range) => (range.start, range.len()),
+            TextPiece::Fresh(bytes) => (0, bytes.len()),
         };
         let end = at + n_bytes;
         while at < end {
@@ -110,8 +110,8 @@ impl Copy<'_> {
             let n_bytes = (end - at).min(self.buffer.len() - self.n_filled);
             let room = &mut self.buffer[self.n_filled..self.n_filled + n_bytes];
             match piece {
-                Piece::Base(_) => read_at(self.file, room, at as u64)?,
-                Piece::Fresh(bytes) => room.copy_from_slice(&bytes[at..at + n_bytes]),
+                TextPiece::Base(_) => read_at(self.file, room, at as u64)?,
+                TextPiece::Fresh(bytes) => room.copy_from_slice(&bytes[at..at + n_bytes]),
             }
             self.n_filled += n_bytes;
             at += n_bytes;

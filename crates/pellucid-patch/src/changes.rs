@@ -13,12 +13,12 @@ use crate::verify::Before;
 use crate::verify::Entry;
 use crate::verify::Now;
 use crate::verify::Origin;
-use crate::verify::Verified;
+use crate::verify::VerifiedPatch;
 
 /// Context around a change when it is shown alone.
 const N_CONTEXT_LINES: usize = 1;
 
-impl Verified {
+impl VerifiedPatch {
     /// The changes by absolute path, spelt as the patch writes it; a moved file is under the path that it had. Texts
     /// are held whenever code outside of this crate has verified the patch, so all of them can be shown.
     pub fn changes(&self) -> BTreeMap<PathBuf, FileChange> {

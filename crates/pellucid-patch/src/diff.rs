@@ -14,12 +14,12 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pellucid_files::Identity;
+use pellucid_files::FileIdentity;
 use sha1::Digest;
 use sha1::Sha1;
 use similar::TextDiff;
 
-use crate::verify::Verified;
+use crate::verify::VerifiedPatch;
 
 /// Context around changes of a turn.
 const N_CONTEXT_LINES: usize = 3;
@@ -41,16 +41,16 @@ fn difference<'a>(old: &'a str, new: &'a str) -> TextDiff<'a, 'a, 'a, str> {
 
 /// A file at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Snapshot {
+pub struct FileSnapshot {
     /// The content; of a link, its target.
     pub bytes: Vec<u8>,
     /// The kind of the file.
-    pub mode: Mode,
+    pub mode: FileMode,
 }
 
 /// A file's kind, as git knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum FileMode {
     /// A regular, non-executable file.
     Regular,
     /// A file that can be run.
@@ -59,7 +59,7 @@ pub enum Mode {
     Link,
 }
 
-impl fmt::Display for Mode {
+impl fmt::Display for FileMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Regular => "100644",
@@ -69,21 +69,21 @@ impl fmt::Display for Mode {
     }
 }
 
-impl Snapshot {
+impl FileSnapshot {
     /// The file at this path now. `None` if it is not a file or cannot be read.
     pub fn read(path: &Path) -> Option<Self> {
         let metadata = fs::symlink_metadata(path).ok()?;
         if metadata.is_symlink() {
             let target = fs::read_link(path).ok()?;
-            return Some(Self { bytes: target.into_os_string().into_encoded_bytes(), mode: Mode::Link });
+            return Some(Self { bytes: target.into_os_string().into_encoded_bytes(), mode: FileMode::Link });
         }
         if !metadata.is_file() {
             return None;
         }
-        let mode = if is_executable(&metadata) { Mode::Executable } else { Mode::Regular };
+        let mode = if is_executable(&metadata) { FileMode::Executable } else { FileMode::Regular };
         let (mut file, status) = pellucid_files::open_with_status(path).ok()?;
         // A file that replaced it in between may be a link to anywhere.
-        if status.identity != Identity::from(&metadata) {
+        if status.identity != FileIdentity::from(&metadata) {
             return None;
         }
         let mut bytes = Vec::new();
@@ -127,14 +127,14 @@ pub struct TurnDiff {
 struct Baseline {
     /// The path before the turn.
     path: PathBuf,
-    before: Option<Snapshot>,
+    before: Option<FileSnapshot>,
     /// The path of the file now.
     now: PathBuf,
 }
 
 impl TurnDiff {
     /// Remembers what is at a path, `None` for nothing. Only the first time counts.
-    pub fn remember(&mut self, path: &Path, before: Option<Snapshot>) {
+    pub fn remember(&mut self, path: &Path, before: Option<FileSnapshot>) {
         if !self.by_path.contains_key(path) {
             self.by_path.insert(path.to_owned(), self.files.len());
             self.files.push(Baseline { path: path.to_owned(), before, now: path.to_owned() });
@@ -151,7 +151,7 @@ impl TurnDiff {
     }
 
     /// Remembers from the disk all that a patch is about to change, and goes with its moves.
-    pub fn begin(&mut self, patch: &Verified) {
+    pub fn begin(&mut self, patch: &VerifiedPatch) {
         let moves: BTreeMap<_, _> = patch.moves().collect();
         for path in patch.paths() {
             let written = patch.written(path);
@@ -161,7 +161,7 @@ impl TurnDiff {
             }
             let is_target = moves.values().any(|target| *target == path);
             if !is_target && !self.by_path.contains_key(path) {
-                self.remember(path, Snapshot::read(path));
+                self.remember(path, FileSnapshot::read(path));
             }
         }
         for (from, to) in moves {
@@ -173,7 +173,11 @@ impl TurnDiff {
     ///
     /// `now` returns the file at a path, `name` the name of a path that is spelt as a patch wrote it; files are
     /// sorted by that name.
-    pub fn unified(&self, now: impl Fn(&Path) -> Option<Snapshot>, name: impl Fn(&Path) -> String) -> Option<String> {
+    pub fn unified(
+        &self,
+        now: impl Fn(&Path) -> Option<FileSnapshot>,
+        name: impl Fn(&Path) -> String,
+    ) -> Option<String> {
         let name = |path: &PathBuf| name(self.written.get(path).unwrap_or(path));
         let mut files: Vec<_> = self.files.iter().map(|baseline| (name(&baseline.now), baseline)).collect();
         files.sort_by(|one, other| one.0.cmp(&other.0));
@@ -188,7 +192,7 @@ impl TurnDiff {
 
     /// The same with the current disk and names as git gives them.
     pub fn unified_on_disk(&self) -> Option<String> {
-        self.unified(Snapshot::read, name_in_repository)
+        self.unified(FileSnapshot::read, name_in_repository)
     }
 }
 
@@ -197,7 +201,7 @@ struct Names {
     new: String,
 }
 
-fn write_file(out: &mut String, names: &Names, old: Option<&Snapshot>, new: Option<&Snapshot>) -> fmt::Result {
+fn write_file(out: &mut String, names: &Names, old: Option<&FileSnapshot>, new: Option<&FileSnapshot>) -> fmt::Result {
     if old.map(|it| &it.bytes) == new.map(|it| &it.bytes) {
         return Ok(());
     }
@@ -210,7 +214,7 @@ fn write_file(out: &mut String, names: &Names, old: Option<&Snapshot>, new: Opti
         }
         _ => {}
     }
-    let id = |it: Option<&Snapshot>| it.map_or(NO_BLOB.to_owned(), Snapshot::blob_id);
+    let id = |it: Option<&FileSnapshot>| it.map_or(NO_BLOB.to_owned(), FileSnapshot::blob_id);
     writeln!(out, "index {}..{}", id(old), id(new))?;
     let old_head = old.map_or(DEV_NULL.to_owned(), |_| format!("a/{}", names.old));
     let new_head = new.map_or(DEV_NULL.to_owned(), |_| format!("b/{}", names.new));
@@ -231,7 +235,7 @@ fn write_file(out: &mut String, names: &Names, old: Option<&Snapshot>, new: Opti
 }
 
 /// The text of a file, empty for a missing file; `None` if the file is not UTF-8.
-fn text_of(snapshot: Option<&Snapshot>) -> Option<&str> {
+fn text_of(snapshot: Option<&FileSnapshot>) -> Option<&str> {
     snapshot.map_or(Some(""), |snapshot| std::str::from_utf8(&snapshot.bytes).ok())
 }
 

@@ -7,10 +7,10 @@
 
 use std::ops::Range;
 
-use crate::matching::From;
 use crate::matching::Haystack;
-use crate::parse::Chunk;
-use crate::text::Parts;
+use crate::matching::SearchFrom;
+use crate::parse::PatchChunk;
+use crate::text::TextParts;
 
 /// Why a chunk does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,12 +36,12 @@ pub(crate) struct Replacement<'c, 'a> {
 /// # Errors
 ///
 /// See [`Misfit`].
-pub fn edit(text: &str, chunks: &[Chunk<'_>]) -> Result<String, Misfit> {
+pub fn edit(text: &str, chunks: &[PatchChunk<'_>]) -> Result<String, Misfit> {
     edit_parts(text, chunks).map(|parts| parts.slices(text).collect())
 }
 
 /// The same in parts.
-pub(crate) fn edit_parts(text: &str, chunks: &[Chunk<'_>]) -> Result<Parts, Misfit> {
+pub(crate) fn edit_parts(text: &str, chunks: &[PatchChunk<'_>]) -> Result<TextParts, Misfit> {
     let mut haystack = Haystack::new(text);
     let mut replacements = locate(&mut haystack, chunks)?;
     // Stable: of two additions at one place the first comes first.
@@ -56,12 +56,15 @@ pub(crate) fn edit_parts(text: &str, chunks: &[Chunk<'_>]) -> Result<Parts, Misf
     Ok(result)
 }
 
-fn locate<'c, 'a>(haystack: &mut Haystack<'_>, chunks: &'c [Chunk<'a>]) -> Result<Vec<Replacement<'c, 'a>>, Misfit> {
+fn locate<'c, 'a>(
+    haystack: &mut Haystack<'_>,
+    chunks: &'c [PatchChunk<'a>],
+) -> Result<Vec<Replacement<'c, 'a>>, Misfit> {
     let mut replacements = Vec::with_capacity(chunks.len());
     let mut cursor = 0;
     for chunk in chunks {
         if let Some(context) = chunk.context {
-            let found = haystack.find(&[context], From::Place(cursor));
+            let found = haystack.find(&[context], SearchFrom::Place(cursor));
             cursor = found.ok_or_else(|| Misfit::Context(context.to_owned()))?.end;
         }
         if chunk.old.is_empty() {
@@ -81,10 +84,10 @@ fn locate<'c, 'a>(haystack: &mut Haystack<'_>, chunks: &'c [Chunk<'a>]) -> Resul
 /// The position of the old lines. A last empty line may be missing: it was the distance to the next chunk.
 fn locate_block<'c, 'a>(
     haystack: &mut Haystack<'_>,
-    chunk: &'c Chunk<'a>,
+    chunk: &'c PatchChunk<'a>,
     cursor: usize,
 ) -> Option<Replacement<'c, 'a>> {
-    let from = if chunk.is_at_end { From::End } else { From::Place(cursor) };
+    let from = if chunk.is_at_end { SearchFrom::End } else { SearchFrom::Place(cursor) };
     if let Some(old) = haystack.find(&chunk.old, from) {
         return Some(Replacement { old, new: &chunk.new });
     }
@@ -95,13 +98,13 @@ fn locate_block<'c, 'a>(
         [new @ .., ""] => new,
         new => new,
     };
-    let from = if old.is_empty() { From::Place(cursor) } else { from };
+    let from = if old.is_empty() { SearchFrom::Place(cursor) } else { from };
     haystack.find(old, from).map(|old| Replacement { old, new })
 }
 
 /// Applies sorted replacements that do not overlap, in one pass over the text.
-pub(crate) fn replace(n_bytes: usize, end: usize, replacements: &[Replacement<'_, '_>]) -> Parts {
-    let mut result = Parts::default();
+pub(crate) fn replace(n_bytes: usize, end: usize, replacements: &[Replacement<'_, '_>]) -> TextParts {
+    let mut result = TextParts::default();
     let mut at = 0;
     for replacement in replacements {
         copy(n_bytes, at..replacement.old.start, &mut result);
@@ -113,7 +116,7 @@ pub(crate) fn replace(n_bytes: usize, end: usize, replacements: &[Replacement<'_
 }
 
 /// Copies whole lines; the last of the text gets a newline if it has none.
-fn copy(n_bytes: usize, range: Range<usize>, result: &mut Parts) {
+fn copy(n_bytes: usize, range: Range<usize>, result: &mut TextParts) {
     if range.is_empty() {
         return;
     }
@@ -125,14 +128,14 @@ fn copy(n_bytes: usize, range: Range<usize>, result: &mut Parts) {
 
 /// Overlapping chunks are replaced as the reference does it: from the last position to the first, by line numbers. So
 /// two chunks may share context, which happens when the second is tied to the end.
-fn replace_one_by_one(text: &str, replacements: &[Replacement<'_, '_>]) -> Parts {
+fn replace_one_by_one(text: &str, replacements: &[Replacement<'_, '_>]) -> TextParts {
     let line_number = |place: usize| lines(&text[..place.min(text.len())]).count();
     let mut result: Vec<&str> = lines(text).collect();
     for replacement in replacements.iter().rev() {
         let (first, end) = (line_number(replacement.old.start), line_number(replacement.old.end));
         result.splice(first..end.min(result.len()), replacement.new.iter().copied());
     }
-    let mut parts = Parts::default();
+    let mut parts = TextParts::default();
     result.iter().for_each(|line| parts.push_fresh_line(line));
     parts
 }

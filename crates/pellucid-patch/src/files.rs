@@ -11,17 +11,17 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use pellucid_files::Identity;
-use pellucid_files::Status;
+use pellucid_files::FileIdentity;
+use pellucid_files::FileStatus;
 
 /// A source of files to verify a patch against.
-pub trait Files {
+pub trait PatchFiles {
     /// The content of a file. Links are followed.
     ///
     /// # Errors
     ///
     /// As the system says, and where there is no end to read to.
-    fn read(&self, path: &Path) -> io::Result<Found>;
+    fn read(&self, path: &Path) -> io::Result<StampedFile>;
 
     /// The file itself, to be read a piece at a time, if there is one. Links are followed.
     fn open(&self, path: &Path) -> Option<(fs::File, Stamp)> {
@@ -34,7 +34,7 @@ pub trait Files {
     /// # Errors
     ///
     /// As the system says, above all that there is nothing.
-    fn kind(&self, path: &Path) -> io::Result<Kind>;
+    fn kind(&self, path: &Path) -> io::Result<PathKind>;
 
     /// Whether the entry can be removed as a file is: a file or a link, but not a folder.
     fn is_removable(&self, path: &Path) -> bool;
@@ -42,7 +42,7 @@ pub trait Files {
 
 /// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum PathKind {
     /// A regular file, or a link to one.
     File,
     /// A folder, which cannot be patched.
@@ -53,7 +53,7 @@ pub enum Kind {
 
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct StampedFile {
     /// The whole content of the file.
     pub bytes: Vec<u8>,
     /// A stamp that changes when the file does.
@@ -65,7 +65,7 @@ pub struct Found {
 pub struct Stamp {
     n_bytes: u64,
     /// The device and inode, for a file on a disk.
-    identity: Option<Identity>,
+    identity: Option<FileIdentity>,
     modified: Option<SystemTime>,
 }
 
@@ -75,8 +75,8 @@ impl Stamp {
     }
 }
 
-impl From<&Status> for Stamp {
-    fn from(status: &Status) -> Self {
+impl From<&FileStatus> for Stamp {
+    fn from(status: &FileStatus) -> Self {
         Self { n_bytes: status.n_bytes, identity: Some(status.identity), modified: status.modified }
     }
 }
@@ -85,8 +85,8 @@ impl From<&Status> for Stamp {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Disk;
 
-impl Files for Disk {
-    fn read(&self, path: &Path) -> io::Result<Found> {
+impl PatchFiles for Disk {
+    fn read(&self, path: &Path) -> io::Result<StampedFile> {
         let (mut file, status) = pellucid_files::open_with_status(path).map_err(|error| match error.kind() {
             // The system's error for reading a folder; the number is the same on every Unix.
             io::ErrorKind::IsADirectory => io::Error::from_raw_os_error(21),
@@ -94,7 +94,7 @@ impl Files for Disk {
         })?;
         let mut bytes = Vec::with_capacity(usize::try_from(status.n_bytes).unwrap_or_default() + 1);
         file.read_to_end(&mut bytes)?;
-        Ok(Found { bytes, stamp: Stamp::from(&status) })
+        Ok(StampedFile { bytes, stamp: Stamp::from(&status) })
     }
 
     fn open(&self, path: &Path) -> Option<(fs::File, Stamp)> {
@@ -102,7 +102,7 @@ impl Files for Disk {
         Some((file, Stamp::from(&status)))
     }
 
-    fn kind(&self, path: &Path) -> io::Result<Kind> {
+    fn kind(&self, path: &Path) -> io::Result<PathKind> {
         fs::metadata(path).map(|metadata| kind_of(&metadata))
     }
 
@@ -111,41 +111,41 @@ impl Files for Disk {
     }
 }
 
-fn kind_of(metadata: &Metadata) -> Kind {
+fn kind_of(metadata: &Metadata) -> PathKind {
     if metadata.is_file() {
-        Kind::File
+        PathKind::File
     } else if metadata.is_dir() {
-        Kind::Folder
+        PathKind::Folder
     } else {
-        Kind::Other
+        PathKind::Other
     }
 }
 
 /// A table of files, for tests and for looking at a patch without a disk. Folders are where files are.
 #[derive(Debug, Clone, Default)]
-pub struct Table {
+pub struct FileTable {
     files: BTreeMap<PathBuf, Vec<u8>>,
 }
 
-impl<P: Into<PathBuf>, B: Into<Vec<u8>>> FromIterator<(P, B)> for Table {
+impl<P: Into<PathBuf>, B: Into<Vec<u8>>> FromIterator<(P, B)> for FileTable {
     fn from_iter<I: IntoIterator<Item = (P, B)>>(files: I) -> Self {
         Self { files: files.into_iter().map(|(path, bytes)| (path.into(), bytes.into())).collect() }
     }
 }
 
-impl Files for Table {
-    fn read(&self, path: &Path) -> io::Result<Found> {
+impl PatchFiles for FileTable {
+    fn read(&self, path: &Path) -> io::Result<StampedFile> {
         let bytes = self.files.get(path).ok_or(io::ErrorKind::NotFound)?.clone();
         let stamp = Stamp { n_bytes: bytes.len() as u64, ..Stamp::default() };
-        Ok(Found { bytes, stamp })
+        Ok(StampedFile { bytes, stamp })
     }
 
-    fn kind(&self, path: &Path) -> io::Result<Kind> {
+    fn kind(&self, path: &Path) -> io::Result<PathKind> {
         if self.files.contains_key(path) {
-            return Ok(Kind::File);
+            return Ok(PathKind::File);
         }
         let has_files = self.files.keys().any(|file| file.starts_with(path));
-        if has_files { Ok(Kind::Folder) } else { Err(io::ErrorKind::NotFound.into()) }
+        if has_files { Ok(PathKind::Folder) } else { Err(io::ErrorKind::NotFound.into()) }
     }
 
     fn is_removable(&self, path: &Path) -> bool {

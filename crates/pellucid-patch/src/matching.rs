@@ -33,7 +33,7 @@ pub struct Haystack<'a> {
 
 /// The place at which a search begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum From {
+pub enum SearchFrom {
     /// At this place of the text.
     Place(usize),
     /// At the line where the block would be the last of the text.
@@ -59,15 +59,15 @@ impl<'a> Haystack<'a> {
     /// The first of the best places of `block`, from the beginning of its first line to the end of its last.
     ///
     /// An empty block is wherever one looks.
-    pub fn find(&mut self, block: &[&str], from: From) -> Option<Range<usize>> {
+    pub fn find(&mut self, block: &[&str], from: SearchFrom) -> Option<Range<usize>> {
         match (block, from) {
-            ([], From::Place(place)) => Some(place..place),
-            (_, From::Place(place)) if self.index.is_some() => self.find_with_index(block, place),
-            (_, From::Place(place)) => self.find_exactly(block, place).or_else(|| {
+            ([], SearchFrom::Place(place)) => Some(place..place),
+            (_, SearchFrom::Place(place)) if self.index.is_some() => self.find_with_index(block, place),
+            (_, SearchFrom::Place(place)) => self.find_exactly(block, place).or_else(|| {
                 self.index = Some(Index::new(self.text, self.end));
                 self.find_with_index(block, place)
             }),
-            (_, From::End) => {
+            (_, SearchFrom::End) => {
                 let place = self.place_from_end(block.len())?;
                 let (_, end) = self.compare(place, block)?;
                 Some(place..end)
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, block: &[&str], from: From, expected: impl Into<Option<Range<usize>>>) {
+    fn check(text: &str, block: &[&str], from: SearchFrom, expected: impl Into<Option<Range<usize>>>) {
         let expected = expected.into();
         assert_eq!(Haystack::new(text).find(block, from), expected);
         let mut indexed = Haystack::new(text);
@@ -261,61 +261,61 @@ mod tests {
     #[test]
     fn whole_lines_are_found_from_a_place_on() {
         let text = "ab\nb\nab\nb\n";
-        check(text, &["b"], From::Place(0), 3..5);
-        check(text, &["b"], From::Place(3), 3..5);
-        check(text, &["b"], From::Place(5), 8..10);
-        check(text, &["ab", "b"], From::Place(3), 5..10);
-        check(text, &["b"], From::Place(10), None);
-        check(text, &["a"], From::Place(0), None);
+        check(text, &["b"], SearchFrom::Place(0), 3..5);
+        check(text, &["b"], SearchFrom::Place(3), 3..5);
+        check(text, &["b"], SearchFrom::Place(5), 8..10);
+        check(text, &["ab", "b"], SearchFrom::Place(3), 5..10);
+        check(text, &["b"], SearchFrom::Place(10), None);
+        check(text, &["a"], SearchFrom::Place(0), None);
     }
 
     #[test]
     fn a_last_line_needs_no_newline() {
-        check("a\nb", &["b"], From::Place(0), 2..4);
-        check("a\nb", &["a", "b"], From::Place(0), 0..4);
-        check("b\nb", &["b"], From::Place(0), 0..2);
-        check("x\nb\nb", &["b"], From::Place(0), 2..4);
-        check("a\nb", &["b", ""], From::Place(0), None);
+        check("a\nb", &["b"], SearchFrom::Place(0), 2..4);
+        check("a\nb", &["a", "b"], SearchFrom::Place(0), 0..4);
+        check("b\nb", &["b"], SearchFrom::Place(0), 0..2);
+        check("x\nb\nb", &["b"], SearchFrom::Place(0), 2..4);
+        check("a\nb", &["b", ""], SearchFrom::Place(0), None);
     }
 
     #[test]
     fn empty_lines_are_lines_and_the_end_is_none() {
-        check("", &[""], From::Place(0), None);
-        check("\n", &[""], From::Place(0), 0..1);
-        check("a\n", &[""], From::Place(0), None);
-        check("a\n\nb\n", &[""], From::Place(0), 2..3);
-        check("a\n\n", &["", ""], From::Place(0), None);
-        check("a\n", &[], From::Place(2), 2..2);
+        check("", &[""], SearchFrom::Place(0), None);
+        check("\n", &[""], SearchFrom::Place(0), 0..1);
+        check("a\n", &[""], SearchFrom::Place(0), None);
+        check("a\n\nb\n", &[""], SearchFrom::Place(0), 2..3);
+        check("a\n\n", &["", ""], SearchFrom::Place(0), None);
+        check("a\n", &[], SearchFrom::Place(2), 2..2);
     }
 
     #[test]
     fn at_the_end_there_is_one_place() {
-        check("a\nb\na\n", &["a"], From::End, 4..6);
-        check("a\nb\na", &["a"], From::End, 4..6);
-        check("a\nb\n", &["a"], From::End, None);
-        check("a\n", &["a", "a"], From::End, None);
-        check("\n\n", &["", ""], From::End, 0..2);
-        check("a  \n", &["a"], From::End, 0..4);
-        check("", &[""], From::End, None);
+        check("a\nb\na\n", &["a"], SearchFrom::End, 4..6);
+        check("a\nb\na", &["a"], SearchFrom::End, 4..6);
+        check("a\nb\n", &["a"], SearchFrom::End, None);
+        check("a\n", &["a", "a"], SearchFrom::End, None);
+        check("\n\n", &["", ""], SearchFrom::End, 0..2);
+        check("a  \n", &["a"], SearchFrom::End, 0..4);
+        check("", &[""], SearchFrom::End, None);
     }
 
     #[test]
     fn the_strictest_search_wins_wherever_its_place_is() {
         let text = "\u{2013}x\n  -x\n-x  \n-x\n";
-        check(text, &["-x"], From::Place(0), 15..18);
-        check(&text[..15], &["-x"], From::Place(0), 10..15);
-        check(&text[..10], &["-x"], From::Place(0), 5..10);
-        check(&text[..5], &["-x"], From::Place(0), 0..5);
+        check(text, &["-x"], SearchFrom::Place(0), 15..18);
+        check(&text[..15], &["-x"], SearchFrom::Place(0), 10..15);
+        check(&text[..10], &["-x"], SearchFrom::Place(0), 5..10);
+        check(&text[..5], &["-x"], SearchFrom::Place(0), 0..5);
     }
 
     #[test]
     fn a_block_is_as_loose_as_its_loosest_line() {
-        check("a \n b\na\nb \n", &["a", "b"], From::Place(0), 6..11);
+        check("a \n b\na\nb \n", &["a", "b"], SearchFrom::Place(0), 6..11);
     }
 
     #[test]
     fn typography_is_plain() {
-        check("\u{201C}it\u{2019}s\u{201D}\u{00A0}\u{2212}1\n", &["\"it's\" -1"], From::Place(0), 0..19);
-        check("\"it's\" -1\n", &["\u{201F}it\u{201B}s\u{201C}\u{3000}\u{2010}1"], From::Place(0), 0..10);
+        check("\u{201C}it\u{2019}s\u{201D}\u{00A0}\u{2212}1\n", &["\"it's\" -1"], SearchFrom::Place(0), 0..19);
+        check("\"it's\" -1\n", &["\u{201F}it\u{201B}s\u{201C}\u{3000}\u{2010}1"], SearchFrom::Place(0), 0..10);
     }
 }

@@ -46,13 +46,13 @@ pub enum Hunk<'a> {
         /// The new path of the file.
         move_to: Option<&'a str>,
         /// The changes, from the top of the file to its end.
-        chunks: Vec<Chunk<'a>>,
+        chunks: Vec<PatchChunk<'a>>,
     },
 }
 
 /// Neighbouring lines of a file, before and after.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Chunk<'a> {
+pub struct PatchChunk<'a> {
     /// A line to be found first; the chunk is below it.
     pub context: Option<&'a str>,
     /// The old lines, context included.
@@ -199,7 +199,7 @@ fn hunk<'a>(first: &'a str, rest: &mut Rest<'_, 'a>) -> Result<Hunk<'a>, ParseEr
     ))
 }
 
-fn chunks<'a>(rest: &mut Rest<'_, 'a>) -> Result<Vec<Chunk<'a>>, ParseError> {
+fn chunks<'a>(rest: &mut Rest<'_, 'a>) -> Result<Vec<PatchChunk<'a>>, ParseError> {
     let mut chunks = Vec::new();
     while let Some(line) = rest.first() {
         if line.trim().is_empty() {
@@ -213,8 +213,8 @@ fn chunks<'a>(rest: &mut Rest<'_, 'a>) -> Result<Vec<Chunk<'a>>, ParseError> {
     Ok(chunks)
 }
 
-fn chunk<'a>(head: &'a str, is_first: bool, rest: &mut Rest<'_, 'a>) -> Result<Chunk<'a>, ParseError> {
-    let mut chunk = Chunk::default();
+fn chunk<'a>(head: &'a str, is_first: bool, rest: &mut Rest<'_, 'a>) -> Result<PatchChunk<'a>, ParseError> {
+    let mut chunk = PatchChunk::default();
     let number = rest.number;
     if head == EMPTY_CONTEXT {
         rest.skip();

@@ -17,11 +17,11 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::rc::Weak;
 
+use pellucid_files::FileIdentity;
+use pellucid_files::FileStatus;
 use pellucid_files::Folder;
-use pellucid_files::Identity;
-use pellucid_files::Status;
 
-use crate::apply::ApplyError;
+use crate::apply::PatchApplyError;
 use crate::writable::Limits;
 use crate::writable::RealRoot;
 
@@ -30,18 +30,18 @@ const N_OPEN_MAX: usize = 128;
 
 /// A folder that stays the same one, whatever its path leads to later.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldFolder {
     /// The real path of the folder.
     path: PathBuf,
     base: Rc<Folder>,
     below: PathBuf,
-    identity: Identity,
+    identity: FileIdentity,
     /// Absent while others are open instead.
     handle: RefCell<Option<Rc<Folder>>>,
     open: Rc<Open>,
 }
 
-impl Held {
+impl HeldFolder {
     /// The handle of the folder. If it had to be closed, it is opened again in the same way and must be the same
     /// folder.
     pub fn folder(self: &Rc<Self>) -> io::Result<Rc<Folder>> {
@@ -78,27 +78,27 @@ impl Held {
         self.path.join(name)
     }
 
-    fn moved(&self) -> ApplyError {
-        ApplyError::Moved { path: self.path.clone() }
+    fn moved(&self) -> PatchApplyError {
+        PatchApplyError::Moved { path: self.path.clone() }
     }
 }
 
 /// The folders that are open, the oldest first.
 #[derive(Debug, Default)]
 struct Open {
-    held: RefCell<VecDeque<Weak<Held>>>,
+    held: RefCell<VecDeque<Weak<HeldFolder>>>,
 }
 
 /// A name in a folder that is held.
 #[derive(Debug, Clone)]
-pub struct Place {
-    pub folder: Rc<Held>,
+pub struct HeldName {
+    pub folder: Rc<HeldFolder>,
     pub name: OsString,
 }
 
-impl Place {
+impl HeldName {
     /// The status of the entry, if there is one. Links are not followed.
-    pub fn status(&self) -> io::Result<Option<Status>> {
+    pub fn status(&self) -> io::Result<Option<FileStatus>> {
         match self.folder.folder()?.status(&self.name) {
             Ok(status) => Ok(Some(status)),
             Err(error) if is_missing(&error) => Ok(None),
@@ -113,22 +113,22 @@ impl Place {
 
 /// The folders of a patch.
 #[derive(Debug)]
-pub struct Places<'a> {
+pub struct HeldFolders<'a> {
     limits: &'a Limits<'a>,
     /// The folders that roots lead to, opened.
     bases: HashMap<PathBuf, Rc<Folder>>,
     /// Folders by where they are; nothing for those that were missing.
-    folders: HashMap<PathBuf, Option<Rc<Held>>>,
+    folders: HashMap<PathBuf, Option<Rc<HeldFolder>>>,
     open: Rc<Open>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> HeldFolders<'a> {
     pub fn new(limits: &'a Limits<'a>) -> Self {
         Self { limits, bases: HashMap::new(), folders: HashMap::new(), open: Rc::default() }
     }
 
     /// Holds the folder of a file, by where it leads. Nothing if that is missing, or is no folder.
-    pub fn place(&mut self, real: &Path) -> Result<Option<Place>, ApplyError> {
+    pub fn place(&mut self, real: &Path) -> Result<Option<HeldName>, PatchApplyError> {
         let (Some(folder), Some(name)) = (real.parent(), real.file_name()) else {
             return Ok(None);
         };
@@ -136,11 +136,11 @@ impl<'a> Places<'a> {
             Some(held) => held.clone(),
             None => self.hold(folder)?,
         };
-        Ok(held.map(|folder| Place { folder, name: name.to_owned() }))
+        Ok(held.map(|folder| HeldName { folder, name: name.to_owned() }))
     }
 
     /// Holds a folder, if it exists now.
-    pub fn hold(&mut self, folder: &Path) -> Result<Option<Rc<Held>>, ApplyError> {
+    pub fn hold(&mut self, folder: &Path) -> Result<Option<Rc<HeldFolder>>, PatchApplyError> {
         if let Some(Some(held)) = self.folders.get(folder) {
             return Ok(Some(Rc::clone(held)));
         }
@@ -162,7 +162,7 @@ impl<'a> Places<'a> {
     }
 
     /// Makes a folder in one that is held, and holds it.
-    pub fn make(&mut self, parent: &Rc<Held>, name: &OsStr) -> io::Result<Rc<Held>> {
+    pub fn make(&mut self, parent: &Rc<HeldFolder>, name: &OsStr) -> io::Result<Rc<HeldFolder>> {
         /// Narrowed by the user's `umask`.
         const MODE: u32 = 0o777;
         let handle = parent.folder()?;
@@ -175,17 +175,23 @@ impl<'a> Places<'a> {
         Ok(held)
     }
 
-    fn held(&self, path: &Path, base: Rc<Folder>, below: PathBuf, handle: Folder) -> Result<Rc<Held>, ApplyError> {
+    fn held(
+        &self,
+        path: &Path,
+        base: Rc<Folder>,
+        below: PathBuf,
+        handle: Folder,
+    ) -> Result<Rc<HeldFolder>, PatchApplyError> {
         let identity = handle.identity().map_err(|error| unreachable(path, error))?;
         let (path, open) = (path.to_owned(), Rc::clone(&self.open));
-        let held = Rc::new(Held { path, base, below, identity, handle: RefCell::default(), open });
+        let held = Rc::new(HeldFolder { path, base, below, identity, handle: RefCell::default(), open });
         held.keep(Rc::new(handle));
         Ok(held)
     }
 
     /// The handle from which a folder is opened, and the path from there: its writable root, or the root of the file
     /// system if the writable root is missing or does not exist yet.
-    fn base(&mut self, folder: &Path) -> Result<(Rc<Folder>, PathBuf), ApplyError> {
+    fn base(&mut self, folder: &Path) -> Result<(Rc<Folder>, PathBuf), PatchApplyError> {
         let limits = self.limits;
         if let Some(root) = limits.root_of(folder)
             && let Some(base) = self.root(root)?
@@ -198,7 +204,7 @@ impl<'a> Places<'a> {
         Ok((self.top(top)?, below))
     }
 
-    fn root(&mut self, root: &RealRoot<'_>) -> Result<Option<Rc<Folder>>, ApplyError> {
+    fn root(&mut self, root: &RealRoot<'_>) -> Result<Option<Rc<Folder>>, PatchApplyError> {
         if let Some(base) = self.bases.get(&root.real) {
             return Ok(Some(Rc::clone(base)));
         }
@@ -212,13 +218,13 @@ impl<'a> Places<'a> {
         };
         let is_same = |expected| base.identity().is_ok_and(|found| found == expected);
         if !root.root.identity.is_none_or(is_same) {
-            return Err(ApplyError::Moved { path: root.root.path.clone() });
+            return Err(PatchApplyError::Moved { path: root.root.path.clone() });
         }
         self.bases.insert(root.real.clone(), Rc::clone(&base));
         Ok(Some(base))
     }
 
-    fn top(&mut self, top: &Path) -> Result<Rc<Folder>, ApplyError> {
+    fn top(&mut self, top: &Path) -> Result<Rc<Folder>, PatchApplyError> {
         if let Some(base) = self.bases.get(top) {
             return Ok(Rc::clone(base));
         }
@@ -229,7 +235,7 @@ impl<'a> Places<'a> {
 
     /// Whether every folder is still where it was found. Files that were written into a folder that was moved are not
     /// where the patch says.
-    pub fn check(&self) -> Result<(), ApplyError> {
+    pub fn check(&self) -> Result<(), PatchApplyError> {
         let moved = self.folders.values().flatten().filter(|held| held.open_again().is_err());
         // With one all those in it are gone.
         moved.min_by_key(|held| held.path.components().count()).map_or(Ok(()), |held| Err(held.moved()))
@@ -237,10 +243,10 @@ impl<'a> Places<'a> {
 }
 
 /// The error for a folder that could be resolved a moment ago. If it is a link now, the error says so.
-fn unreachable(folder: &Path, source: io::Error) -> ApplyError {
+fn unreachable(folder: &Path, source: io::Error) -> PatchApplyError {
     match source.kind() {
-        io::ErrorKind::Other => ApplyError::Moved { path: folder.to_owned() },
-        _ => ApplyError::Write { path: folder.to_owned(), source: Some(source) },
+        io::ErrorKind::Other => PatchApplyError::Moved { path: folder.to_owned() },
+        _ => PatchApplyError::Write { path: folder.to_owned(), source: Some(source) },
     }
 }
 

@@ -13,17 +13,17 @@ use std::io;
 use std::io::Read;
 use std::io::Write;
 
+use pellucid_files::FileIdentity;
+use pellucid_files::FileStatus;
 use pellucid_files::Folder;
-use pellucid_files::Identity;
-use pellucid_files::Status;
 
-use crate::place::Place;
-use crate::text::Text;
+use crate::place::HeldName;
+use crate::text::PatchedText;
 
 /// The content to write.
 #[derive(Debug, Clone, Copy)]
 pub enum Content<'a> {
-    Text(&'a Text),
+    Text(&'a PatchedText),
     Bytes(&'a [u8]),
 }
 
@@ -42,22 +42,22 @@ pub enum Like<'a> {
     /// The defaults of a new file.
     New,
     /// The file that was moved: its mode.
-    Moved(&'a Status),
+    Moved(&'a FileStatus),
     /// The file that it replaces: its mode and its owner.
-    Replaced(&'a Status),
+    Replaced(&'a FileStatus),
 }
 
 /// A new text of a file that is not at its place yet. It is removed again if it never gets there.
 #[derive(Debug)]
 pub struct Staged {
-    target: Place,
+    target: HeldName,
     /// The name of the temporary file with the text, if there is one.
     temporary: Option<OsString>,
 }
 
 impl Staged {
     /// Writes a text beside `target`.
-    pub fn new(target: &Place, content: &Content<'_>, like: Like<'_>) -> io::Result<Self> {
+    pub fn new(target: &HeldName, content: &Content<'_>, like: Like<'_>) -> io::Result<Self> {
         #[cfg(test)]
         if !HAS_ROOM.get() {
             return Err(io::ErrorKind::PermissionDenied.into());
@@ -72,12 +72,12 @@ impl Staged {
 
     /// Changes places with the file at its place, and says where that one is now. Where the system cannot
     /// do that, nothing has happened.
-    pub fn exchange(mut self) -> Result<Place, Self> {
+    pub fn exchange(mut self) -> Result<HeldName, Self> {
         let folder = &self.target.folder;
         let is_done =
             |name: &OsString| folder.folder().is_ok_and(|folder| exchange(&folder, name, &self.target.name).is_ok());
         match self.temporary.take_if(|name| is_done(name)) {
-            Some(name) => Ok(Place { folder: self.target.folder.clone(), name }),
+            Some(name) => Ok(HeldName { folder: self.target.folder.clone(), name }),
             None => Err(self),
         }
     }
@@ -109,7 +109,7 @@ impl Staged {
     /// The content of the temporary file.
     pub fn read(&self) -> io::Result<Vec<u8>> {
         let name = self.temporary.clone().ok_or(io::ErrorKind::NotFound)?;
-        read(&Place { folder: self.target.folder.clone(), name })
+        read(&HeldName { folder: self.target.folder.clone(), name })
     }
 }
 
@@ -123,14 +123,14 @@ impl Drop for Staged {
 }
 
 /// The content of a file.
-pub fn read(place: &Place) -> io::Result<Vec<u8>> {
+pub fn read(place: &HeldName) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     place.folder.folder()?.open_file(&place.name)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 /// Undoes an exchange, whatever kind of file it is.
-pub fn put_back(aside: &Place, place: &Place) -> io::Result<()> {
+pub fn put_back(aside: &HeldName, place: &HeldName) -> io::Result<()> {
     let folder = place.folder.folder()?;
     match exchange(&folder, &aside.name, &place.name) {
         Ok(()) => folder.remove_file(&aside.name),
@@ -158,24 +158,24 @@ fn exchange(folder: &Folder, one: &OsString, other: &OsString) -> io::Result<()>
 }
 
 /// Renames a file to an unused name beside it, and returns that name.
-pub fn put_aside(place: &Place) -> io::Result<Place> {
+pub fn put_aside(place: &HeldName) -> io::Result<HeldName> {
     let name = place.folder.folder()?.rename_to_temporary(&place.name)?;
-    Ok(Place { folder: place.folder.clone(), name })
+    Ok(HeldName { folder: place.folder.clone(), name })
 }
 
 /// The file that is overwritten in place.
 #[derive(Debug, Clone, Copy)]
 pub struct Overwritten {
     /// The file that was seen there.
-    pub identity: Identity,
+    pub identity: FileIdentity,
     /// Whether its other names may be in folders that may not be written.
     pub is_limited: bool,
 }
 
 /// Opens a file that cannot be replaced. Nothing in it is changed by that.
-pub fn open_to_overwrite(place: &Place, expected: Overwritten) -> io::Result<File> {
+pub fn open_to_overwrite(place: &HeldName, expected: Overwritten) -> io::Result<File> {
     let file = place.folder.folder()?.open_file_to_overwrite(&place.name)?;
-    let found = Status::of(&file)?;
+    let found = FileStatus::of(&file)?;
     if found.identity != expected.identity {
         return Err(io::Error::other("it is another file than before"));
     }
@@ -219,7 +219,7 @@ fn resemble(file: &File, like: Like<'_>) -> io::Result<()> {
         Like::Moved(other) => (other, other.mode & 0o777),
         Like::Replaced(other) => (other, other.mode),
     };
-    let own = Status::of(file)?;
+    let own = FileStatus::of(file)?;
     let is_mine = (own.owner, own.group) == (other.owner, other.group);
     if !is_mine && matches!(like, Like::Replaced(_)) {
         std::os::unix::fs::fchown(file, Some(other.owner), Some(other.group))?;

@@ -16,7 +16,7 @@ const N_SLICES_MAX: usize = 1024;
 
 /// Parts of a base text, which is stored elsewhere, and the new text between them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Parts {
+pub struct TextParts {
     fresh: String,
     /// Invariant: no part is empty.
     parts: Vec<Part>,
@@ -30,14 +30,14 @@ enum Part {
 
 /// A piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece<'a> {
+pub enum TextPiece<'a> {
     /// These bytes of the base.
     Base(Range<usize>),
     /// New text of the patch.
     Fresh(&'a [u8]),
 }
 
-impl Parts {
+impl TextParts {
     /// All of a base of this length.
     pub fn whole(n_bytes: usize) -> Self {
         let parts = if n_bytes == 0 { Vec::new() } else { vec![Part::Base(0..n_bytes)] };
@@ -92,10 +92,10 @@ impl Parts {
     }
 
     /// The pieces in order.
-    pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+    pub fn pieces(&self) -> impl Iterator<Item = TextPiece<'_>> {
         self.parts.iter().map(|part| match part {
-            Part::Base(range) => Piece::Base(range.clone()),
-            Part::Fresh(range) => Piece::Fresh(&self.fresh.as_bytes()[range.clone()]),
+            Part::Base(range) => TextPiece::Base(range.clone()),
+            Part::Fresh(range) => TextPiece::Fresh(&self.fresh.as_bytes()[range.clone()]),
         })
     }
 
@@ -110,8 +110,8 @@ impl Parts {
     /// Writes the parts without joining them first.
     pub fn write_to(&self, base: &[u8], out: &mut impl Write) -> io::Result<()> {
         let slices = self.pieces().map(|piece| match piece {
-            Piece::Base(range) => IoSlice::new(&base[range]),
-            Piece::Fresh(bytes) => IoSlice::new(bytes),
+            TextPiece::Base(range) => IoSlice::new(&base[range]),
+            TextPiece::Fresh(bytes) => IoSlice::new(bytes),
         });
         let mut slices: Vec<_> = slices.collect();
         let mut rest = slices.as_mut_slice();
@@ -130,19 +130,19 @@ impl Parts {
 
 /// Parts with their base.
 #[derive(Debug, Clone)]
-pub struct Text {
+pub struct PatchedText {
     base: Base,
-    parts: Parts,
+    parts: TextParts,
 }
 
-impl Text {
-    pub fn new(base: Base, parts: Parts) -> Self {
+impl PatchedText {
+    pub fn new(base: Base, parts: TextParts) -> Self {
         Self { base, parts }
     }
 
     /// A text that is all of `base`.
     pub fn whole(base: Arc<String>) -> Self {
-        let parts = Parts::whole(base.len());
+        let parts = TextParts::whole(base.len());
         Self { base: Base::Held(base), parts }
     }
 
@@ -172,7 +172,7 @@ impl Text {
     }
 }
 
-impl From<String> for Text {
+impl From<String> for PatchedText {
     fn from(text: String) -> Self {
         Self::whole(Arc::new(text))
     }
@@ -184,8 +184,8 @@ mod tests {
 
     const BASE: &str = "base\n\n";
 
-    fn parts(of: &[&str]) -> Parts {
-        let mut parts = Parts::default();
+    fn parts(of: &[&str]) -> TextParts {
+        let mut parts = TextParts::default();
         for part in of {
             match *part {
                 "BASE" => parts.push_base(0..6),
@@ -202,13 +202,13 @@ mod tests {
         let mut written = Vec::new();
         parts.write_to(BASE.as_bytes(), &mut written).unwrap();
         assert_eq!(written, b"a\nb\nbase\n\nc\n");
-        let text = Text::new(Base::Held(Arc::new(BASE.to_owned())), parts);
+        let text = PatchedText::new(Base::Held(Arc::new(BASE.to_owned())), parts);
         assert_eq!(text.flat().unwrap().as_bytes(), written);
     }
 
     #[test]
     fn more_parts_than_can_be_written_at_once_are_written() {
-        let mut parts = Parts::default();
+        let mut parts = TextParts::default();
         (0..5000).for_each(|_| parts.push_base(0..1));
         let mut written = Vec::new();
         parts.write_to(b"x", &mut written).unwrap();

@@ -16,27 +16,27 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::apply::ApplyError;
+use crate::apply::PatchApplyError;
 use crate::base::Base;
 use crate::base::OnDisk;
 use crate::base::WINDOW;
 use crate::edit::Misfit;
 use crate::edit::edit_parts;
-use crate::files::Files;
-use crate::files::Kind;
+use crate::files::PatchFiles;
+use crate::files::PathKind;
 use crate::files::Stamp;
-use crate::parse::Chunk;
 use crate::parse::Hunk;
 use crate::parse::Patch;
-use crate::text::Parts;
-use crate::text::Text;
+use crate::parse::PatchChunk;
+use crate::text::PatchedText;
+use crate::text::TextParts;
 use crate::window;
 
 /// The reader of the error when a patch does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
     /// A model, before anything is asked or run. Its errors have absolute paths, and deleted files must be text, so
-    /// that they can be shown. Errors that only writing can find are reported by [`Verified::apply`].
+    /// that they can be shown. Errors that only writing can find are reported by [`VerifiedPatch::apply`].
     Model,
     /// The user of the program. The errors have paths as written in the patch.
     Program,
@@ -79,22 +79,22 @@ pub enum VerifyError {
     },
     /// Nothing is wrong with the text, but it could not be written.
     #[error(transparent)]
-    Blocked(#[from] ApplyError),
+    Blocked(#[from] PatchApplyError),
 }
 
 /// A patch that fits.
 ///
 /// Invariant: `entries` are absolute and lexically normal, and no two of them are the same path.
 #[derive(Debug)]
-pub struct Verified {
+pub struct VerifiedPatch {
     /// The folder that relative paths start at.
     pub(crate) cwd: PathBuf,
     pub(crate) entries: BTreeMap<PathBuf, Entry>,
-    pub(crate) summary: Summary,
+    pub(crate) summary: PatchSummary,
     /// Folders that existed during verification.
     pub(crate) folders: HashSet<PathBuf>,
     /// The reason why it cannot be written, if the model gets that error later.
-    pub(crate) blocked: Option<ApplyError>,
+    pub(crate) blocked: Option<PatchApplyError>,
 }
 
 /// A path that a patch touches.
@@ -122,7 +122,7 @@ pub(crate) enum Before {
 #[derive(Debug)]
 pub(crate) enum Now {
     Nothing(Gone),
-    Text { text: Text, origin: Origin },
+    Text { text: PatchedText, origin: Origin },
 }
 
 /// How a path came to be empty.
@@ -143,7 +143,7 @@ pub(crate) enum Origin {
 
 /// The changes of a patch, for people and models. Paths are as written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct PatchSummary {
     /// Files that were written whole.
     pub added: Vec<String>,
     /// Files that were changed, by their new names.
@@ -152,7 +152,7 @@ pub struct Summary {
     pub deleted: Vec<String>,
 }
 
-impl fmt::Display for Summary {
+impl fmt::Display for PatchSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "Success. Updated the following files:")?;
         for (letter, paths) in [('A', &self.added), ('M', &self.modified), ('D', &self.deleted)] {
@@ -164,7 +164,7 @@ impl fmt::Display for Summary {
     }
 }
 
-impl Verified {
+impl VerifiedPatch {
     /// Whether the patch had no hunks.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -198,7 +198,7 @@ impl Verified {
     }
 
     /// The summary of the changes.
-    pub fn summary(&self) -> &Summary {
+    pub fn summary(&self) -> &PatchSummary {
         &self.summary
     }
 }
@@ -208,7 +208,12 @@ impl Verified {
 /// # Errors
 ///
 /// The first hunk that does not fit; see [`VerifyError`].
-pub fn verify(patch: &Patch<'_>, cwd: &Path, files: &impl Files, reader: Reader) -> Result<Verified, VerifyError> {
+pub fn verify(
+    patch: &Patch<'_>,
+    cwd: &Path,
+    files: &impl PatchFiles,
+    reader: Reader,
+) -> Result<VerifiedPatch, VerifyError> {
     verify_with(patch, cwd, files, reader, Texts::Held)
 }
 
@@ -224,10 +229,10 @@ pub(crate) enum Texts {
 pub(crate) fn verify_with(
     patch: &Patch<'_>,
     cwd: &Path,
-    files: &impl Files,
+    files: &impl PatchFiles,
     reader: Reader,
     texts: Texts,
-) -> Result<Verified, VerifyError> {
+) -> Result<VerifiedPatch, VerifyError> {
     let mut picture = Picture {
         cwd,
         files,
@@ -235,10 +240,10 @@ pub(crate) fn verify_with(
         texts,
         buffer: Vec::new(),
         folders: HashSet::new(),
-        verified: Verified {
+        verified: VerifiedPatch {
             cwd: cwd.to_owned(),
             entries: BTreeMap::new(),
-            summary: Summary::default(),
+            summary: PatchSummary::default(),
             folders: HashSet::new(),
             blocked: None,
         },
@@ -259,10 +264,10 @@ struct Picture<'a, F> {
     buffer: Vec<u8>,
     /// Folders that exist, or will exist after the patch.
     folders: HashSet<PathBuf>,
-    verified: Verified,
+    verified: VerifiedPatch,
 }
 
-impl<F: Files> Picture<'_, F> {
+impl<F: PatchFiles> Picture<'_, F> {
     fn take(&mut self, hunk: &Hunk<'_>) -> Result<(), VerifyError> {
         match hunk {
             Hunk::Add { path, lines } => {
@@ -288,7 +293,7 @@ impl<F: Files> Picture<'_, F> {
     }
 
     /// The text of a file after its chunks, and where it began.
-    fn update(&mut self, written: &str, chunks: &[Chunk<'_>]) -> Result<(Text, Origin), VerifyError> {
+    fn update(&mut self, written: &str, chunks: &[PatchChunk<'_>]) -> Result<(PatchedText, Origin), VerifyError> {
         let (path, shown) = (self.absolute(written), self.shown(written));
         if let Some(parts) = self.update_on_disk(written, &path, chunks) {
             let (base, parts) = parts.map_err(|misfit| misfit_error(misfit, shown))?;
@@ -297,9 +302,9 @@ impl<F: Files> Picture<'_, F> {
             let n_bytes = usize::try_from(stamp.n_bytes()).unwrap_or_default();
             let base = Base::OnDisk(base);
             let before = Before::Text { text: base.clone(), stamp };
-            let whole = Text::new(base.clone(), Parts::whole(n_bytes));
+            let whole = PatchedText::new(base.clone(), TextParts::whole(n_bytes));
             let now = Now::Text { text: whole, origin: origin.clone() };
-            let text = Text::new(base, parts);
+            let text = PatchedText::new(base, parts);
             self.verified.entries.insert(path, Entry { written: written.into(), before, now });
             return Ok((text, origin));
         }
@@ -315,7 +320,7 @@ impl<F: Files> Picture<'_, F> {
             Err(source) => return Err(VerifyError::Update { path: shown, source }),
         };
         let parts = edit_parts(&text, chunks).map_err(|misfit| misfit_error(misfit, shown))?;
-        Ok((Text::new(Base::Held(text), parts), origin))
+        Ok((PatchedText::new(Base::Held(text), parts), origin))
     }
 
     /// The same for a file that is not held in memory. `None` if that is not asked for, or if the file is unusual:
@@ -324,8 +329,8 @@ impl<F: Files> Picture<'_, F> {
         &mut self,
         written: &str,
         path: &Path,
-        chunks: &[Chunk<'_>],
-    ) -> Option<Result<(Arc<OnDisk>, Parts), Misfit>> {
+        chunks: &[PatchChunk<'_>],
+    ) -> Option<Result<(Arc<OnDisk>, TextParts), Misfit>> {
         let is_new = self.texts == Texts::OnDisk && !self.verified.entries.contains_key(path);
         if !is_new || self.is_below_a_new_file(written) {
             return None;
@@ -346,7 +351,7 @@ impl<F: Files> Picture<'_, F> {
 
     fn delete(&mut self, written: &str) -> Result<(), VerifyError> {
         let path = self.absolute(written);
-        let failed = || ApplyError::Delete { path: written.into(), source: None };
+        let failed = || PatchApplyError::Delete { path: written.into(), source: None };
         match self.reader {
             Reader::Model => {
                 let path = self.shown(written);
@@ -374,7 +379,7 @@ impl<F: Files> Picture<'_, F> {
     }
 
     /// Puts a text at a path, if it could be written there.
-    fn write(&mut self, written: &str, text: Text, origin: Origin) -> Result<(), VerifyError> {
+    fn write(&mut self, written: &str, text: PatchedText, origin: Origin) -> Result<(), VerifyError> {
         if let Err(error) = self.check_place(written) {
             match self.reader {
                 Reader::Program => return Err(error.into()),
@@ -386,10 +391,10 @@ impl<F: Files> Picture<'_, F> {
     }
 
     /// Whether a file can be at this path: there is no folder, and what is above are folders.
-    fn check_place(&mut self, written: &str) -> Result<(), ApplyError> {
+    fn check_place(&mut self, written: &str) -> Result<(), PatchApplyError> {
         let path = self.absolute(written);
-        let parents = || ApplyError::Parents { path: written.into(), source: None };
-        let write = || ApplyError::Write { path: written.into(), source: None };
+        let parents = || PatchApplyError::Parents { path: written.into(), source: None };
+        let write = || PatchApplyError::Write { path: written.into(), source: None };
         if written.ends_with('/') {
             return Err(write());
         }
@@ -402,7 +407,7 @@ impl<F: Files> Picture<'_, F> {
             missing.push(folder.to_owned());
             match (now, self.files.kind(folder)) {
                 (Some(Now::Text { .. }), _) => return Err(parents()),
-                (_, Ok(Kind::Folder)) => {
+                (_, Ok(PathKind::Folder)) => {
                     self.verified.folders.insert(folder.to_owned());
                     break;
                 }
@@ -413,7 +418,7 @@ impl<F: Files> Picture<'_, F> {
         }
         self.folders.extend(missing);
         let is_known = self.verified.entries.contains_key(&path);
-        let is_file = || matches!(self.files.kind(&path), Ok(Kind::File) | Err(_));
+        let is_file = || matches!(self.files.kind(&path), Ok(PathKind::File) | Err(_));
         if self.folders.contains(&path) || !(is_known || is_file()) {
             return Err(write());
         }
@@ -438,7 +443,7 @@ impl<F: Files> Picture<'_, F> {
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8"))?;
         let text = Arc::new(text);
         let before = Before::Text { text: Base::Held(Arc::clone(&text)), stamp: found.stamp };
-        let now = Now::Text { text: Text::whole(text), origin: Origin::File(path.clone()) };
+        let now = Now::Text { text: PatchedText::whole(text), origin: Origin::File(path.clone()) };
         self.verified.entries.insert(path, Entry { written: written.into(), before, now });
         Ok(())
     }

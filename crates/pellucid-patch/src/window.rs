@@ -18,11 +18,11 @@ use crate::base::WINDOW;
 use crate::base::read_at;
 use crate::edit::Replacement;
 use crate::edit::replace;
-use crate::parse::Chunk;
-use crate::text::Parts;
+use crate::parse::PatchChunk;
+use crate::text::TextParts;
 
 /// The text after the chunks, or nothing if that is not plain.
-pub fn edit(file: &File, buffer: &mut Vec<u8>, chunks: &[Chunk<'_>]) -> io::Result<Option<Parts>> {
+pub fn edit(file: &File, buffer: &mut Vec<u8>, chunks: &[PatchChunk<'_>]) -> io::Result<Option<TextParts>> {
     if chunks.iter().any(|chunk| chunk.is_at_end) {
         return Ok(None);
     }

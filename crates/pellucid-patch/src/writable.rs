@@ -13,8 +13,8 @@ use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 
-use pellucid_files::Identity;
-use pellucid_protocol::protected::Git;
+use pellucid_files::FileIdentity;
+use pellucid_protocol::protected::GitAccess;
 use pellucid_protocol::protected::is_at_or_below;
 
 use crate::verify::normal;
@@ -28,7 +28,7 @@ pub enum Writable {
     /// Wherever the system allows it.
     Everywhere,
     /// In these folders; nowhere if the list is empty.
-    In(Vec<Root>),
+    In(Vec<PatchFolder>),
     /// These files, by where links led when a person agreed to it ([`crate::Verified::targets`]). A link that leads
     /// elsewhere since leads out.
     Only(Vec<PathBuf>),
@@ -36,21 +36,26 @@ pub enum Writable {
 
 /// A folder that may be written in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Root {
+pub struct PatchFolder {
     /// The absolute path of the folder.
     pub path: PathBuf,
     /// The identity of the folder, if it was noted: another folder at its path is refused.
-    pub identity: Option<Identity>,
+    pub identity: Option<FileIdentity>,
     /// Absolute paths below it that may not be written, whether or not they exist.
     pub protected: Vec<PathBuf>,
     /// Whether anything may be written that has a `.git` in its path below the folder.
-    pub git: Git,
+    pub git: GitAccess,
 }
 
 impl Writable {
     /// This folder and everything in it.
     pub fn folder(path: impl Into<PathBuf>) -> Self {
-        Self::In(vec![Root { path: path.into(), identity: None, protected: Vec::new(), git: Git::Writable }])
+        Self::In(vec![PatchFolder {
+            path: path.into(),
+            identity: None,
+            protected: Vec::new(),
+            git: GitAccess::Writable,
+        }])
     }
 
     /// Whether a file at this absolute path may be written.
@@ -73,7 +78,7 @@ pub(crate) struct Limits<'a> {
 /// A root by where it leads.
 #[derive(Debug)]
 pub(crate) struct RealRoot<'a> {
-    pub root: &'a Root,
+    pub root: &'a PatchFolder,
     /// The path with links followed.
     pub real: PathBuf,
     /// The protected paths with links followed.

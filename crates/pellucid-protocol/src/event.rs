@@ -34,7 +34,7 @@ use crate::id::TurnId;
 use crate::input::TextElement;
 use crate::input::UserInput;
 use crate::item::Item;
-use crate::item::Phase;
+use crate::item::MessagePhase;
 use crate::item::WebSearchAction;
 use crate::mcp::McpStartupStatus;
 use crate::mcp::McpToolCallBegin;
@@ -601,7 +601,7 @@ pub enum TurnItem {
         content: Vec<AgentContent>,
         /// Which part of an answer the message is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        phase: Option<Phase>,
+        phase: Option<MessagePhase>,
     },
     /// A plan that the model proposes.
     Plan { id: String, text: String },

@@ -4,7 +4,7 @@
 
 /// How mature a feature is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum FeatureStage {
     /// The feature will stay.
     Stable,
     /// The feature may change; the beta header names it while it is on.
@@ -17,7 +17,7 @@ pub enum Stage {
     Removed,
 }
 
-impl Stage {
+impl FeatureStage {
     /// The word for the stage in lists.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -47,8 +47,8 @@ macro_rules! features {
             }
 
             /// How mature the feature is.
-            pub const fn stage(self) -> Stage {
-                match self { $(Self::$variant => Stage::$stage),+ }
+            pub const fn stage(self) -> FeatureStage {
+                match self { $(Self::$variant => FeatureStage::$stage),+ }
             }
 
             /// Whether the feature is on if the configuration does not set it.
@@ -142,7 +142,7 @@ impl Features {
     pub fn beta_keys(&self) -> impl Iterator<Item = &'static str> {
         Feature::ALL
             .iter()
-            .filter(|feature| feature.stage() == Stage::Experimental && self.is_on(**feature))
+            .filter(|feature| feature.stage() == FeatureStage::Experimental && self.is_on(**feature))
             .map(|feature| feature.key())
     }
 }

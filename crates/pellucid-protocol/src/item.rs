@@ -28,7 +28,7 @@ pub enum Item {
         end_turn: Option<bool>,
         /// Which part of an answer the message is; sent back unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        phase: Option<Phase>,
+        phase: Option<MessagePhase>,
     },
     /// The model's reasoning, as far as the provider sends it.
     Reasoning {
@@ -136,9 +136,8 @@ pub enum ContentPart {
 /// Which part of an answer a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "MessagePhase"))]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum MessagePhase {
     /// A message before the answer, while the model works.
     Commentary,
     /// The final answer of the turn.

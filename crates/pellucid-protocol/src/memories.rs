@@ -77,7 +77,7 @@ impl JobStatus {
 
 /// A piece of work on memories, which one process at a time may hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Job {
+pub struct MemoriesJob {
     /// What the job does.
     pub kind: JobKind,
     /// The key among the jobs of this kind.
@@ -107,7 +107,7 @@ pub struct Job {
     pub done: Option<i64>,
 }
 
-impl Job {
+impl MemoriesJob {
     /// Whether a process holds the job now.
     pub fn is_held(&self, now: i64) -> bool {
         self.status == JobStatus::Running && self.lease_until.is_some_and(|until| until > now)

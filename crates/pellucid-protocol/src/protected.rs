@@ -14,14 +14,14 @@ pub const GIT: &str = ".git";
 
 /// Whether git repositories may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Git {
+pub enum GitAccess {
     /// Repositories may be written like anything else.
     Writable,
     /// Neither the content of a repository nor a new repository may be written.
     Protected,
 }
 
-impl Git {
+impl GitAccess {
     /// Whether this allows writing a path, given relative to a writable folder.
     pub fn lets_write(self, below: &Path) -> bool {
         match self {
@@ -67,8 +67,8 @@ mod tests {
         for (path, expected) in
             [(".git", true), ("a/.GIT/config", true), ("a/.git", true), (".gitignore", false), ("a.git/b", false)]
         {
-            assert_eq!(Git::Protected.lets_write(Path::new(path)), !expected, "{path}");
-            assert!(Git::Writable.lets_write(Path::new(path)));
+            assert_eq!(GitAccess::Protected.lets_write(Path::new(path)), !expected, "{path}");
+            assert!(GitAccess::Writable.lets_write(Path::new(path)));
         }
     }
 }

@@ -43,7 +43,7 @@ pub enum ReviewTarget {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReviewOutput {
     /// The findings, in the reviewer's order.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ReviewFinding>,
     /// The verdict: `patch is correct` or `patch is incorrect`.
     pub overall_correctness: String,
     /// The reason for the verdict.
@@ -55,7 +55,7 @@ pub struct ReviewOutput {
 
 /// A problem that a reviewer found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Finding {
+pub struct ReviewFinding {
     /// The problem in a few words.
     pub title: String,
     /// The problem explained in full.

@@ -33,7 +33,7 @@ const DEPTH_MAX: usize = 50;
 
 /// A fault in a rules file, with its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct RulesFault {
     /// The line, from 1.
     pub line: usize,
     /// The lines and columns from which and up to which it is wrong, from 1, if they are known.
@@ -74,10 +74,10 @@ thread_local! {
 }
 
 /// The rules of a file, in the order in which it makes them.
-pub fn evaluate(path: &str, text: &str) -> Result<Vec<Rule>, Fault> {
+pub fn evaluate(path: &str, text: &str) -> Result<Vec<Rule>, RulesFault> {
     if shape(text).depth > DEPTH_MAX {
         let message = format!("error: more than {DEPTH_MAX} brackets in one another");
-        return Err(Fault { line: 1, range: None, detail: message.clone(), message });
+        return Err(RulesFault { line: 1, range: None, detail: message.clone(), message });
     }
     RULES.take();
     let outcome = run(path, text);
@@ -100,14 +100,14 @@ fn run(path: &str, text: &str) -> starlark::Result<()> {
     })
 }
 
-fn fault(error: &starlark::Error) -> Fault {
+fn fault(error: &starlark::Error) -> RulesFault {
     let span = error.span().map(starlark::codemap::FileSpan::resolve_span);
     let line = span.map_or(1, |span| span.begin.line + 1);
     let range = span.map(|span| [span.begin, span.end].map(|place| (place.line + 1, place.column + 1)));
     let detail = format!("starlark error: {error}");
     let cause = detail.lines().find(|line| line.starts_with("error: "));
     let message = cause.or_else(|| detail.lines().next()).unwrap_or_default().trim_end().to_owned();
-    Fault { line, range, message, detail }
+    RulesFault { line, range, message, detail }
 }
 
 #[starlark_module]

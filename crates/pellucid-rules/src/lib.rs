@@ -28,7 +28,7 @@ use serde_json::Value;
 pub use amend::AmendError;
 pub use amend::Saved;
 pub use amend::save_allowed;
-pub use evaluate::Fault;
+pub use evaluate::RulesFault;
 pub use evaluate::evaluate;
 pub use required::RequiredError;
 
@@ -44,12 +44,12 @@ pub struct RulesFolder {
     /// The folder of the configuration file.
     pub path: PathBuf,
     /// Which rules of the folder count.
-    pub standing: Standing,
+    pub standing: RulesTrust,
 }
 
 /// Which rules of a folder count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum RulesTrust {
     /// All rules of the folder count.
     Trusted,
     /// Only rules that ask or forbid count.
@@ -96,7 +96,7 @@ pub enum PolicyError {
         /// The path of the file.
         path: PathBuf,
         /// The fault, with its line.
-        fault: Fault,
+        fault: RulesFault,
     },
     /// The administrator's rules are wrong.
     #[error("{0}")]
@@ -108,7 +108,7 @@ pub fn load(folders: &[RulesFolder], required: Option<&Value>) -> Result<Policy,
     let mut policy = load_required(required)?;
     for folder in folders {
         match (policy.read_folder(folder), folder.standing) {
-            (Err(error), Standing::Untrusted) => policy.unusable.push(error.to_string()),
+            (Err(error), RulesTrust::Untrusted) => policy.unusable.push(error.to_string()),
             (read, _) => read?,
         }
     }
@@ -125,7 +125,7 @@ pub fn load_required(required: Option<&Value>) -> Result<Policy, PolicyError> {
 pub fn load_files(files: &[PathBuf]) -> Result<Policy, PolicyError> {
     let mut policy = Policy::default();
     for file in files {
-        policy.read(file, Standing::Trusted)?;
+        policy.read(file, RulesTrust::Trusted)?;
     }
     Ok(policy)
 }
@@ -134,23 +134,23 @@ impl Policy {
     fn read_folder(&mut self, folder: &RulesFolder) -> Result<(), PolicyError> {
         for file in files(&folder.path.join(FOLDER))? {
             match (self.read(&file, folder.standing), folder.standing) {
-                (Err(error), Standing::Untrusted) => self.unusable.push(error.to_string()),
+                (Err(error), RulesTrust::Untrusted) => self.unusable.push(error.to_string()),
                 (read, _) => read?,
             }
         }
         Ok(())
     }
 
-    fn read(&mut self, file: &Path, standing: Standing) -> Result<(), PolicyError> {
+    fn read(&mut self, file: &Path, standing: RulesTrust) -> Result<(), PolicyError> {
         let text = text_of(file).map_err(|source| PolicyError::File { path: file.to_owned(), source })?;
-        if standing == Standing::Untrusted && !shape::shape(&text).is_list {
+        if standing == RulesTrust::Untrusted && !shape::shape(&text).is_list {
             self.unread.push(file.to_owned());
             return Ok(());
         }
         let failed = |fault| PolicyError::Fault { path: file.to_owned(), fault };
         for rule in evaluate(&file.to_string_lossy(), &text).map_err(failed)? {
             match (standing, rule.decision) {
-                (Standing::Untrusted, RuleDecision::Allow) => self.ignored.push(rule),
+                (RulesTrust::Untrusted, RuleDecision::Allow) => self.ignored.push(rule),
                 _ => self.rules.add(rule),
             }
         }
@@ -198,14 +198,14 @@ mod tests {
 
     /// Loads the folders `home` and `project`, the second of which has this standing.
     #[track_caller]
-    fn check_load(files: &[(&str, &str)], standing: Standing, expected: &Expect) {
+    fn check_load(files: &[(&str, &str)], standing: RulesTrust, expected: &Expect) {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         for (path, text) in files {
             write(root, path, text);
         }
         let folders = [
-            RulesFolder { path: root.join("home"), standing: Standing::Trusted },
+            RulesFolder { path: root.join("home"), standing: RulesTrust::Trusted },
             RulesFolder { path: root.join("project"), standing },
         ];
         let found = match load(&folders, None) {
@@ -232,14 +232,14 @@ mod tests {
                 ("home/rules/folder.rules/e.rules", "nonsense("),
                 ("project/rules/a.rules", "prefix_rule(pattern=['ls', '-l'], decision='forbidden')"),
             ],
-            Standing::Trusted,
+            RulesTrust::Trusted,
             &expect![[r#"
                 ROOT/home/rules/a.rules:2: prefix_rule(pattern=["ls"], decision="prompt")
                 ROOT/home/rules/b.rules:1: prefix_rule(pattern=["ls"], decision="allow")
                 ROOT/project/rules/a.rules:1: prefix_rule(pattern=["ls", "-l"], decision="forbidden")
             "#]],
         );
-        check_load(&[], Standing::Trusted, &expect![[""]]);
+        check_load(&[], RulesTrust::Trusted, &expect![[""]]);
     }
 
     #[test]
@@ -247,7 +247,7 @@ mod tests {
         let rules = "prefix_rule(pattern=['a'])\nprefix_rule(pattern=['b'], decision='prompt')\nprefix_rule(pattern=['c'], decision='forbidden')\n";
         check_load(
             &[("project/rules/a.rules", rules)],
-            Standing::Untrusted,
+            RulesTrust::Untrusted,
             &expect![[r#"
             ROOT/project/rules/a.rules:2: prefix_rule(pattern=["b"], decision="prompt")
             ROOT/project/rules/a.rules:3: prefix_rule(pattern=["c"], decision="forbidden")
@@ -256,7 +256,7 @@ mod tests {
         );
         check_load(
             &[("project/rules/a.rules", rules)],
-            Standing::Trusted,
+            RulesTrust::Trusted,
             &expect![[r#"
             ROOT/project/rules/a.rules:1: prefix_rule(pattern=["a"], decision="allow")
             ROOT/project/rules/a.rules:2: prefix_rule(pattern=["b"], decision="prompt")
@@ -270,7 +270,7 @@ mod tests {
         let program = "prefix_rule(pattern=['a' * 1000000000000], decision='forbidden')";
         check_load(
             &[("project/rules/a.rules", program)],
-            Standing::Untrusted,
+            RulesTrust::Untrusted,
             &expect![[r#"
             unread ROOT/project/rules/a.rules
         "#]],
@@ -286,7 +286,7 @@ mod tests {
                 ("project/rules/a.rules", "prefix_rule(pattern=['b'], decision='maybe')\n"),
                 ("project/rules/b.rules", "prefix_rule(pattern=['c'], decision='forbidden')\n"),
             ],
-            Standing::Untrusted,
+            RulesTrust::Untrusted,
             &expect![[r#"
                 ROOT/home/rules/a.rules:1: prefix_rule(pattern=["a"], decision="forbidden")
                 ROOT/project/rules/b.rules:1: prefix_rule(pattern=["c"], decision="forbidden")
@@ -295,7 +295,7 @@ mod tests {
         );
         check_load(
             &[good, ("project/rules", "a file")],
-            Standing::Untrusted,
+            RulesTrust::Untrusted,
             &expect![[r#"
                 ROOT/home/rules/a.rules:1: prefix_rule(pattern=["a"], decision="forbidden")
                 unusable: failed to read rules files from ROOT/project/rules: Not a directory (os error 20)
@@ -307,12 +307,12 @@ mod tests {
     fn what_is_wrong_is_named_with_file_and_line() {
         check_load(
             &[("home/rules/a.rules", "\nprefix_rule(pattern=[], decision='maybe')\n")],
-            Standing::Trusted,
+            RulesTrust::Trusted,
             &expect!["ROOT/home/rules/a.rules:2: error: invalid decision: maybe (problem is on or around line 2)"],
         );
         check_load(
             &[("home/rules", "a file")],
-            Standing::Trusted,
+            RulesTrust::Trusted,
             &expect!["failed to read rules files from ROOT/home/rules: Not a directory (os error 20)"],
         );
     }
@@ -322,7 +322,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rules/a.rules");
         std::fs::create_dir(folder.path().join("rules")).unwrap();
-        let folders = [RulesFolder { path: folder.path().to_owned(), standing: Standing::Trusted }];
+        let folders = [RulesFolder { path: folder.path().to_owned(), standing: RulesTrust::Trusted }];
         std::fs::write(&path, b"\xff\xfe").unwrap();
         let error = load(&folders, None).unwrap_err().to_string();
         assert_eq!(error, format!("failed to read rules file {}: stream did not contain valid UTF-8", path.display()));

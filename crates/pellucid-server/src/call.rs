@@ -16,7 +16,7 @@ use crate::server::Server;
 
 /// A client's request that expects an answer of type `R`.
 #[derive(Debug)]
-pub struct Call<R> {
+pub struct MethodCall<R> {
     pub server: Arc<Server>,
     pub connection: Arc<Connection>,
     id: RequestId,
@@ -39,7 +39,7 @@ impl Answered {
     }
 }
 
-impl<R: Serialize> Call<R> {
+impl<R: Serialize> MethodCall<R> {
     /// Binds a client's request to its server and connection.
     pub fn new(server: Arc<Server>, connection: Arc<Connection>, id: RequestId, is_answered: Answered) -> Self {
         Self { server, connection, id, is_answered, answer: PhantomData }

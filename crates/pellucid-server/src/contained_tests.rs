@@ -174,7 +174,7 @@ fn a_request_that_panics_gets_one_answer() {
             let work = async { panic!("classified words") };
             server.answer_even_after_a_panic(&connection, &id, &answered, work).await;
             let call =
-                crate::call::Call::<Value>::new(server.clone(), connection.clone(), id.clone(), answered.clone());
+                crate::call::MethodCall::<Value>::new(server.clone(), connection.clone(), id.clone(), answered.clone());
             let work = async {
                 call.answer(&json!({})).await;
                 panic!("classified words")

@@ -26,7 +26,7 @@ use pellucid_tools::queue::Sender;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::call::Call;
+use crate::call::MethodCall;
 use crate::connection::Connection;
 use crate::methods::thread;
 use crate::methods::thread::ThreadRollbackResponse;
@@ -41,7 +41,7 @@ use crate::types::thread::Thread;
 use crate::types::thread::Turn;
 use crate::view::ContextNotification;
 use crate::view::Outgoing;
-use crate::view::Question;
+use crate::view::ServerQuestion;
 use crate::view::ThreadView;
 
 /// How many interrupt requests may wait for the end of one turn.
@@ -49,11 +49,11 @@ const INTERRUPTS_MAX: usize = 64;
 
 /// A loaded session.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedSession {
     /// What clients are shown of the session; what can change is read from its file.
     pub about: Thread,
     /// The settings in the response to a client that loads the session again.
-    pub settings: Settings,
+    pub settings: StartSettings,
     /// The session's file; an ephemeral session has none.
     pub path: Option<PathBuf>,
     submissions: Sender<Submission>,
@@ -66,7 +66,7 @@ pub struct Loaded {
 
 /// The settings with which a session was opened.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct StartSettings {
     pub model: String,
     pub model_provider: String,
     pub cwd: String,
@@ -84,23 +84,23 @@ struct State {
     subscribers: Vec<Arc<Connection>>,
     /// The turn that runs or is about to begin.
     active: Option<TurnId>,
-    interrupts: Vec<Call<TurnInterruptResponse>>,
-    rollback: Option<Call<ThreadRollbackResponse>>,
+    interrupts: Vec<MethodCall<TurnInterruptResponse>>,
+    rollback: Option<MethodCall<ThreadRollbackResponse>>,
 }
 
 /// What is known of a session without asking it.
 #[derive(Debug)]
-pub struct Described {
+pub struct LoadedDescription {
     /// What clients are shown of the session.
     pub about: Thread,
-    pub settings: Settings,
+    pub settings: StartSettings,
     /// The session's file, if it has one.
     pub path: Option<PathBuf>,
     /// Whether clients receive context events of the session.
     pub context_events: ContextEvents,
 }
 
-impl Described {
+impl LoadedDescription {
     /// Describes an agent that a session started.
     pub fn of_child(child: &NewChild) -> Self {
         let now = jiff::Timestamp::now().as_second();
@@ -117,7 +117,7 @@ impl Described {
             git_info: None,
             turns: Vec::new(),
         };
-        let settings = Settings {
+        let settings = StartSettings {
             model: child.model.clone(),
             model_provider: child.provider_id.clone(),
             cwd: child.cwd.to_string_lossy().into_owned(),
@@ -133,11 +133,11 @@ impl Described {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Busy;
 
-impl Loaded {
+impl LoadedSession {
     /// Runs a session for its clients.
     pub fn run(server: &Server, session: Session, about: Thread, raw: RawItems) -> (Arc<Self>, Following) {
         let facts = session.facts();
-        let settings = Settings {
+        let settings = StartSettings {
             model: facts.settings.model.slug.clone(),
             model_provider: session.provider_id().to_owned(),
             cwd: facts.settings.cwd.clone(),
@@ -149,7 +149,7 @@ impl Loaded {
         let context_events = session.context_events_switch().clone();
         let (Door { submissions, events }, inside) = door::open(&session);
         server.tasks.spawn("session", async move { drop(door::run(session, inside).await) });
-        Self::behind(server, submissions, events, Described { about, settings, path, context_events }, raw)
+        Self::behind(server, submissions, events, LoadedDescription { about, settings, path, context_events }, raw)
     }
 
     /// Follows a session that runs already.
@@ -157,10 +157,10 @@ impl Loaded {
         server: &Server,
         submissions: Sender<Submission>,
         events: Receiver<Event>,
-        described: Described,
+        described: LoadedDescription,
         raw: RawItems,
     ) -> (Arc<Self>, Following) {
-        let Described { about, settings, path, context_events } = described;
+        let LoadedDescription { about, settings, path, context_events } = described;
         let (ended, end) = watch::channel(false);
         let state = State {
             view: ThreadView::new(about.id.as_str()).with_raw_items(raw),
@@ -234,7 +234,7 @@ impl Loaded {
     ///
     /// # Errors
     /// If too many requests wait already, because there is no turn to interrupt.
-    pub async fn interrupt_for(&self, call: Call<TurnInterruptResponse>) -> Result<(), Busy> {
+    pub async fn interrupt_for(&self, call: MethodCall<TurnInterruptResponse>) -> Result<(), Busy> {
         {
             let interrupts = &mut held(&self.state).interrupts;
             if interrupts.len() >= INTERRUPTS_MAX {
@@ -250,7 +250,7 @@ impl Loaded {
     ///
     /// # Errors
     /// If another rollback is under way.
-    pub async fn roll_back_for(&self, call: Call<ThreadRollbackResponse>, num_turns: usize) -> Result<(), Busy> {
+    pub async fn roll_back_for(&self, call: MethodCall<ThreadRollbackResponse>, num_turns: usize) -> Result<(), Busy> {
         {
             let mut state = held(&self.state);
             if state.rollback.is_some() {
@@ -263,7 +263,7 @@ impl Loaded {
     }
 
     /// Passes a client's answer to a question on to the session; an error counts as "no answer".
-    pub async fn answered(&self, question: Question, outcome: Result<Value, RpcError>) {
+    pub async fn answered(&self, question: ServerQuestion, outcome: Result<Value, RpcError>) {
         let (operation, messages) = held(&self.state).view.answered(question, outcome);
         for outgoing in messages {
             // An answer leads to no further question, so all outgoing messages are notifications.
@@ -331,13 +331,18 @@ pub struct Following {
 
 impl Following {
     /// Begins to forward the events to the session's clients.
-    pub fn begin(self, server: &Arc<Server>, session: &Arc<Loaded>) {
+    pub fn begin(self, server: &Arc<Server>, session: &Arc<LoadedSession>) {
         server.tasks.spawn("following a session", follow(server.clone(), session.clone(), self.events, self.ended));
     }
 }
 
 /// Forwards the events of a session to its clients until the session ends.
-async fn follow(server: Arc<Server>, session: Arc<Loaded>, mut events: Receiver<Event>, ended: watch::Sender<bool>) {
+async fn follow(
+    server: Arc<Server>,
+    session: Arc<LoadedSession>,
+    mut events: Receiver<Event>,
+    ended: watch::Sender<bool>,
+) {
     let mut is_broken = false;
     while !is_broken && let Some(event) = events.recv().await {
         is_broken = contained("following a session", forward(&server, &session, &event)).await.is_err();
@@ -351,7 +356,7 @@ async fn follow(server: Arc<Server>, session: Arc<Loaded>, mut events: Receiver<
 
 /// Answers the requests that wait for a session which has ended. If its clients could not receive events, the running
 /// turn is reported as failed.
-async fn close(server: &Arc<Server>, session: &Arc<Loaded>, is_broken: bool) {
+async fn close(server: &Arc<Server>, session: &Arc<LoadedSession>, is_broken: bool) {
     if let Some(turn_id) = session.active_turn().filter(|_| is_broken) {
         tracing::error!(session = session.about.id, "a session was closed during a turn");
         let error = EventMessage::Error {
@@ -373,14 +378,14 @@ async fn close(server: &Arc<Server>, session: &Arc<Loaded>, is_broken: bool) {
     }
 }
 
-async fn answer_interrupts(session: &Arc<Loaded>) {
+async fn answer_interrupts(session: &Arc<LoadedSession>) {
     let calls = std::mem::take(&mut held(&session.state).interrupts);
     for call in calls {
         session.pass_on(&call.connection, &call.answer_of(Ok(&TurnInterruptResponse {}))).await;
     }
 }
 
-async fn forward(server: &Arc<Server>, session: &Arc<Loaded>, event: &Event) {
+async fn forward(server: &Arc<Server>, session: &Arc<LoadedSession>, event: &Event) {
     let (clients, untyped, messages) = {
         let mut state = held(&session.state);
         match &event.msg {
@@ -416,7 +421,7 @@ async fn forward(server: &Arc<Server>, session: &Arc<Loaded>, event: &Event) {
 }
 
 /// Sends the parts of each request to the clients that asked for context events.
-async fn send_context(session: &Loaded, clients: &[Arc<Connection>], event: &Event) {
+async fn send_context(session: &LoadedSession, clients: &[Arc<Connection>], event: &Event) {
     let clients: Vec<_> = clients.iter().filter(|client| client.wants_context_events()).collect();
     if clients.is_empty() {
         return;
@@ -430,7 +435,7 @@ async fn send_context(session: &Loaded, clients: &[Arc<Connection>], event: &Eve
 }
 
 /// Answers the requests whose outcome this event reports.
-async fn answer_waiting(server: &Server, session: &Arc<Loaded>, event: &Event) {
+async fn answer_waiting(server: &Server, session: &Arc<LoadedSession>, event: &Event) {
     match &event.msg {
         EventMessage::TurnAborted { .. } => answer_interrupts(session).await,
         EventMessage::ThreadRolledBack { .. } => {

@@ -1,8 +1,8 @@
 //! The methods that clients can call, one function each.
 //!
 //! A plain method is a function of the server and its parameters, and its result is the response. A method that also
-//! notifies all clients returns the notifications beside its result ([`told::Told`]). A method that sends its response
-//! later, or sends other messages first, gets the `Call`.
+//! notifies all clients returns the notifications beside its result ([`told::AnswerWithNotices`]). A method that sends its response
+//! later, or sends other messages first, gets the `MethodCall`.
 
 pub mod account;
 pub mod catalog;
@@ -34,7 +34,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::call::Answered;
-use crate::call::Call;
+use crate::call::MethodCall;
 use crate::connection::Connection;
 use crate::rpc;
 use crate::rpc::RequestId;
@@ -67,7 +67,7 @@ macro_rules! methods {
         ) {
             let done = match method {
                 $($name => {
-                    let call = Call::<$result>::new(server.clone(), connection.clone(), id.clone(), is_answered);
+                    let call = MethodCall::<$result>::new(server.clone(), connection.clone(), id.clone(), is_answered);
                     let params = read::<$params>(params)
                         .and_then(|params| admitted($name, connection, params, |_params| methods!(@gate _params $($gate)?)));
                     match params {
@@ -92,7 +92,7 @@ macro_rules! methods {
     };
     (@run [told $function:path] $server:ident $connection:ident $id:ident $call:ident $params:ident) => {
         match $function($server, $params).await {
-            Ok(told::Told { result, notices }) => {
+            Ok(told::AnswerWithNotices { result, notices }) => {
                 $call.answer(&result).await;
                 for notice in &notices {
                     $server.notify_all(notice).await;

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pellucid_agent::child::Origin;
+use pellucid_agent::child::StartedBy;
 use pellucid_agent::crew::Crew;
-use pellucid_agent::identity::Identity;
+use pellucid_agent::identity::ClientIdentity;
 use pellucid_agent::open;
-use pellucid_agent::open::Asked;
 use pellucid_agent::open::Opening;
-use pellucid_agent::open::Plan;
+use pellucid_agent::open::SessionModel;
+use pellucid_agent::open::SessionPlan;
 use pellucid_agent::rules;
 use pellucid_agent::session::Session;
 use pellucid_config::Config;
@@ -39,7 +39,7 @@ const FACE: &str = "vscode";
 /// The settings of a request that differ from the configuration.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Overrides {
+pub struct ThreadOverrides {
     /// The model's name in requests.
     pub model: Option<String>,
     pub model_provider: Option<String>,
@@ -58,7 +58,7 @@ pub struct Overrides {
     pub personality: Option<Personality>,
 }
 
-impl Overrides {
+impl ThreadOverrides {
     /// The configuration of a session.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl Overrides {
 
 /// A JSON value as a configuration value; `null` sets nothing.
 fn data(value: &Value) -> Option<Data> {
-    let inner = |value: &Value| Some(value::Value { data: data(value)?, place: value::Place::default() });
+    let inner = |value: &Value| Some(value::Value { data: data(value)?, place: value::ValuePlace::default() });
     Some(match value {
         Value::Null => return None,
         Value::Bool(it) => Data::Boolean(*it),
@@ -117,7 +117,7 @@ pub struct Extras {
 /// If the configuration, the administrator's rules, the pack or a session file cannot be used.
 pub fn open(
     server: &Arc<Server>,
-    overrides: &Overrides,
+    overrides: &ThreadOverrides,
     recorded_cwd: Option<&Path>,
     extras: Extras,
     opening: Opening,
@@ -132,15 +132,15 @@ pub fn open(
     let catalogue = Some(server.shelf.catalogue(&config.folders.home));
     let env = server.ground.env.clone();
     let asked = match &server.ground.script {
-        Some(script) => Asked::scripted(script.clone()),
-        None => Asked::over_http(&config, &env, server.transport.clone()),
+        Some(script) => SessionModel::scripted(script.clone()),
+        None => SessionModel::over_http(&config, &env, server.transport.clone()),
     };
-    let identity = server.identity().cloned().unwrap_or_else(|| Identity::new(FACE, &env));
+    let identity = server.identity().cloned().unwrap_or_else(|| ClientIdentity::new(FACE, &env));
     let Extras { dynamic_tools, raw_items } = extras;
-    let origin = Origin::Face(FACE);
+    let origin = StartedBy::Face(FACE);
     let crew = Crew::new(options);
     crew.set_nursery(Arc::new(Adoption(Arc::downgrade(server))));
-    let plan = Plan {
+    let plan = SessionPlan {
         config: Arc::new(config),
         env,
         policy,

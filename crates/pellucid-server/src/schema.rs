@@ -24,7 +24,7 @@ use crate::types::notification::ServerNotification;
 use crate::types::request;
 
 pub use method::Method;
-pub use method::Stage;
+pub use method::MethodStage;
 
 /// The requests that the server sends to clients.
 const SERVER_REQUESTS: &[Method] = &[
@@ -50,7 +50,7 @@ const META: &str = "http://json-schema.org/draft-07/schema#";
 const REF: &str = "#/definitions/";
 
 /// JSON schemas of all messages, by file.
-pub fn json_schemas(methods: &[Method], stage: Stage) -> BTreeMap<String, Value> {
+pub fn json_schemas(methods: &[Method], stage: MethodStage) -> BTreeMap<String, Value> {
     let types = Types::collect(SchemaSettings::draft07(), methods, stage);
     let roots = types.schemas.keys().filter(|name| places::is_message(name));
     let mut files: BTreeMap<String, Value> =
@@ -60,7 +60,7 @@ pub fn json_schemas(methods: &[Method], stage: Stage) -> BTreeMap<String, Value>
 }
 
 /// TypeScript of all messages, by file.
-pub fn typescript(methods: &[Method], stage: Stage) -> BTreeMap<String, String> {
+pub fn typescript(methods: &[Method], stage: MethodStage) -> BTreeMap<String, String> {
     // Clients may omit parameters that have a default; the server always sends every field.
     let sent = Types::collect(SchemaSettings::draft07().for_serialize(), methods, stage);
     let mut asked = Types::collect(SchemaSettings::draft07().for_deserialize(), methods, stage);
@@ -79,7 +79,7 @@ struct Types {
 }
 
 impl Types {
-    fn collect(settings: SchemaSettings, methods: &[Method], stage: Stage) -> Self {
+    fn collect(settings: SchemaSettings, methods: &[Method], stage: MethodStage) -> Self {
         let mut generator = settings.into_generator();
         let methods: Vec<&Method> = methods.iter().filter(|method| method.is_in(stage)).collect();
         let mut params = BTreeSet::new();

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use pellucid_agent::crew::NewChild;
 use pellucid_agent::crew::Nursery;
-use pellucid_agent::identity::Identity;
+use pellucid_agent::identity::ClientIdentity;
 use pellucid_exec::sandbox::Sandbox;
 use pellucid_model::Transport;
 use pellucid_protocol::event::RawItems;
@@ -28,8 +28,8 @@ use crate::connection::Connection;
 use crate::connection::Queue;
 use crate::connection::WAITING_BYTES_MAX;
 use crate::ground::Ground;
-use crate::loaded::Described;
-use crate::loaded::Loaded;
+use crate::loaded::LoadedDescription;
+use crate::loaded::LoadedSession;
 use crate::methods;
 use crate::methods::files::Searches;
 use crate::rpc;
@@ -38,7 +38,7 @@ use crate::rpc::RequestId;
 use crate::rpc::RpcError;
 use crate::shelf::Shelf;
 use crate::types::notification::ServerNotification;
-use crate::view::Question;
+use crate::view::ServerQuestion;
 
 /// How long sessions may take to end when the server ends.
 const END_WAIT: Duration = Duration::from_secs(5);
@@ -59,10 +59,10 @@ pub struct Server {
     /// The sandbox for `command/exec`, made for the first command.
     pub(crate) sandbox: OnceLock<Sandbox>,
     /// How sessions identify themselves to providers; set by the first client.
-    identity: OnceLock<Identity>,
+    identity: OnceLock<ClientIdentity>,
     connections: Mutex<BTreeMap<u64, Arc<Connection>>>,
     n_connections: AtomicU64,
-    sessions: Mutex<BTreeMap<String, Arc<Loaded>>>,
+    sessions: Mutex<BTreeMap<String, Arc<LoadedSession>>>,
     questions: Mutex<BTreeMap<i64, Asked>>,
     n_questions: AtomicI64,
 }
@@ -70,8 +70,8 @@ pub struct Server {
 /// A question to clients that has no answer yet.
 #[derive(Debug)]
 struct Asked {
-    session: Arc<Loaded>,
-    question: Question,
+    session: Arc<LoadedSession>,
+    question: ServerQuestion,
 }
 
 impl Server {
@@ -118,7 +118,7 @@ impl Server {
         }
     }
 
-    fn has_question(&self, session: &Arc<Loaded>) -> bool {
+    fn has_question(&self, session: &Arc<LoadedSession>) -> bool {
         held(&self.questions).values().any(|asked| Arc::ptr_eq(&asked.session, session))
     }
 
@@ -156,7 +156,7 @@ impl Server {
     }
 
     /// Asks the clients of a session; the first answer counts.
-    pub(crate) async fn ask(&self, session: &Arc<Loaded>, question: Question) {
+    pub(crate) async fn ask(&self, session: &Arc<LoadedSession>, question: ServerQuestion) {
         let number = self.n_questions.fetch_add(1, Ordering::Relaxed);
         let clients = session.subscribers();
         if clients.is_empty() {
@@ -183,7 +183,7 @@ impl Server {
     }
 
     /// Drops the questions of a turn that is over.
-    pub(crate) fn forget_questions(&self, session: &Arc<Loaded>) {
+    pub(crate) fn forget_questions(&self, session: &Arc<LoadedSession>) {
         held(&self.questions).retain(|_, asked| !Arc::ptr_eq(&asked.session, session));
     }
 
@@ -202,12 +202,12 @@ impl Server {
     }
 
     /// How sessions identify themselves to providers; set by the first client.
-    pub fn identity(&self) -> Option<&Identity> {
+    pub fn identity(&self) -> Option<&ClientIdentity> {
         self.identity.get()
     }
 
     /// Keeps the identity that the first client gives.
-    pub(crate) fn introduce(&self, identity: Identity) -> &Identity {
+    pub(crate) fn introduce(&self, identity: ClientIdentity) -> &ClientIdentity {
         self.identity.get_or_init(|| identity)
     }
 
@@ -215,13 +215,13 @@ impl Server {
     ///
     /// # Errors
     /// If the text is not an id, or the session is not loaded.
-    pub(crate) fn loaded(&self, id: &str) -> Result<Arc<Loaded>, RpcError> {
+    pub(crate) fn loaded(&self, id: &str) -> Result<Arc<LoadedSession>, RpcError> {
         let id = methods::thread::parse_id(id)?;
         self.find_loaded(&id).ok_or_else(|| RpcError::invalid(format!("thread not found: {id}")))
     }
 
     /// The session with this id, if it is loaded.
-    pub(crate) fn find_loaded(&self, id: &str) -> Option<Arc<Loaded>> {
+    pub(crate) fn find_loaded(&self, id: &str) -> Option<Arc<LoadedSession>> {
         held(&self.sessions).get(id).cloned()
     }
 
@@ -230,16 +230,16 @@ impl Server {
         held(&self.sessions).keys().cloned().collect()
     }
 
-    pub(crate) fn add(&self, session: Arc<Loaded>) {
+    pub(crate) fn add(&self, session: Arc<LoadedSession>) {
         held(&self.sessions).insert(session.about.id.clone(), session);
     }
 
     /// Removes a session that has ended, unless another one has its id by now.
-    pub(crate) fn forget(&self, session: &Arc<Loaded>) {
+    pub(crate) fn forget(&self, session: &Arc<LoadedSession>) {
         held(&self.sessions).retain(|_, loaded| !Arc::ptr_eq(loaded, session));
     }
 
-    pub(crate) fn remove(&self, id: &str) -> Option<Arc<Loaded>> {
+    pub(crate) fn remove(&self, id: &str) -> Option<Arc<LoadedSession>> {
         held(&self.sessions).remove(id)
     }
 
@@ -250,8 +250,9 @@ impl Server {
 
     /// Adds an agent that a session started, and notifies all clients of it.
     fn adopt(self: &Arc<Self>, child: NewChild) {
-        let described = Described::of_child(&child);
-        let (loaded, following) = Loaded::behind(self, child.submissions, child.events, described, RawItems::Hidden);
+        let described = LoadedDescription::of_child(&child);
+        let (loaded, following) =
+            LoadedSession::behind(self, child.submissions, child.events, described, RawItems::Hidden);
         for connection in held(&self.connections).values().filter(|it| it.hello().is_some()) {
             loaded.subscribe(connection);
         }

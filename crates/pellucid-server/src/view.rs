@@ -36,7 +36,7 @@ use crate::types::thread::TurnError;
 use crate::types::thread::TurnStatus;
 
 pub use context::ContextNotification;
-pub use question::Question;
+pub use question::ServerQuestion;
 pub use untyped::Untyped;
 
 /// A message for the clients of a thread.
@@ -46,7 +46,7 @@ pub enum Outgoing {
     /// A notification for all clients of the thread.
     Notification(ServerNotification),
     /// A question for a client. The outcome goes to [`ThreadView::answered`].
-    Asked(Box<Question>),
+    Asked(Box<ServerQuestion>),
 }
 
 impl<T: Into<ServerNotification>> From<T> for Outgoing {

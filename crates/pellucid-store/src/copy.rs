@@ -8,8 +8,8 @@ use std::path::Path;
 
 use crate::detail::is_kept_payload;
 use crate::lines::Forwards;
-use crate::read::Kind;
-use crate::read::Reading;
+use crate::read::LineReading;
+use crate::read::RecordKind;
 use crate::read::read_line;
 use crate::read::split;
 use crate::record::Record;
@@ -27,12 +27,12 @@ pub fn copy(from: &Path, upto: u64, to: &mut Recorder) -> io::Result<()> {
         }
         let reading = read_line(line.bytes);
         match (reading, split(line.bytes)) {
-            (Reading::SetAside, _) => {}
-            (_, Some((Kind::EventMsg, payload))) if !is_kept_payload(payload, to.detail()) => {}
+            (LineReading::SetAside, _) => {}
+            (_, Some((RecordKind::EventMsg, payload))) if !is_kept_payload(payload, to.detail()) => {}
             (_, Some((kind, payload))) => to.copy(kind, payload),
-            (Reading::Record(Record::EventMsg(event)), None) => to.event(&event),
-            (Reading::Record(record), None) => to.record(record),
-            (Reading::Passed, None) => {}
+            (LineReading::Record(Record::EventMsg(event)), None) => to.event(&event),
+            (LineReading::Record(record), None) => to.record(record),
+            (LineReading::Passed, None) => {}
         }
     }
     Ok(())

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use crate::names;
 use crate::summary;
 use crate::walk;
-use crate::walk::Place;
+use crate::walk::SessionPlace;
 
 /// The conditions that a session has to fulfil.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wanted<'a> {
+pub struct SessionFilter<'a> {
     /// Only sessions that worked in this folder.
     pub cwd: Option<&'a Path>,
     /// Only sessions of this provider.
@@ -21,12 +21,12 @@ pub struct Wanted<'a> {
 
 /// The file of the session with this id.
 pub fn by_id(home: &Path, id: &str) -> Option<PathBuf> {
-    walk::by_id(home, Place::Live, id)
+    walk::by_id(home, SessionPlace::Live, id)
 }
 
 /// The file of a session that may be archived.
 pub fn anywhere(home: &Path, id: &str) -> Option<PathBuf> {
-    by_id(home, id).or_else(|| walk::by_id(home, Place::Archived, id))
+    by_id(home, id).or_else(|| walk::by_id(home, SessionPlace::Archived, id))
 }
 
 /// The file of the session that was given this name last.
@@ -35,8 +35,8 @@ pub fn by_name(home: &Path, name: &str) -> Option<PathBuf> {
 }
 
 /// The file that was written last among those that are wanted.
-pub fn newest(home: &Path, wanted: Wanted<'_>) -> Option<PathBuf> {
-    let mut files = walk::walk(home, Place::Live);
+pub fn newest(home: &Path, wanted: SessionFilter<'_>) -> Option<PathBuf> {
+    let mut files = walk::walk(home, SessionPlace::Live);
     files.sort_unstable_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.relative.cmp(&a.relative)));
     let real = wanted.cwd.and_then(|cwd| cwd.canonicalize().ok());
     let is_wanted = |path: &PathBuf| {

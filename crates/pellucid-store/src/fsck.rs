@@ -11,23 +11,23 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::index::Index;
+use crate::index::SessionIndex;
 use crate::lines::Forwards;
 use crate::name;
 use crate::name::REQUESTS;
 use crate::names;
-use crate::read::Reading;
+use crate::read::LineReading;
 use crate::read::read_line;
 use crate::walk;
-use crate::walk::Found;
-use crate::walk::Place;
+use crate::walk::FoundSession;
+use crate::walk::SessionPlace;
 
 /// How much of the names of sessions is looked at.
 const NAMES_BYTES_MAX: u64 = 256 << 20;
 
 /// The number of files that were checked, and their problems.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Findings {
+pub struct FsckReport {
     /// The number of session files.
     pub n_sessions: usize,
     /// How many of them have a record of what was sent.
@@ -35,21 +35,21 @@ pub struct Findings {
     /// How many sessions have requests that cannot be proved, though nothing is known to be different.
     pub n_unproved: usize,
     /// Every problem, in the order of the files.
-    pub problems: Vec<Finding>,
+    pub problems: Vec<FsckProblem>,
 }
 
 /// The result of verifying one session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Looked {
     /// Every problem of the session and its record.
-    pub problems: Vec<Finding>,
+    pub problems: Vec<FsckProblem>,
     /// Whether not everything can be proved.
     pub is_unproved: bool,
 }
 
 /// One problem, with the path of its file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Finding {
+pub struct FsckProblem {
     /// The file, from the home folder.
     pub path: String,
     /// A sentence about the problem, without the path.
@@ -59,10 +59,10 @@ pub struct Finding {
 }
 
 /// Checks everything in a home folder, or one session alone. `look` verifies one session file against its record.
-pub fn check(home: &Path, only: Option<&str>, look: &mut dyn FnMut(&Path) -> Looked) -> Findings {
-    let mut findings = Findings::default();
-    let mut files = walk::walk(home, Place::Live);
-    files.extend(walk::walk(home, Place::Archived));
+pub fn check(home: &Path, only: Option<&str>, look: &mut dyn FnMut(&Path) -> Looked) -> FsckReport {
+    let mut findings = FsckReport::default();
+    let mut files = walk::walk(home, SessionPlace::Live);
+    files.extend(walk::walk(home, SessionPlace::Archived));
     files.retain(|file| only.is_none_or(|id| file.id() == id));
     files.sort();
     let mut ids = BTreeSet::new();
@@ -89,12 +89,12 @@ pub fn check(home: &Path, only: Option<&str>, look: &mut dyn FnMut(&Path) -> Loo
     findings
 }
 
-impl Findings {
+impl FsckReport {
     fn add(&mut self, path: &str, what: impl Into<String>, is_serious: bool) {
-        self.problems.push(Finding { path: path.to_owned(), what: what.into(), is_serious });
+        self.problems.push(FsckProblem { path: path.to_owned(), what: what.into(), is_serious });
     }
 
-    fn session(&mut self, home: &Path, file: &Found) {
+    fn session(&mut self, home: &Path, file: &FoundSession) {
         let lines = pellucid_files::open(&home.join(&file.relative)).and_then(|it| Forwards::new(it, 0, u64::MAX));
         let mut lines = match lines {
             Ok(lines) => lines,
@@ -108,7 +108,7 @@ impl Findings {
                 Err(error) => return self.add(&file.relative, format!("cannot be read: {error}"), true),
             };
             n += 1;
-            if read_line(line.bytes) == Reading::SetAside && !line.is_blank() {
+            if read_line(line.bytes) == LineReading::SetAside && !line.is_blank() {
                 set_aside.push(n.to_string());
             }
         }
@@ -160,7 +160,7 @@ impl Findings {
         if !home.join(crate::index::FILE).exists() {
             return;
         }
-        let mut index = Index::open(home);
+        let mut index = SessionIndex::open(home);
         for warning in index.take_warnings() {
             self.add(crate::index::FILE, warning, false);
         }

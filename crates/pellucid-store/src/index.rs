@@ -38,10 +38,10 @@ use crate::names;
 use crate::query::Page;
 use crate::query::Query;
 use crate::summary;
-use crate::summary::Summary;
+use crate::summary::SessionSummary;
 use crate::walk;
-use crate::walk::Found;
-use crate::walk::Place;
+use crate::walk::FoundSession;
+use crate::walk::SessionPlace;
 
 /// The database's name in the home folder.
 pub const FILE: &str = "pellucid_index.sqlite";
@@ -63,7 +63,7 @@ pub struct Progress {
 
 /// A list of sessions that is quick to ask.
 #[derive(Debug)]
-pub struct Index {
+pub struct SessionIndex {
     home: PathBuf,
     rows: Rows,
     warnings: Vec<String>,
@@ -76,18 +76,18 @@ enum Rows {
     /// The rows are in the index database.
     Database(Connection),
     /// In memory, because the database is of no use or cannot be written.
-    Memory(Vec<Summary>),
+    Memory(Vec<SessionSummary>),
 }
 
 /// Session files, and a stamp that changes when one of them does.
 #[derive(Debug)]
 struct Files {
     /// In the order of paths.
-    found: Vec<Found>,
+    found: Vec<FoundSession>,
     stamp: i64,
 }
 
-impl Index {
+impl SessionIndex {
     /// Opens the index of a home folder. It is created if it does not exist.
     pub fn open(home: &Path) -> Self {
         let mut warnings = Vec::new();
@@ -207,15 +207,15 @@ fn make_private(path: &Path) {
 
 /// All session files of a home folder.
 fn files(home: &Path) -> Files {
-    let mut found = walk::walk(home, Place::Live);
-    found.extend(walk::walk(home, Place::Archived));
+    let mut found = walk::walk(home, SessionPlace::Live);
+    found.extend(walk::walk(home, SessionPlace::Archived));
     // In any order the sum is the same.
     let stamp = found.iter().fold(0_u64, |sum, file| sum.wrapping_add(state_of(file)));
     Files { found, stamp: stamp.cast_signed() }
 }
 
 /// A hash of path, time and size, which differs when the file changed.
-fn state_of(file: &Found) -> u64 {
+fn state_of(file: &FoundSession) -> u64 {
     let mut state = 0xcbf2_9ce4_8422_2325_u64;
     let numbers = [file.modified.cast_unsigned(), file.size];
     let (words, rest) = file.relative.as_bytes().as_chunks::<8>();
@@ -231,7 +231,7 @@ fn state_of(file: &Found) -> u64 {
 #[derive(Debug)]
 enum Trouble {
     /// The database can be read but not written; `rows` are the current rows.
-    Unwritable { error: rusqlite::Error, rows: Vec<Summary> },
+    Unwritable { error: rusqlite::Error, rows: Vec<SessionSummary> },
     /// The database cannot be read.
     Broken(rusqlite::Error),
 }
@@ -278,7 +278,7 @@ fn refresh_database(
 }
 
 /// Files whose rows have to be made, and paths of rows whose files are gone.
-fn compare(connection: &Connection, found: &mut [Found]) -> rusqlite::Result<(Vec<Found>, Vec<String>)> {
+fn compare(connection: &Connection, found: &mut [FoundSession]) -> rusqlite::Result<(Vec<FoundSession>, Vec<String>)> {
     found.sort_unstable_by(|a, b| a.relative.cmp(&b.relative));
     let mut known = table::states(connection)?.into_iter().peekable();
     let (mut changed, mut gone) = (Vec::new(), Vec::new());
@@ -302,7 +302,7 @@ fn names_stamp(home: &Path) -> i64 {
     since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0)
 }
 
-fn refresh_memory(rows: &mut Vec<Summary>, home: &Path, mut files: Files, progress: &mut dyn FnMut(Progress)) {
+fn refresh_memory(rows: &mut Vec<SessionSummary>, home: &Path, mut files: Files, progress: &mut dyn FnMut(Progress)) {
     files.found.sort_unstable_by(|a, b| a.relative.cmp(&b.relative));
     rows.sort_by(|a, b| a.path.cmp(&b.path));
     let mut known = std::mem::take(rows).into_iter().peekable();
@@ -318,7 +318,7 @@ fn refresh_memory(rows: &mut Vec<Summary>, home: &Path, mut files: Files, progre
     name_all(rows, home);
 }
 
-fn name_all(rows: &mut [Summary], home: &Path) {
+fn name_all(rows: &mut [SessionSummary], home: &Path) {
     let names = names::all(home);
     for row in rows {
         row.name = names.get(&row.id).cloned();
@@ -326,7 +326,7 @@ fn name_all(rows: &mut [Summary], home: &Path) {
 }
 
 /// Reads files with a few threads.
-fn summarise_all(home: &Path, files: &[Found], progress: &mut dyn FnMut(Progress)) -> Vec<Summary> {
+fn summarise_all(home: &Path, files: &[FoundSession], progress: &mut dyn FnMut(Progress)) -> Vec<SessionSummary> {
     let total = files.len();
     let n_threads = walk::n_threads();
     let mut summaries = Vec::with_capacity(total);
@@ -334,8 +334,9 @@ fn summarise_all(home: &Path, files: &[Found], progress: &mut dyn FnMut(Progress
         if total > BATCH {
             progress(Progress { done: summaries.len(), total });
         }
-        let read =
-            |files: &[Found]| -> Vec<Summary> { files.iter().map(|file| summary::summarise(home, file)).collect() };
+        let read = |files: &[FoundSession]| -> Vec<SessionSummary> {
+            files.iter().map(|file| summary::summarise(home, file)).collect()
+        };
         if batch.len() < 2 * n_threads {
             summaries.extend(read(batch));
             continue;

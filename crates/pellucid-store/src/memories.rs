@@ -10,9 +10,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use pellucid_protocol::memories::Extract;
-use pellucid_protocol::memories::Job;
 use pellucid_protocol::memories::JobKind;
 use pellucid_protocol::memories::JobStatus;
+use pellucid_protocol::memories::MemoriesJob;
 use rusqlite::Connection;
 use rusqlite::OpenFlags;
 use rusqlite::OptionalExtension;
@@ -60,7 +60,7 @@ pub struct Memories {
 
 /// A change under way. What it reads stays true until it is over.
 #[derive(Debug)]
-pub struct Change<'a> {
+pub struct MemoriesTransaction<'a> {
     transaction: Transaction<'a>,
 }
 
@@ -102,7 +102,7 @@ impl Memories {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn jobs(&self) -> Result<Vec<Job>, MemoriesError> {
+    pub fn jobs(&self) -> Result<Vec<MemoriesJob>, MemoriesError> {
         let text = format!("SELECT {JOB_COLUMNS} FROM jobs ORDER BY kind, key");
         let mut statement = self.connection.prepare(&text)?;
         Ok(statement.query_map([], job)?.collect::<Result<_, _>>()?)
@@ -125,22 +125,22 @@ impl Memories {
     /// When the database cannot be read or written.
     pub fn change<T>(
         &mut self,
-        change: impl FnOnce(&Change<'_>) -> Result<T, MemoriesError>,
+        change: impl FnOnce(&MemoriesTransaction<'_>) -> Result<T, MemoriesError>,
     ) -> Result<T, MemoriesError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let under_way = Change { transaction };
+        let under_way = MemoriesTransaction { transaction };
         let result = change(&under_way)?;
         under_way.transaction.commit()?;
         Ok(result)
     }
 }
 
-impl Change<'_> {
+impl MemoriesTransaction<'_> {
     /// The job of a kind with this key, if there is one.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn job(&self, kind: JobKind, key: &str) -> Result<Option<Job>, MemoriesError> {
+    pub fn job(&self, kind: JobKind, key: &str) -> Result<Option<MemoriesJob>, MemoriesError> {
         let text = format!("SELECT {JOB_COLUMNS} FROM jobs WHERE kind = ?1 AND key = ?2");
         Ok(self.transaction.query_row(&text, params![kind.as_str(), key], job).optional()?)
     }
@@ -160,7 +160,7 @@ impl Change<'_> {
     ///
     /// # Errors
     /// When the database cannot be written.
-    pub fn put_job(&self, job: &Job) -> Result<(), MemoriesError> {
+    pub fn put_job(&self, job: &MemoriesJob) -> Result<(), MemoriesError> {
         let text = format!(
             "INSERT OR REPLACE INTO jobs ({JOB_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
         );
@@ -228,11 +228,11 @@ impl Change<'_> {
     }
 }
 
-fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
+fn job(row: &Row<'_>) -> rusqlite::Result<MemoriesJob> {
     let kind: String = row.get(0)?;
     let status: String = row.get(2)?;
     let known = JobStatus::ALL.into_iter().find(|it| it.as_str() == status);
-    Ok(Job {
+    Ok(MemoriesJob {
         kind: if kind == JobKind::Extraction.as_str() { JobKind::Extraction } else { JobKind::Consolidation },
         key: row.get(1)?,
         status: known.unwrap_or(JobStatus::Pending),
@@ -277,8 +277,8 @@ mod tests {
         }
     }
 
-    fn job(key: &str, status: JobStatus, lease_until: Option<i64>) -> Job {
-        Job {
+    fn job(key: &str, status: JobStatus, lease_until: Option<i64>) -> MemoriesJob {
+        MemoriesJob {
             kind: JobKind::Extraction,
             key: key.to_owned(),
             status,
@@ -331,7 +331,7 @@ mod tests {
             memories
                 .connection
                 .unchecked_transaction()
-                .map(|transaction| Change { transaction }.n_held(JobKind::Extraction, now).unwrap())
+                .map(|transaction| MemoriesTransaction { transaction }.n_held(JobKind::Extraction, now).unwrap())
         };
         assert_eq!((held(49).unwrap(), held(50).unwrap()), (1, 0));
     }
@@ -367,11 +367,12 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let mut memories = Memories::open(home.path()).unwrap();
         let kinds = [JobKind::Consolidation, JobKind::Extraction];
-        let all: Vec<Job> = kinds
+        let all: Vec<MemoriesJob> = kinds
             .into_iter()
             .flat_map(|kind| {
-                let with_status = move |status: JobStatus| Job { kind, ..job(status.as_str(), status, Some(i64::MAX)) };
-                let mut jobs: Vec<Job> = JobStatus::ALL.into_iter().map(with_status).collect();
+                let with_status =
+                    move |status: JobStatus| MemoriesJob { kind, ..job(status.as_str(), status, Some(i64::MAX)) };
+                let mut jobs: Vec<MemoriesJob> = JobStatus::ALL.into_iter().map(with_status).collect();
                 jobs.sort_by(|a, b| a.key.cmp(&b.key));
                 jobs
             })
@@ -380,7 +381,7 @@ mod tests {
         assert_eq!(memories.jobs().unwrap(), all);
         let found = |kind, key: &str| {
             let transaction = memories.connection.unchecked_transaction().unwrap();
-            Change { transaction }.job(kind, key).unwrap()
+            MemoriesTransaction { transaction }.job(kind, key).unwrap()
         };
         assert_eq!(found(JobKind::Extraction, "failed").map(|it| it.status), Some(JobStatus::Failed));
         assert_eq!(found(JobKind::Extraction, "nothing"), None);

@@ -65,7 +65,7 @@ pub fn all(home: &Path) -> BTreeMap<String, String> {
 /// Why a session cannot be given a name.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum NameError {
+pub enum SessionNameError {
     /// The name is blank.
     #[error("Thread name cannot be empty.")]
     Blank,
@@ -84,10 +84,10 @@ pub enum NameError {
 ///
 /// # Errors
 /// When the name is blank or cannot be written.
-pub fn set(home: &Path, id: &str, name: &str) -> Result<String, NameError> {
+pub fn set(home: &Path, id: &str, name: &str) -> Result<String, SessionNameError> {
     let name = name.trim();
     if name.is_empty() {
-        return Err(NameError::Blank);
+        return Err(SessionNameError::Blank);
     }
     let line = Line { id: id.to_owned(), thread_name: name.to_owned(), updated_at: jiff::Timestamp::now().to_string() };
     let path = path(home);
@@ -96,7 +96,7 @@ pub fn set(home: &Path, id: &str, name: &str) -> Result<String, NameError> {
         text.push(b'\n');
         FileSink::open(&path, Existing::Welcome)?.append(&text)
     };
-    written().map_err(|source| NameError::Io { path, source })?;
+    written().map_err(|source| SessionNameError::Io { path, source })?;
     Ok(line.thread_name)
 }
 
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(id("one").as_deref(), Some("b"));
         assert_eq!((id("One"), id(" ")), (None, None));
         assert_eq!(all(home), BTreeMap::from([("a".into(), "three".into()), ("b".into(), "one".into())]));
-        assert!(matches!(set(home, "a", "  "), Err(NameError::Blank)));
+        assert!(matches!(set(home, "a", "  "), Err(SessionNameError::Blank)));
     }
 
     #[track_caller]

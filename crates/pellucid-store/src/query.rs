@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::summary::Summary;
+use crate::summary::SessionSummary;
 
 /// The conditions, order and size of a page of sessions.
 #[derive(Debug, Clone, Default)]
@@ -87,14 +87,14 @@ impl Serialize for Cursor {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Page {
     /// The sessions of the page, in order.
-    pub sessions: Vec<Summary>,
+    pub sessions: Vec<SessionSummary>,
     /// The cursor of the next page; absent on the last page.
     pub next: Option<Cursor>,
 }
 
 impl Sort {
     /// The time that a session is ordered by, in seconds of Unix time.
-    pub fn key(self, summary: &Summary) -> i64 {
+    pub fn key(self, summary: &SessionSummary) -> i64 {
         match self {
             Self::Created => summary.created_at,
             Self::Updated => summary.updated_at,
@@ -104,7 +104,7 @@ impl Sort {
 
 impl Query {
     /// Whether a session is asked for, wherever in the list it is.
-    pub fn takes(&self, summary: &Summary) -> bool {
+    pub fn takes(&self, summary: &SessionSummary) -> bool {
         let provider = summary.model_provider.as_deref().or(self.default_provider.as_deref());
         summary.is_listed
             && !summary.first_message.is_empty()
@@ -116,7 +116,7 @@ impl Query {
     }
 
     /// Whether the texts of a session have what is looked for.
-    pub(crate) fn takes_text(&self, summary: &Summary) -> bool {
+    pub(crate) fn takes_text(&self, summary: &SessionSummary) -> bool {
         let Some(wanted) = self.search.as_ref().map(|search| search.to_lowercase()) else {
             return true;
         };
@@ -125,19 +125,19 @@ impl Query {
     }
 
     /// The page of these sessions.
-    pub fn page(&self, sessions: impl IntoIterator<Item = Summary>) -> Page {
-        let place = |summary: &Summary| (self.sort.key(summary), summary.id.clone());
-        let is_behind = |summary: &Summary| {
+    pub fn page(&self, sessions: impl IntoIterator<Item = SessionSummary>) -> Page {
+        let place = |summary: &SessionSummary| (self.sort.key(summary), summary.id.clone());
+        let is_behind = |summary: &SessionSummary| {
             self.cursor.as_ref().is_none_or(|cursor| place(summary) < (cursor.seconds, cursor.id.clone()))
         };
-        let mut sessions: Vec<Summary> =
+        let mut sessions: Vec<SessionSummary> =
             sessions.into_iter().filter(|summary| self.takes(summary) && is_behind(summary)).collect();
         sessions.sort_by_cached_key(|summary| std::cmp::Reverse(place(summary)));
         self.cut(sessions)
     }
 
     /// Ends a page; one session more than the limit shows that there is another.
-    pub(crate) fn cut(&self, mut sessions: Vec<Summary>) -> Page {
+    pub(crate) fn cut(&self, mut sessions: Vec<SessionSummary>) -> Page {
         let has_more = sessions.len() > self.limit;
         sessions.truncate(self.limit);
         let last = sessions.last().filter(|_| has_more);
@@ -167,12 +167,12 @@ mod tests {
     }
 
     /// A session of which no file says anything, but for what lists are filtered and ordered by.
-    fn summary(n: i64) -> Summary {
+    fn summary(n: i64) -> SessionSummary {
         let id = format!("019a0000-0000-7000-8000-{n:012}");
         let relative = format!("sessions/1970/01/01/rollout-1970-01-01T00-00-00-{id}.jsonl");
-        let found = crate::walk::Found {
+        let found = crate::walk::FoundSession {
             relative,
-            place: crate::walk::Place::Live,
+            place: crate::walk::SessionPlace::Live,
             modified: (100 - n) * 1_000_000_000,
             size: 0,
         };
@@ -186,7 +186,7 @@ mod tests {
         summary
     }
 
-    fn with(mut summary: Summary, change: impl FnOnce(&mut Summary)) -> Summary {
+    fn with(mut summary: SessionSummary, change: impl FnOnce(&mut SessionSummary)) -> SessionSummary {
         change(&mut summary);
         summary
     }
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn pages_of_any_size_are_the_whole_list_in_order() {
         // Two sessions of each second, so that a page can end between them.
-        let sessions: Vec<Summary> = (0..9).map(|n| with(summary(n), |it| it.created_at = n / 2)).collect();
+        let sessions: Vec<SessionSummary> = (0..9).map(|n| with(summary(n), |it| it.created_at = n / 2)).collect();
         for sort in [Sort::Created, Sort::Updated] {
             let whole = Query { sort, limit: 100, ..all() }.page(sessions.clone());
             assert_eq!((whole.sessions.len(), whole.next), (9, None));

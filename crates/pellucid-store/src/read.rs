@@ -65,7 +65,7 @@ impl SessionFile {
 
 /// A session file, read back whole.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Loaded {
+pub struct RecordedSession {
     /// The path of the session file.
     pub path: PathBuf,
     /// The first `session_meta` line.
@@ -135,7 +135,7 @@ impl ReadError {
 
 /// The value of `type` in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum RecordKind {
     /// The session's id, origin and instructions.
     SessionMeta,
     /// An item of the conversation.
@@ -148,7 +148,7 @@ pub enum Kind {
     EventMsg,
 }
 
-impl Kind {
+impl RecordKind {
     fn of(word: &[u8]) -> Option<Self> {
         Some(match word {
             b"session_meta" => Self::SessionMeta,
@@ -175,7 +175,7 @@ impl Kind {
 /// The result of parsing one line.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "it is taken apart at once, and most lines are records")]
-pub enum Reading {
+pub enum LineReading {
     /// A record of a known kind.
     Record(Record),
     /// An event of the format that means nothing to us.
@@ -188,22 +188,22 @@ pub enum Reading {
 /// looked at.
 ///
 /// ```
-/// use pellucid_store::read::{Kind, split};
+/// use pellucid_store::read::{RecordKind, split};
 ///
 /// let line = br#"{"timestamp":"2026-11-15T07:25:24.929Z","type":"event_msg","payload":{"type":"x"}}"#;
-/// assert_eq!(split(line), Some((Kind::EventMsg, br#"{"type":"x"}"#.as_slice())));
+/// assert_eq!(split(line), Some((RecordKind::EventMsg, br#"{"type":"x"}"#.as_slice())));
 /// ```
-pub fn split(line: &[u8]) -> Option<(Kind, &[u8])> {
+pub fn split(line: &[u8]) -> Option<(RecordKind, &[u8])> {
     let rest = line.trim_ascii_end().strip_prefix(b"{\"timestamp\":\"")?;
     let rest = &rest[memchr(b'"', rest)?..];
     let rest = rest.strip_prefix(b"\",\"type\":\"")?;
     let (word, rest) = rest.split_at(memchr(b'"', rest)?);
     let payload = rest.strip_prefix(b"\",\"payload\":")?.strip_suffix(b"}")?;
-    Some((Kind::of(word)?, payload))
+    Some((RecordKind::of(word)?, payload))
 }
 
 /// Reads a line, in whatever order its keys are.
-pub fn read_line(line: &[u8]) -> Reading {
+pub fn read_line(line: &[u8]) -> LineReading {
     if let Some((kind, payload)) = split(line)
         && let Ok(reading) = read_payload(kind, payload)
     {
@@ -218,26 +218,26 @@ pub fn read_line(line: &[u8]) -> Reading {
         payload: &'a RawValue,
     }
     let Ok(any) = serde_json::from_slice::<AnyLine<'_>>(line) else {
-        return Reading::SetAside;
+        return LineReading::SetAside;
     };
-    let kind = Kind::of(any.kind.as_bytes());
-    kind.and_then(|kind| read_payload(kind, any.payload.get().as_bytes()).ok()).unwrap_or(Reading::SetAside)
+    let kind = RecordKind::of(any.kind.as_bytes());
+    kind.and_then(|kind| read_payload(kind, any.payload.get().as_bytes()).ok()).unwrap_or(LineReading::SetAside)
 }
 
 /// Reads the payload of a line.
-fn read_payload(kind: Kind, payload: &[u8]) -> serde_json::Result<Reading> {
+fn read_payload(kind: RecordKind, payload: &[u8]) -> serde_json::Result<LineReading> {
     let record = match kind {
-        Kind::SessionMeta => Record::SessionMeta(Box::new(serde_json::from_slice::<SessionMeta>(payload)?)),
-        Kind::ResponseItem => Record::ResponseItem(serde_json::from_slice(payload)?),
-        Kind::Compacted => Record::Compacted(serde_json::from_slice::<Compacted>(payload)?),
-        Kind::TurnContext => Record::TurnContext(Box::new(serde_json::from_slice::<TurnContext>(payload)?)),
-        Kind::EventMsg => match serde_json::from_slice(payload) {
+        RecordKind::SessionMeta => Record::SessionMeta(Box::new(serde_json::from_slice::<SessionMeta>(payload)?)),
+        RecordKind::ResponseItem => Record::ResponseItem(serde_json::from_slice(payload)?),
+        RecordKind::Compacted => Record::Compacted(serde_json::from_slice::<Compacted>(payload)?),
+        RecordKind::TurnContext => Record::TurnContext(Box::new(serde_json::from_slice::<TurnContext>(payload)?)),
+        RecordKind::EventMsg => match serde_json::from_slice(payload) {
             Ok(event) => Record::EventMsg(event),
-            Err(_) if is_known_event(payload) => return Ok(Reading::Passed),
+            Err(_) if is_known_event(payload) => return Ok(LineReading::Passed),
             Err(error) => return Err(error),
         },
     };
-    Ok(Reading::Record(record))
+    Ok(LineReading::Record(record))
 }
 
 /// Opens a session file and reads what its session is.
@@ -268,10 +268,10 @@ pub fn open_damaged(path: &Path) -> Result<SessionFile, ReadError> {
     while let Some(line) = lines.next_line().map_err(failed)? {
         if is_blank && !line.is_blank() {
             is_blank = false;
-            begins_whole = read_line(line.bytes) != Reading::SetAside;
+            begins_whole = read_line(line.bytes) != LineReading::SetAside;
         }
-        if split(line.bytes).is_none_or(|(kind, _)| kind == Kind::SessionMeta)
-            && let Reading::Record(Record::SessionMeta(meta)) = read_line(line.bytes)
+        if split(line.bytes).is_none_or(|(kind, _)| kind == RecordKind::SessionMeta)
+            && let LineReading::Record(Record::SessionMeta(meta)) = read_line(line.bytes)
         {
             if named.is_none_or(|id| id.eq_ignore_ascii_case(&meta.id)) {
                 let id = named.map_or_else(|| meta.id.clone(), str::to_owned);
@@ -280,8 +280,8 @@ pub fn open_damaged(path: &Path) -> Result<SessionFile, ReadError> {
             first = first.or(Some(meta));
         }
         if cwd.is_none()
-            && split(line.bytes).is_none_or(|(kind, _)| kind == Kind::TurnContext)
-            && let Reading::Record(Record::TurnContext(context)) = read_line(line.bytes)
+            && split(line.bytes).is_none_or(|(kind, _)| kind == RecordKind::TurnContext)
+            && let LineReading::Record(Record::TurnContext(context)) = read_line(line.bytes)
         {
             cwd = Some(context.cwd);
         }
@@ -318,7 +318,7 @@ pub fn open_damaged(path: &Path) -> Result<SessionFile, ReadError> {
 ///
 /// # Errors
 /// If the file cannot be read, is blank, or has no `session_meta` line.
-pub fn read(path: &Path) -> Result<Loaded, ReadError> {
+pub fn read(path: &Path) -> Result<RecordedSession, ReadError> {
     let SessionFile { path, meta, .. } = open(path)?;
     let failed = |source| ReadError::io(&path, source);
     let mut lines = Forwards::new(pellucid_files::open(&path).map_err(failed)?, 0, u64::MAX).map_err(failed)?;
@@ -328,7 +328,7 @@ pub fn read(path: &Path) -> Result<Loaded, ReadError> {
         n += 1;
         sort(&line, n, &mut records, &mut set_aside);
     }
-    Ok(Loaded { path, meta, records, set_aside })
+    Ok(RecordedSession { path, meta, records, set_aside })
 }
 
 fn sort(line: &Line<'_>, n: usize, records: &mut Vec<Record>, set_aside: &mut Vec<usize>) {
@@ -336,9 +336,9 @@ fn sort(line: &Line<'_>, n: usize, records: &mut Vec<Record>, set_aside: &mut Ve
         return;
     }
     match read_line(line.bytes) {
-        Reading::Record(record) => records.push(record),
-        Reading::Passed => {}
-        Reading::SetAside => set_aside.push(n),
+        LineReading::Record(record) => records.push(record),
+        LineReading::Passed => {}
+        LineReading::SetAside => set_aside.push(n),
     }
 }
 

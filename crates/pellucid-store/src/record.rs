@@ -59,7 +59,7 @@ pub struct SessionMeta {
     pub dynamic_tools: Option<Vec<Value>>,
     /// The repository it began in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub git: Option<Git>,
+    pub git: Option<RecordedGit>,
 }
 
 /// Base instructions of a session.
@@ -71,7 +71,7 @@ pub struct BaseInstructions {
 
 /// The state of the repository when the session began.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Git {
+pub struct RecordedGit {
     /// The commit that was checked out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit_hash: Option<String>,
@@ -107,7 +107,7 @@ pub struct TurnContext {
     pub sandbox_policy: SandboxPolicy,
     /// Domains of managed requirements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub network: Option<Network>,
+    pub network: Option<RecordedNetwork>,
     /// The name of the model.
     pub model: String,
     /// The tone of the model's answers.
@@ -137,7 +137,7 @@ pub struct TurnContext {
 
 /// Domains of managed requirements.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Network {
+pub struct RecordedNetwork {
     /// Domains that commands may reach.
     pub allowed_domains: Vec<String>,
     /// Domains that commands may not reach.

@@ -20,8 +20,8 @@ use serde::Serialize;
 use crate::detail::Detail;
 use crate::detail::kept;
 use crate::record::Record;
-use crate::requests::seal::Piece;
 use crate::requests::seal::Tally;
+use crate::requests::seal::UnsealedPiece;
 use crate::sink::Existing;
 use crate::sink::FileSink;
 use crate::sink::Sink;
@@ -169,12 +169,12 @@ impl Recorder {
     }
 
     /// Gives what was written and has no seal yet.
-    pub fn take_unsealed(&mut self) -> Option<Piece> {
+    pub fn take_unsealed(&mut self) -> Option<UnsealedPiece> {
         self.tally.take()
     }
 
     /// Appends the payload of a line of another file, byte for byte.
-    pub fn copy(&mut self, kind: crate::read::Kind, payload: &[u8]) {
+    pub fn copy(&mut self, kind: crate::read::RecordKind, payload: &[u8]) {
         let head = format!("{{\"timestamp\":\"{}\",\"type\":\"{}\",\"payload\":", now(), kind.as_str());
         self.append(&[head.as_bytes(), payload, b"}\n"].concat(), "");
     }

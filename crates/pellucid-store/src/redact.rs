@@ -59,7 +59,7 @@ pub struct Redactor {
 }
 
 /// How many blanks were made.
-pub type Count = usize;
+pub type BlankCount = usize;
 
 impl Redactor {
     /// Knows these secrets besides those that show by themselves. Short ones are words.
@@ -71,7 +71,7 @@ impl Redactor {
     }
 
     /// Blanks secrets in every text of a value, and in its keys.
-    pub fn value(&self, value: &mut Value) -> Count {
+    pub fn value(&self, value: &mut Value) -> BlankCount {
         match value {
             Value::String(text) => {
                 let (blanked, n) = self.text(text);
@@ -82,8 +82,8 @@ impl Redactor {
             }
             Value::Array(list) => list.iter_mut().map(|value| self.value(value)).sum(),
             Value::Object(table) => {
-                let n_in_values: Count = table.values_mut().map(|value| self.value(value)).sum();
-                let n_in_keys = table.keys().map(|key| self.text(key).1).sum::<Count>();
+                let n_in_values: BlankCount = table.values_mut().map(|value| self.value(value)).sum();
+                let n_in_keys = table.keys().map(|key| self.text(key).1).sum::<BlankCount>();
                 if n_in_keys > 0 {
                     let blanked = |(key, value): (String, Value)| (self.text(&key).0, value);
                     *table = std::mem::take(table).into_iter().map(blanked).collect();
@@ -95,7 +95,7 @@ impl Redactor {
     }
 
     /// Blanks secrets in a text.
-    pub fn text(&self, text: &str) -> (String, Count) {
+    pub fn text(&self, text: &str) -> (String, BlankCount) {
         let mut out = String::with_capacity(text.len());
         let mut n = 0;
         let mut at = 0;

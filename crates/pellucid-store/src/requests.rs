@@ -2,7 +2,7 @@
 //!
 //! A session file is the Codex CLI's to the byte, so our records are elsewhere: under `requests/` of the home folder,
 //! by the same date and id. Together the two files are enough to rebuild every request. The session file has the
-//! items; a record has the digest of the body, digests of its beginnings, and the bytes around the items ([`Frame`]).
+//! items; a record has the digest of the body, digests of its beginnings, and the bytes around the items ([`FrameEntry`]).
 //! Long texts, such as instructions and tools, are kept once for all sessions ([`parts`]).
 //!
 //! Every line holds the hash of the line before, so that nothing can be changed or taken out
@@ -32,6 +32,6 @@ pub mod verify;
 
 mod align;
 
-pub use entry::Entry;
-pub use entry::Frame;
-pub use entry::Piece;
+pub use entry::FrameEntry;
+pub use entry::LogEntry;
+pub use entry::StoredPiece;

@@ -11,23 +11,23 @@ use std::time::Duration;
 use std::time::SystemTime;
 
 use crate::find;
-use crate::find::Wanted;
-use crate::index::Index;
+use crate::find::SessionFilter;
 use crate::index::Progress;
+use crate::index::SessionIndex;
 use crate::name;
 use crate::name::ARCHIVED;
 use crate::name::SESSIONS;
 use crate::names;
-use crate::names::NameError;
+use crate::names::SessionNameError;
 use crate::query::Page;
 use crate::query::Query;
 use crate::read;
-use crate::read::Loaded;
 use crate::read::ReadError;
+use crate::read::RecordedSession;
 use crate::summary;
-use crate::summary::Summary;
+use crate::summary::SessionSummary;
 use crate::walk;
-use crate::walk::Place;
+use crate::walk::SessionPlace;
 
 /// The stored sessions of a home folder.
 pub trait Sessions {
@@ -38,19 +38,19 @@ pub trait Sessions {
     ///
     /// # Errors
     /// If no session has this id.
-    fn summary(&self, id: &str) -> Result<Summary, StoreError>;
+    fn summary(&self, id: &str) -> Result<SessionSummary, StoreError>;
 
     /// A session with everything that was recorded of it.
     ///
     /// # Errors
     /// If no session has this id, or its file cannot be read.
-    fn read(&self, id: &str) -> Result<Stored, StoreError>;
+    fn read(&self, id: &str) -> Result<StoredSession, StoreError>;
 
     /// The id of the session that a person means: by id, or by the name it was given last.
     fn resolve(&self, id_or_name: &str) -> Option<String>;
 
     /// The session that was used last among those that are wanted.
-    fn newest(&self, wanted: Wanted<'_>) -> Option<String>;
+    fn newest(&self, wanted: SessionFilter<'_>) -> Option<String>;
 
     /// Names a session; returns the stored name, without surrounding white space.
     ///
@@ -73,11 +73,11 @@ pub trait Sessions {
 
 /// A session with everything that was recorded of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stored {
+pub struct StoredSession {
     /// The entry of the session in lists.
-    pub summary: Summary,
+    pub summary: SessionSummary,
     /// The records of the session.
-    pub loaded: Loaded,
+    pub loaded: RecordedSession,
 }
 
 /// Why something cannot be done with a session.
@@ -90,14 +90,14 @@ pub enum StoreError {
         /// The id that was looked for.
         id: String,
         /// The folder that was searched; absent for both folders.
-        place: Option<Place>,
+        place: Option<SessionPlace>,
     },
     /// The session file cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The name cannot be set.
     #[error(transparent)]
-    Name(#[from] NameError),
+    Name(#[from] SessionNameError),
     /// The session file cannot be moved.
     #[error("{} cannot be moved to {}: {source}", from.display(), to.display())]
     Move {
@@ -111,18 +111,18 @@ pub enum StoreError {
     },
 }
 
-fn where_text(place: Option<Place>) -> &'static str {
+fn where_text(place: Option<SessionPlace>) -> &'static str {
     match place {
         None => "is stored",
-        Some(Place::Live) => "is in use",
-        Some(Place::Archived) => "is archived",
+        Some(SessionPlace::Live) => "is in use",
+        Some(SessionPlace::Archived) => "is archived",
     }
 }
 
 /// The sessions of a home folder.
 pub struct LocalSessions<'a> {
     home: PathBuf,
-    index: Option<Index>,
+    index: Option<SessionIndex>,
     /// How old what lists say may be.
     age_max: Duration,
     progress: Box<dyn FnMut(Progress) + 'a>,
@@ -157,21 +157,21 @@ impl<'a> LocalSessions<'a> {
 
     /// Warnings for the user about the index. Each warning is returned once.
     pub fn take_warnings(&mut self) -> Vec<String> {
-        self.index.as_mut().map(Index::take_warnings).unwrap_or_default()
+        self.index.as_mut().map(SessionIndex::take_warnings).unwrap_or_default()
     }
 
     /// The file of a session, archived or not.
     ///
     /// # Errors
     /// If no session has this id.
-    pub fn file(&self, id: &str) -> Result<(PathBuf, Place), StoreError> {
-        let found = [Place::Live, Place::Archived]
+    pub fn file(&self, id: &str) -> Result<(PathBuf, SessionPlace), StoreError> {
+        let found = [SessionPlace::Live, SessionPlace::Archived]
             .into_iter()
             .find_map(|place| Some((walk::by_id(&self.home, place, id)?, place)));
         found.ok_or_else(|| StoreError::NotFound { id: id.to_owned(), place: None })
     }
 
-    fn file_in(&self, id: &str, place: Place) -> Result<PathBuf, StoreError> {
+    fn file_in(&self, id: &str, place: SessionPlace) -> Result<PathBuf, StoreError> {
         let found = walk::by_id(&self.home, place, id);
         found.ok_or_else(|| StoreError::NotFound { id: id.to_owned(), place: Some(place) })
     }
@@ -193,22 +193,22 @@ impl<'a> LocalSessions<'a> {
 impl Sessions for LocalSessions<'_> {
     fn list(&mut self, query: &Query) -> Page {
         let home = &self.home;
-        let index = self.index.get_or_insert_with(|| Index::open(home));
+        let index = self.index.get_or_insert_with(|| SessionIndex::open(home));
         index.refresh(self.age_max, &mut *self.progress);
         index.list(query)
     }
 
-    fn summary(&self, id: &str) -> Result<Summary, StoreError> {
+    fn summary(&self, id: &str) -> Result<SessionSummary, StoreError> {
         let (path, place) = self.file(id)?;
         let mut summary = summary::of_file(&self.home, &path, place).map_err(|error| ReadError::io(&path, error))?;
         summary.name = names::name_of(&self.home, id);
         Ok(summary)
     }
 
-    fn read(&self, id: &str) -> Result<Stored, StoreError> {
+    fn read(&self, id: &str) -> Result<StoredSession, StoreError> {
         let summary = self.summary(id)?;
         let loaded = read::read(&self.home.join(&summary.path))?;
-        Ok(Stored { summary, loaded })
+        Ok(StoredSession { summary, loaded })
     }
 
     fn resolve(&self, id_or_name: &str) -> Option<String> {
@@ -218,7 +218,7 @@ impl Sessions for LocalSessions<'_> {
         }
     }
 
-    fn newest(&self, wanted: Wanted<'_>) -> Option<String> {
+    fn newest(&self, wanted: SessionFilter<'_>) -> Option<String> {
         let path = find::newest(&self.home, wanted)?;
         name::session_id(path.file_name()?.to_str()?).map(str::to_owned)
     }
@@ -229,13 +229,13 @@ impl Sessions for LocalSessions<'_> {
     }
 
     fn archive(&mut self, id: &str) -> Result<PathBuf, StoreError> {
-        let from = self.file_in(id, Place::Live)?;
+        let from = self.file_in(id, SessionPlace::Live)?;
         let to = self.home.join(ARCHIVED).join(from.file_name().unwrap_or_default());
         Self::move_file(from, to)
     }
 
     fn unarchive(&mut self, id: &str) -> Result<PathBuf, StoreError> {
-        let from = self.file_in(id, Place::Archived)?;
+        let from = self.file_in(id, SessionPlace::Archived)?;
         let file_name = from.file_name().and_then(|it| it.to_str()).unwrap_or_default();
         let folder = name::day_folder(file_name).unwrap_or_default();
         let to = self.home.join(SESSIONS).join(folder).join(file_name);
@@ -294,8 +294,8 @@ mod tests {
         assert_eq!(listed.sessions[0].name.as_deref(), Some("mine"));
         assert_eq!(sessions.read(ID).unwrap().loaded.records.len(), 2);
         assert!(sessions.rename("019a0000-0000-7000-8000-000000000002", "x").is_err());
-        assert_eq!(sessions.newest(Wanted::default()).as_deref(), Some(ID));
-        assert_eq!(sessions.newest(Wanted { provider: Some("p"), ..Wanted::default() }), None);
+        assert_eq!(sessions.newest(SessionFilter::default()).as_deref(), Some(ID));
+        assert_eq!(sessions.newest(SessionFilter { provider: Some("p"), ..SessionFilter::default() }), None);
     }
 
     #[test]

@@ -18,12 +18,12 @@ const FOLDER: &str = "session_state";
 
 /// Small values that are kept beside a session.
 #[derive(Debug, Clone, Default)]
-pub struct Side {
+pub struct SideFile {
     path: Option<PathBuf>,
     content: Map<String, Value>,
 }
 
-impl Side {
+impl SideFile {
     /// Reads the values of the session with this id. An unreadable file counts as a missing one.
     pub fn open(home: &Path, id: &str) -> Self {
         let path = home.join(FOLDER).join(format!("{id}.json"));
@@ -70,15 +70,15 @@ mod tests {
     #[test]
     fn what_is_kept_is_there_again() {
         let home = tempfile::tempdir().unwrap();
-        let mut side = Side::open(home.path(), "a");
+        let mut side = SideFile::open(home.path(), "a");
         assert_eq!(side.get("memory"), None);
         side.put("memory", json!({ "n": 1 })).unwrap();
         side.put("reinject", json!(2)).unwrap();
-        assert_eq!(Side::open(home.path(), "a").get("memory"), Some(&json!({ "n": 1 })));
-        assert_eq!(Side::open(home.path(), "b").get("memory"), None);
-        let mut looked_at = Side::open(home.path(), "a").read_only();
+        assert_eq!(SideFile::open(home.path(), "a").get("memory"), Some(&json!({ "n": 1 })));
+        assert_eq!(SideFile::open(home.path(), "b").get("memory"), None);
+        let mut looked_at = SideFile::open(home.path(), "a").read_only();
         looked_at.put("reinject", json!(3)).unwrap();
-        assert_eq!(Side::open(home.path(), "a").get("reinject"), Some(&json!(2)));
+        assert_eq!(SideFile::open(home.path(), "a").get("reinject"), Some(&json!(2)));
     }
 
     #[test]
@@ -86,9 +86,9 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(home.path().join(FOLDER)).unwrap();
         std::fs::write(home.path().join(FOLDER).join("a.json"), "{").unwrap();
-        let mut side = Side::open(home.path(), "a");
+        let mut side = SideFile::open(home.path(), "a");
         assert_eq!(side.get("x"), None);
         side.put("x", json!(1)).unwrap();
-        assert_eq!(Side::open(home.path(), "a").get("x"), Some(&json!(1)));
+        assert_eq!(SideFile::open(home.path(), "a").get("x"), Some(&json!(1)));
     }
 }

@@ -23,11 +23,11 @@ use serde::Serialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::read::Kind;
+use crate::read::RecordKind;
 use crate::read::split;
-use crate::record::Git;
-use crate::walk::Found;
-use crate::walk::Place;
+use crate::record::RecordedGit;
+use crate::walk::FoundSession;
+use crate::walk::SessionPlace;
 
 /// Up to which size a file is read whole.
 const WHOLE_BYTES_MAX: u64 = 64 * 1024;
@@ -50,7 +50,7 @@ const IMAGE: &str = "[Image]";
 
 /// The entry of a session in lists.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Summary {
+pub struct SessionSummary {
     /// The id of the session.
     pub id: String,
     /// The name that the user gave.
@@ -113,12 +113,12 @@ pub struct Begun {
     /// The session that it was forked from.
     pub forked_from: Option<String>,
     /// The state of the repository when the session began.
-    pub git: Option<Git>,
+    pub git: Option<RecordedGit>,
 }
 
 /// The fields of the first line that lists need.
 #[derive(Debug, Clone, Default, Deserialize)]
-pub struct Head {
+pub struct SessionHead {
     /// The id of the session.
     #[serde(default)]
     pub id: String,
@@ -148,11 +148,11 @@ pub struct Head {
     pub dynamic_tools: Option<Vec<Value>>,
     /// The state of the repository when the session began.
     #[serde(default)]
-    pub git: Option<Git>,
+    pub git: Option<RecordedGit>,
 }
 
 /// Reads the first lines of a session file.
-pub fn head(path: &Path) -> Option<Head> {
+pub fn head(path: &Path) -> Option<SessionHead> {
     let mut ends = Ends::open(path).ok()?;
     loop {
         let (bytes, is_all) = ends.head();
@@ -168,16 +168,16 @@ pub fn head(path: &Path) -> Option<Head> {
 ///
 /// # Errors
 /// When there is no such file.
-pub fn of_file(home: &Path, path: &Path, place: Place) -> io::Result<Summary> {
+pub fn of_file(home: &Path, path: &Path, place: SessionPlace) -> io::Result<SessionSummary> {
     let relative = path.strip_prefix(home).unwrap_or(path).to_string_lossy().into_owned();
     let metadata = fs::metadata(path)?;
     let modified = metadata.modified().ok().and_then(|it| it.duration_since(SystemTime::UNIX_EPOCH).ok());
     let modified = modified.and_then(|it| i64::try_from(it.as_nanos()).ok()).unwrap_or(0);
-    Ok(summarise(home, &Found { relative, place, modified, size: metadata.len() }))
+    Ok(summarise(home, &FoundSession { relative, place, modified, size: metadata.len() }))
 }
 
 /// Reads the list entry of a session file. A file that cannot be read gives an entry that is not listed.
-pub fn summarise(home: &Path, found: &Found) -> Summary {
+pub fn summarise(home: &Path, found: &FoundSession) -> SessionSummary {
     let path = home.join(&found.relative);
     let (front, back) = Ends::open(&path).and_then(|ends| read_ends(ends, found.size)).unwrap_or_default();
     // A session whose first line cannot be read is known by the name of its file.
@@ -188,11 +188,11 @@ pub fn summarise(home: &Path, found: &Found) -> Summary {
     let id = if head.id.is_empty() { found.id().to_owned() } else { head.id };
     let began = || crate::name::stamp(found.name()).and_then(|stamp| stamp.to_zoned(jiff::tz::TimeZone::UTC).ok());
     let created_at = seconds(&head.timestamp).or_else(|| Some(began()?.timestamp().as_second())).unwrap_or(0);
-    Summary {
+    SessionSummary {
         id,
         name: None,
         path: found.relative.clone(),
-        is_archived: found.place == Place::Archived,
+        is_archived: found.place == SessionPlace::Archived,
         created_at,
         updated_at: found.modified.div_euclid(1_000_000_000),
         modified: found.modified,
@@ -304,7 +304,7 @@ struct Turn {
 /// The values found in the first lines.
 #[derive(Debug, Default)]
 struct Front {
-    head: Option<Head>,
+    head: Option<SessionHead>,
     /// The first message that has something in it.
     message: Option<String>,
     has_message: bool,
@@ -338,9 +338,9 @@ impl Front {
             return self.read_odd(line);
         };
         match kind {
-            Kind::SessionMeta if self.head.is_none() => self.head = read_head(payload),
-            Kind::TurnContext if self.turn.is_none() => self.turn = serde_json::from_slice(payload).ok(),
-            Kind::EventMsg if payload.starts_with(b"{\"type\":\"user_message\"") => self.read_message(payload),
+            RecordKind::SessionMeta if self.head.is_none() => self.head = read_head(payload),
+            RecordKind::TurnContext if self.turn.is_none() => self.turn = serde_json::from_slice(payload).ok(),
+            RecordKind::EventMsg if payload.starts_with(b"{\"type\":\"user_message\"") => self.read_message(payload),
             _ => {}
         }
     }
@@ -385,22 +385,22 @@ impl Front {
 }
 
 /// Reads what a session is without its instructions, which are long.
-fn read_head(payload: &[u8]) -> Option<Head> {
+fn read_head(payload: &[u8]) -> Option<SessionHead> {
     quick_head(payload).or_else(|| serde_json::from_slice(payload).ok())
 }
 
 /// Keys have their quotes as they are and texts have them escaped, so a key is found by search.
-fn quick_head(payload: &[u8]) -> Option<Head> {
+fn quick_head(payload: &[u8]) -> Option<SessionHead> {
     let at = memmem::find(payload, b",\"base_instructions\":{\"text\":\"")?;
     let rest = &payload[at..];
     if memmem::find(rest, b",\"dynamic_tools\":").is_some() {
         return None;
     }
-    let mut head: Head = serde_json::from_slice(&[&payload[..at], b"}"].concat()).ok()?;
+    let mut head: SessionHead = serde_json::from_slice(&[&payload[..at], b"}"].concat()).ok()?;
     if let Some(git) = memmem::rfind(rest, b",\"git\":{") {
         #[derive(Deserialize)]
         struct Only {
-            git: Git,
+            git: RecordedGit,
         }
         head.git = Some(serde_json::from_slice::<Only>(&[b"{", &rest[git + 1..]].concat()).ok()?.git);
     }
@@ -437,10 +437,10 @@ impl Back {
 
     fn read(&mut self, line: &[u8]) {
         match split(line) {
-            Some((Kind::TurnContext, payload)) if self.turn.is_none() => {
+            Some((RecordKind::TurnContext, payload)) if self.turn.is_none() => {
                 self.turn = serde_json::from_slice(payload).ok();
             }
-            Some((Kind::EventMsg, payload)) if self.usage.is_none() => {
+            Some((RecordKind::EventMsg, payload)) if self.usage.is_none() => {
                 #[derive(Deserialize)]
                 struct Figures {
                     info: Option<TokenUsageInfo>,
@@ -487,10 +487,10 @@ mod tests {
         line("event_msg", &format!(r#"{{"type":"user_message","message":{},"images":[]}}"#, Value::from(text)))
     }
 
-    fn summary(text: &str) -> Summary {
+    fn summary(text: &str) -> SessionSummary {
         let home = Workspace::empty();
         home.write(format!("sessions/2026/01/02/{NAME}"), text);
-        let found = crate::walk::walk(home.root(), Place::Live).remove(0);
+        let found = crate::walk::walk(home.root(), SessionPlace::Live).remove(0);
         summarise(home.root(), &found)
     }
 
@@ -551,7 +551,7 @@ mod tests {
         let front = meta(r#","source":"exec","model_provider":"openai","forked_from_id":"f","git":{"branch":"main"}"#);
         let settings = r#"{"cwd":"/q","model":"m","approval_policy":"never","sandbox_policy":{"type":"read-only"}}"#;
         let text = format!("{front}{}{}", message("hi"), line("turn_context", settings));
-        let summary = Summary { updated_at: 7, size: 8, ..summary(&text) };
+        let summary = SessionSummary { updated_at: 7, size: 8, ..summary(&text) };
         expect![[
             r#"{"id":"019a0000-0000-7000-8000-000000000001","name":null,"path":"sessions/2026/01/02/rollout-2026-01-02T03-04-05-019a0000-0000-7000-8000-000000000001.jsonl","is_archived":false,"created_at":1767323045,"updated_at":7,"size":8,"cwd":"/q","first_message":"hi","source":"exec","model_provider":"openai","model":"m","sandbox_policy":"{\"type\":\"read-only\"}","approval_policy":"never","originator":"o","cli_version":"1","forked_from":"f","git":{"branch":"main"},"usage":{"input_tokens":0,"cached_input_tokens":0,"output_tokens":0,"reasoning_output_tokens":0,"total_tokens":0}}"#
         ]]

@@ -8,11 +8,11 @@ use pellucid_protocol::item::Item;
 use pellucid_testkit::Workspace;
 use serde_json::json;
 
-use crate::fsck::Finding;
+use crate::fsck::FsckProblem;
 use crate::fsck::Looked;
 use crate::record::Record;
 use crate::recorder::Recorder;
-use crate::requests::Entry;
+use crate::requests::LogEntry;
 use crate::requests::anchors::Anchors;
 use crate::requests::chain::Chain;
 use crate::requests::log::RequestLog;
@@ -105,7 +105,7 @@ pub(crate) fn meta(id: &str) -> Record {
 }
 
 /// The entry that a process begins its work on a session with.
-pub(crate) fn opened(how: &str, at: u64) -> Entry {
+pub(crate) fn opened(how: &str, at: u64) -> LogEntry {
     entry(json!({
         "kind": "opened", "format": 2, "session": ID, "version": "1", "how": how, "at": at, "ids": null,
         "truncation": { "mode": "bytes", "limit": 10 },
@@ -114,7 +114,7 @@ pub(crate) fn opened(how: &str, at: u64) -> Entry {
 
 /// An entry of a record, as its line has it.
 #[track_caller]
-pub(crate) fn entry(json: serde_json::Value) -> Entry {
+pub(crate) fn entry(json: serde_json::Value) -> LogEntry {
     serde_json::from_value(json).unwrap()
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn damages(home: &Path, session: &str) -> Vec<String> {
 /// Looks at a session as `sessions fsck` does.
 pub(crate) fn look(home: &Path, path: &Path) -> Looked {
     let relative = path.strip_prefix(home).unwrap().to_str().unwrap().to_owned();
-    let finding = |what| Finding { path: relative.clone(), what, is_serious: true };
+    let finding = |what| FsckProblem { path: relative.clone(), what, is_serious: true };
     Looked { problems: damages(home, &relative).into_iter().map(finding).collect(), is_unproved: false }
 }
 

@@ -25,7 +25,7 @@ const LEVELS: [&str; 3] = ["year", "month", "day"];
 
 /// The folder in which a session file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum SessionPlace {
     /// The folder of sessions that are not archived, by date.
     Live,
     /// The folder of archived sessions.
@@ -34,18 +34,18 @@ pub enum Place {
 
 /// A session file that the walk found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Found {
+pub struct FoundSession {
     /// The path relative to the home folder.
     pub relative: String,
     /// The folder it was found in.
-    pub place: Place,
+    pub place: SessionPlace,
     /// When it was written last, in nanoseconds of Unix time.
     pub modified: i64,
     /// The number of bytes of the file.
     pub size: u64,
 }
 
-impl Found {
+impl FoundSession {
     /// The name of the file.
     pub fn name(&self) -> &str {
         self.relative.rsplit('/').next().unwrap_or(&self.relative)
@@ -58,10 +58,11 @@ impl Found {
 }
 
 /// Every session file of a place, in no particular order.
-pub fn walk(home: &Path, place: Place) -> Vec<Found> {
+pub fn walk(home: &Path, place: SessionPlace) -> Vec<FoundSession> {
     let folders = folders(home, place);
-    let files_of =
-        |folders: &[String]| -> Vec<Found> { folders.iter().flat_map(|folder| files(home, folder, place)).collect() };
+    let files_of = |folders: &[String]| -> Vec<FoundSession> {
+        folders.iter().flat_map(|folder| files(home, folder, place)).collect()
+    };
     let n_threads = n_threads();
     if folders.len() < N_FOLDERS_MIN || n_threads < 2 {
         return files_of(&folders);
@@ -102,10 +103,10 @@ pub(crate) fn n_threads() -> usize {
 ///
 /// An id says when it was made, so the folder of that day is looked at first, and those of the
 /// days around it: file names are in local time.
-pub fn by_id(home: &Path, place: Place, id: &str) -> Option<PathBuf> {
+pub fn by_id(home: &Path, place: SessionPlace, id: &str) -> Option<PathBuf> {
     let is_meant = |entry: &DirEntry| entry.file_name().to_str().and_then(name::session_id) == Some(id);
     let find_in = |folder: &str| entries(&home.join(folder)).into_iter().find(is_meant).map(|entry| entry.path());
-    if place == Place::Live
+    if place == SessionPlace::Live
         && let Some(found) = days_around(id).into_iter().find_map(|day| find_in(&format!("{SESSIONS}/{day}")))
     {
         return Some(found);
@@ -126,8 +127,8 @@ fn days_around(id: &str) -> Vec<String> {
 }
 
 /// The folders that hold session files.
-fn folders(home: &Path, place: Place) -> Vec<String> {
-    if place == Place::Archived {
+fn folders(home: &Path, place: SessionPlace) -> Vec<String> {
+    if place == SessionPlace::Archived {
         return vec![ARCHIVED.to_owned()];
     }
     let mut folders = vec![SESSIONS.to_owned()];
@@ -147,20 +148,20 @@ fn entries(folder: &Path) -> Vec<DirEntry> {
     fs::read_dir(folder).map(|entries| entries.flatten().collect()).unwrap_or_default()
 }
 
-fn files(home: &Path, folder: &str, place: Place) -> Vec<Found> {
+fn files(home: &Path, folder: &str, place: SessionPlace) -> Vec<FoundSession> {
     let Ok(entries) = fs::read_dir(home.join(folder)) else {
         return Vec::new();
     };
     entries.flatten().filter_map(|entry| file(&entry, folder, place)).collect()
 }
 
-fn file(entry: &DirEntry, folder: &str, place: Place) -> Option<Found> {
+fn file(entry: &DirEntry, folder: &str, place: SessionPlace) -> Option<FoundSession> {
     let file_name = entry.file_name();
     let file_name = file_name.to_str()?;
     name::session_id(file_name)?;
     let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
     let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(Found {
+    Some(FoundSession {
         relative: format!("{folder}/{file_name}"),
         place,
         modified: i64::try_from(modified.as_nanos()).ok()?,

@@ -16,8 +16,8 @@ use serde::Deserialize;
 use serde::Serialize;
 use tokio::sync::watch;
 
+use crate::CallContext;
 use crate::Failed;
-use crate::Job;
 use crate::agent_id;
 
 /// A future that a tool waits for.
@@ -140,7 +140,7 @@ pub(crate) fn json(answer: &impl Serialize) -> Result<String, Failed> {
     serde_json::to_string(answer).map_err(|error| Failed::Fatal(error.to_string()))
 }
 
-impl Job {
+impl CallContext {
     /// The agents of this session.
     pub(crate) fn agents(&self) -> Result<Arc<dyn Agents>, Failed> {
         self.situation.agents.clone().ok_or_else(|| Failed::Told(AgentError::Unavailable.to_string()))

@@ -14,7 +14,7 @@ use pellucid_engine::turn::questions::ClientAnswer;
 use pellucid_engine::turn::questions::Questions;
 use pellucid_exec::sandbox::Protection;
 use pellucid_exec::sandbox::Sandbox;
-use pellucid_exec::sandbox::Wanted;
+use pellucid_exec::sandbox::WantedBackend;
 use pellucid_protocol::call::Payload;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::id::SessionId;
@@ -27,7 +27,7 @@ use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
 use tokio::runtime::Runtime;
 
-use crate::Job;
+use crate::CallContext;
 use crate::NoOutcome;
 use crate::TOOLS;
 use crate::Takes;
@@ -36,7 +36,7 @@ use crate::desk::Desk;
 use crate::desk::FromTool;
 use crate::mcp_tool::ToolServers;
 use crate::notes::CallNotes;
-use crate::notes::Noted;
+use crate::notes::NotedCall;
 use crate::outputs::Outputs;
 use crate::run;
 use crate::situation::ChildEnvironment;
@@ -61,7 +61,7 @@ pub(crate) struct Bench {
 pub(crate) struct Ran {
     pub outcome: Result<ToolOutput, NoOutcome>,
     pub said: Vec<Said>,
-    pub noted: Noted,
+    pub noted: NotedCall,
 }
 
 /// Something that a call said.
@@ -157,7 +157,7 @@ impl Bench {
     pub(crate) fn toolbox(&self) -> Arc<Toolbox> {
         let toolbox = Toolbox::new(Equipment {
             rules: self.rules.clone(),
-            sandbox: Sandbox::new(Wanted::Strongest),
+            sandbox: Sandbox::new(WantedBackend::Strongest),
             protection: Protection::On,
             home: self.home.path().to_owned(),
             homes: vec![self.home.path().to_owned()],
@@ -182,7 +182,7 @@ impl Bench {
             let (desk, mut heard) = Desk::open();
             let notes = CallNotes::new(&call.call_id, &call.name, || "T".to_owned());
             let situation = Arc::new(situation.clone());
-            let job = Job { situation, toolbox: toolbox.clone(), desk, notes: notes.clone() };
+            let job = CallContext { situation, toolbox: toolbox.clone(), desk, notes: notes.clone() };
             let mut said = Vec::new();
             let outcome = {
                 let running = async {

@@ -7,12 +7,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pellucid_engine::cut::middle::byte_limit;
 use pellucid_engine::exec_output;
-use pellucid_engine::exec_output::Ended;
+use pellucid_engine::exec_output::EndedCommand;
 use pellucid_exec::process;
 use pellucid_exec::process::Command;
 use pellucid_exec::process::Delta;
 use pellucid_exec::process::Finished;
-use pellucid_exec::process::Stream;
 use pellucid_exec::process::Variables;
 use pellucid_exec::summary::summary;
 use pellucid_protocol::event::EventMessage;
@@ -20,12 +19,11 @@ use pellucid_protocol::exec::ExecCommandBegin;
 use pellucid_protocol::exec::ExecCommandEnd;
 use pellucid_protocol::exec::ExecSource;
 use pellucid_protocol::exec::ExecStatus;
-use pellucid_protocol::exec::OutputStream;
 use pellucid_protocol::item::ToolOutput;
 use tokio::sync::mpsc;
 
+use crate::CallContext;
 use crate::Failed;
-use crate::Job;
 use crate::patch;
 use crate::permit;
 use crate::permit::After;
@@ -55,7 +53,7 @@ pub(crate) enum Form {
 }
 
 /// Runs a command and shows it.
-pub(crate) async fn run(job: &Job, wanted: &Wanted) -> Result<ToolOutput, Failed> {
+pub(crate) async fn run(job: &CallContext, wanted: &Wanted) -> Result<ToolOutput, Failed> {
     if let Some(text) = permit::escalation_refusal(job, &wanted.rights) {
         return Err(Failed::Told(text));
     }
@@ -98,13 +96,13 @@ impl From<Refused> for NotRun {
 }
 
 /// The variables of the command: the environment, and those that skills need.
-fn environment(job: &Job) -> Variables {
+fn environment(job: &CallContext) -> Variables {
     let own = job.situation.children.skill_variables.0.iter().map(|(name, value)| (name.into(), value.into()));
     job.situation.children.environment.clone().into_iter().chain(own).collect()
 }
 
 /// Runs a command, and once more outside of the sandbox if the sandbox stopped it and the user allows it.
-async fn attempt(job: &Job, wanted: &Wanted) -> Result<Finished, NotRun> {
+async fn attempt(job: &CallContext, wanted: &Wanted) -> Result<Finished, NotRun> {
     if wanted.argv.is_empty() {
         return Err(Refused::ByPolicy("command args are empty".to_owned()).into());
     }
@@ -135,7 +133,7 @@ async fn attempt(job: &Job, wanted: &Wanted) -> Result<Finished, NotRun> {
 
 /// The event and the answer for a command that ended.
 fn told(
-    job: &Job,
+    job: &CallContext,
     wanted: &Wanted,
     begin: ExecCommandBegin,
     finished: &Finished,
@@ -145,7 +143,7 @@ fn told(
         return (refused_end(begin, &text, ExecStatus::Failed), Err(Failed::Told(text)));
     };
     let (shown, policy) = (finished.shown(), job.situation.truncation);
-    let ended = Ended { exit_code, duration: finished.duration, output: &shown };
+    let ended = EndedCommand { exit_code, duration: finished.duration, output: &shown };
     let text = match wanted.form {
         Form::Json => ended.structured(policy),
         Form::Lines => ended.freeform(policy),
@@ -165,7 +163,7 @@ fn told(
 
 /// Runs what is permitted, and passes its output on while it comes.
 pub(crate) async fn run_shown(
-    job: &Job,
+    job: &CallContext,
     call_id: &str,
     command: &Command,
     timeout: Duration,
@@ -179,11 +177,7 @@ pub(crate) async fn run_shown(
     };
     let showing = async {
         while let Some(delta) = deltas.recv().await {
-            let stream = match delta.stream {
-                Stream::Stdout => OutputStream::Stdout,
-                Stream::Stderr => OutputStream::Stderr,
-            };
-            let (call_id, chunk) = (call_id.to_owned(), STANDARD.encode(&delta.bytes));
+            let (call_id, stream, chunk) = (call_id.to_owned(), delta.stream, STANDARD.encode(&delta.bytes));
             job.desk.tell(EventMessage::ExecCommandOutputDelta { call_id, stream, chunk }).await;
         }
     };

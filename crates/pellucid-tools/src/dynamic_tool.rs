@@ -12,12 +12,12 @@ use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::ToolOutput;
 use pellucid_protocol::number;
 
+use crate::CallContext;
 use crate::Failed;
-use crate::Job;
 use crate::arguments;
 
 /// Asks the program for the answer to a call.
-pub(crate) async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+pub(crate) async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let asked = DynamicToolCall {
         call_id: call.call_id.clone(),
         turn_id: job.situation.turn_id.clone(),

@@ -12,9 +12,9 @@ use pellucid_exec::environment::add_terminal;
 use pellucid_exec::process::Command;
 use pellucid_exec::summary::summary;
 use pellucid_exec::terminal;
-use pellucid_exec::terminal::Kind;
-use pellucid_exec::terminal::Report;
+use pellucid_exec::terminal::ProcessStreams;
 use pellucid_exec::terminal::Terminal;
+use pellucid_exec::terminal::TerminalEvent;
 use pellucid_protocol::approval::SandboxPermissions;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::EventMessage;
@@ -31,9 +31,9 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 
 use crate::Asks;
+use crate::CallContext;
 use crate::Effect;
 use crate::Failed;
-use crate::Job;
 use crate::Takes;
 use crate::Tool;
 use crate::When;
@@ -92,7 +92,7 @@ impl Arguments {
     }
 }
 
-async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let wanted: Arguments = arguments(call)?;
     let reservation = job.toolbox.terminals.reserve();
     let argv = script_argv(&shell(job, wanted.shell.as_deref()), wanted.login, &wanted.cmd);
@@ -156,7 +156,7 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
 
 /// The shell that the model names, or the person's. One that is not where it should be is looked for
 /// under its name; one that is no shell is the system's.
-fn shell(job: &Job, named: Option<&str>) -> PathBuf {
+fn shell(job: &CallContext, named: Option<&str>) -> PathBuf {
     let Some(named) = named else { return job.situation.children.shell.clone() };
     let path = Path::new(named);
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -184,7 +184,7 @@ struct Started {
 
 /// Starts the command, and once more outside of the sandbox if the sandbox stopped it at once and the user allows it.
 async fn start(
-    job: &Job,
+    job: &CallContext,
     call: &ToolCall,
     wanted: &Arguments,
     argv: &[String],
@@ -198,7 +198,7 @@ async fn start(
         add_terminal(&mut env);
         let argv = permit.argv(job, &request, &mut env).await?;
         let command = Command { argv, arg0: None, cwd: cwd.to_owned(), env };
-        let kind = if wanted.tty { Kind::Terminal } else { Kind::Pipes };
+        let kind = if wanted.tty { ProcessStreams::Terminal } else { ProcessStreams::Pipes };
         permit.check(job).await?;
         let tokens = wanted.max_output_tokens.unwrap_or(OUTPUT_TOKENS);
         let listening = job.toolbox.listen(&call.call_id, tokens.saturating_mul(BYTES_PER_TOKEN));
@@ -268,15 +268,15 @@ impl Telling {
 }
 
 /// Emits events for the reports of a terminal until its process ends, which may be long after the call.
-async fn tell(desk: Desk, shown: Shown, mut reports: mpsc::Receiver<Report>) {
+async fn tell(desk: Desk, shown: Shown, mut reports: mpsc::Receiver<TerminalEvent>) {
     while let Some(report) = reports.recv().await {
         let event = match report {
-            Report::Output { bytes } => EventMessage::ExecCommandOutputDelta {
+            TerminalEvent::Output { bytes } => EventMessage::ExecCommandOutputDelta {
                 call_id: shown.begin.call_id.clone(),
                 stream: OutputStream::Stdout,
                 chunk: STANDARD.encode(&bytes),
             },
-            Report::Ended { exit_code, output, duration, .. } => {
+            TerminalEvent::Ended { exit_code, output, duration, .. } => {
                 let text = String::from_utf8_lossy(&output.bytes);
                 EventMessage::ExecCommandEnd(Box::new(shown.end(exit_code, &text, duration)))
             }
@@ -339,10 +339,10 @@ mod tests {
     }
 
     /// A call on a bench, with what it says.
-    fn job(bench: &Bench) -> (Job, Receiver<FromTool>) {
+    fn job(bench: &Bench) -> (CallContext, Receiver<FromTool>) {
         let (desk, heard) = Desk::open();
         let notes = CallNotes::new("c", "exec_command", || "T".to_owned());
-        (Job { situation: Arc::new(bench.situation.clone()), toolbox: bench.toolbox(), desk, notes }, heard)
+        (CallContext { situation: Arc::new(bench.situation.clone()), toolbox: bench.toolbox(), desk, notes }, heard)
     }
 
     #[tokio::test]

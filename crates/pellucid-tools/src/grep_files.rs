@@ -5,15 +5,15 @@ use std::time::Duration;
 use pellucid_engine::approval::grounds::Unasked;
 use pellucid_exec::process;
 use pellucid_exec::process::Command;
-use pellucid_exec::process::End;
+use pellucid_exec::process::ProcessEnd;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 
 use crate::Asks;
+use crate::CallContext;
 use crate::Effect;
 use crate::Failed;
-use crate::Job;
 use crate::Takes;
 use crate::Tool;
 use crate::When;
@@ -44,7 +44,7 @@ fn limit() -> usize {
     100
 }
 
-async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let wanted: Arguments = arguments(call)?;
     let pattern = wanted.pattern.trim();
     if pattern.is_empty() {
@@ -72,7 +72,7 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
         Failed::told(format!("failed to launch rg: {error}. Ensure ripgrep is installed and on PATH."))
     })?;
     match ran.end {
-        End::Exited(0) => {
+        ProcessEnd::Exited(0) => {
             let text = String::from_utf8_lossy(&ran.stdout.bytes);
             // Of a list that was too long to be kept, the last line may be cut.
             let whole =
@@ -81,9 +81,9 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
                 whole.lines().filter(|line| !line.is_empty()).take(wanted.limit.min(LIMIT_MAX)).collect();
             Ok(if files.is_empty() { nothing() } else { files.join("\n").into() })
         }
-        End::Exited(1) => Ok(nothing()),
-        End::TimedOut => Err(Failed::told("rg timed out after 30 seconds")),
-        End::Exited(_) | End::Signalled(_) => {
+        ProcessEnd::Exited(1) => Ok(nothing()),
+        ProcessEnd::TimedOut => Err(Failed::told("rg timed out after 30 seconds")),
+        ProcessEnd::Exited(_) | ProcessEnd::Signalled(_) => {
             Err(Failed::told(format!("rg failed: {}", String::from_utf8_lossy(&ran.stderr.bytes))))
         }
     }

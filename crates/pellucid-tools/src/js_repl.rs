@@ -39,9 +39,9 @@ use serde::Deserialize;
 use self::input::Piece;
 pub(crate) use self::seat::KernelSeat;
 use crate::Asks;
+use crate::CallContext;
 use crate::Effect;
 use crate::Failed;
-use crate::Job;
 use crate::Takes;
 use crate::Tool;
 use crate::When;
@@ -76,7 +76,7 @@ struct Arguments {
     timeout_ms: Option<u64>,
 }
 
-async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let piece = match &call.payload {
         Payload::Custom { input } => Piece::parse(input).map_err(|error| Failed::told(error.to_string()))?,
         _ => {
@@ -104,13 +104,18 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
     Ok(ToolOutput::Parts(vec![ContentPart::InputText { text }]))
 }
 
-async fn reset(job: &Job) -> Result<ToolOutput, Failed> {
+async fn reset(job: &CallContext) -> Result<ToolOutput, Failed> {
     job.toolbox.kernel().reset().await;
     Ok("js_repl kernel reset".to_owned().into())
 }
 
 /// The end event of a piece.
-fn end(job: &Job, begin: ExecCommandBegin, outcome: &Result<String, String>, duration: Duration) -> ExecCommandEnd {
+fn end(
+    job: &CallContext,
+    begin: ExecCommandBegin,
+    outcome: &Result<String, String>,
+    duration: Duration,
+) -> ExecCommandEnd {
     let (Ok(text) | Err(text)) = outcome;
     let (stdout, stderr) = match outcome {
         Ok(output) => (output.clone(), String::new()),

@@ -96,7 +96,7 @@ struct Tool {
 }
 
 /// How a call is done.
-type Run = for<'a> fn(&'a ToolCall, &'a Job) -> Running<'a>;
+type Run = for<'a> fn(&'a ToolCall, &'a CallContext) -> Running<'a>;
 
 /// A call that is being done.
 type Running<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, Failed>> + Send + 'a>>;
@@ -169,7 +169,7 @@ static TOOLS: &[Tool] = &[
 
 /// The surroundings of a call besides its arguments.
 #[derive(Debug, Clone)]
-pub struct Job {
+pub struct CallContext {
     /// The settings that hold for all calls of the turn.
     pub situation: Arc<Situation>,
     /// The state that is kept between the calls of a session.
@@ -236,7 +236,7 @@ fn effect(name: &str) -> Option<Effect> {
 ///
 /// # Errors
 /// When no tool can take it, or it leaves no answer.
-pub async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
+pub async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, NoOutcome> {
     let outcome = noted(call, job, Caller::Model).await;
     for aside in job.toolbox.take_aside() {
         job.desk.tell(EventMessage::Warning { message: aside.to_string() }).await;
@@ -258,7 +258,7 @@ enum Caller {
 }
 
 /// Runs a call, and notes when it began and how it ended.
-async fn noted(call: &ToolCall, job: &Job, caller: Caller) -> Result<ToolOutput, NoOutcome> {
+async fn noted(call: &ToolCall, job: &CallContext, caller: Caller) -> Result<ToolOutput, NoOutcome> {
     let begun = job.notes.begin();
     let is_kept_away = job.situation.tools.only.as_ref().is_some_and(|only| !only.contains(&call.name));
     let outcome = if caller == Caller::Model && is_kept_away {
@@ -282,7 +282,7 @@ pub async fn broken(call: &ToolCall, desk: &Desk) -> ToolOutput {
 }
 
 /// Runs a call of the model or of another tool.
-async fn dispatch(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
+async fn dispatch(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, NoOutcome> {
     let known = || TOOLS.iter().find(|tool| tool.name == call.name && job.situation.has(tool));
     let (takes, asks, run): (&[Takes], Asks, Run) = if job.situation.tools.dynamic_tools.contains(&call.name) {
         (&[Takes::Function], Asks::Nothing(Unasked::Client), |call, job| Box::pin(dynamic_tool::run(call, job)))

@@ -11,9 +11,9 @@ use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 
 use crate::Asks;
+use crate::CallContext;
 use crate::Effect;
 use crate::Failed;
-use crate::Job;
 use crate::Takes;
 use crate::Tool;
 use crate::When;
@@ -63,7 +63,7 @@ struct Entry {
     mark: &'static str,
 }
 
-async fn run(call: &ToolCall, _job: &Job) -> Result<ToolOutput, Failed> {
+async fn run(call: &ToolCall, _job: &CallContext) -> Result<ToolOutput, Failed> {
     let wanted: Arguments = arguments(call)?;
     if wanted.offset == 0 {
         return Err(Failed::told("offset must be a 1-indexed entry number"));

@@ -17,7 +17,7 @@ use pellucid_exec::environment::OF_A_TURN;
 use pellucid_exec::environment::TERMINAL;
 use pellucid_exec::process::Variables;
 use pellucid_exec::snapshot;
-use pellucid_exec::snapshot::Snapshot;
+use pellucid_exec::snapshot::ShellSnapshot;
 use pellucid_tasks::Task;
 use tokio::sync::Notify;
 use tokio::sync::OwnedSemaphorePermit;
@@ -67,7 +67,7 @@ enum State {
     /// The snapshot for this folder is being made, or cannot be made.
     Without(PathBuf),
     /// The snapshot for this folder is ready.
-    Ready(PathBuf, Snapshot),
+    Ready(PathBuf, ShellSnapshot),
 }
 
 impl State {
@@ -153,7 +153,7 @@ impl Login {
             if ahead.is_some() {
                 let _ = tokio::time::timeout(MOMENT, has_come.notified()).await;
             }
-            match Snapshot::make(&shell, &home, session.as_str(), &cwd, &env, &withheld).await {
+            match ShellSnapshot::make(&shell, &home, session.as_str(), &cwd, &env, &withheld).await {
                 Ok(snapshot) => {
                     let mut state = locked(&state);
                     if matches!(&*state, State::Without(wanted) if *wanted == cwd) {

@@ -15,9 +15,9 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::Asks;
+use crate::CallContext;
 use crate::Effect;
 use crate::Failed;
-use crate::Job;
 use crate::Takes;
 use crate::Tool;
 use crate::When;
@@ -71,7 +71,7 @@ struct ReadArguments {
     uri: String,
 }
 
-async fn list(call: &ToolCall, job: &Job, what: Listed) -> Result<ToolOutput, Failed> {
+async fn list(call: &ToolCall, job: &CallContext, what: Listed) -> Result<ToolOutput, Failed> {
     let arguments = given(call)?;
     let wanted: ListArguments = match &arguments {
         Some(arguments) => parsed(arguments)?,
@@ -115,7 +115,7 @@ async fn listing(
     Ok(Value::Object(answer))
 }
 
-async fn read(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+async fn read(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let arguments = given(call)?;
     let Some(wanted) = &arguments else {
         return Err(Failed::told("failed to parse function arguments: expected value"));
@@ -136,7 +136,7 @@ async fn read(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
 /// Asks servers, and emits the events of a tool call.
 async fn telling<F>(
     call: &ToolCall,
-    job: &Job,
+    job: &CallContext,
     server: String,
     arguments: Option<Value>,
     ask: impl FnOnce(Arc<dyn ToolServers>) -> F,

@@ -19,8 +19,8 @@ use pellucid_protocol::mcp::McpToolResult;
 use serde_json::Map;
 use serde_json::Value;
 
+use crate::CallContext;
 use crate::Failed;
-use crate::Job;
 use crate::desk::Desk;
 
 /// A server at work.
@@ -70,7 +70,7 @@ pub struct McpRoute {
 }
 
 /// Calls a tool of a server.
-pub(crate) async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+pub(crate) async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let route = job.situation.tools.mcp_tools.iter().find(|route| route.name == call.name);
     let (Some(route), Some(servers)) = (route, job.toolbox.servers()) else {
         return Err(Failed::Told(format!("unsupported call: {}", call.name)));

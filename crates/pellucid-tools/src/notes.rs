@@ -33,7 +33,7 @@ pub struct CallNotes {
 
 /// The record of a call.
 #[derive(Debug, Clone)]
-pub struct Noted {
+pub struct NotedCall {
     /// The id of the call.
     pub call_id: String,
     /// The name of the tool.
@@ -96,10 +96,10 @@ impl CallNotes {
     }
 
     /// Takes what was noted. A call without an end is stopped now.
-    pub fn take(&self) -> Noted {
+    pub fn take(&self) -> NotedCall {
         let state = std::mem::take(&mut *self.lock());
         let (ended_at, outcome) = state.end.unwrap_or_else(|| ((self.clock)(), CallOutcome::Interrupted));
-        Noted {
+        NotedCall {
             call_id: state.call_id,
             tool: state.tool,
             began_at: state.began_at,

@@ -17,7 +17,7 @@ use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxPolicy;
 
 use crate::Asks;
-use crate::Job;
+use crate::CallContext;
 use crate::TOOLS;
 use crate::Takes;
 use crate::bench::Bench;
@@ -28,14 +28,14 @@ use crate::desk::Desk;
 use crate::mcp_tool::McpRoute;
 use crate::mcp_tool::tests::Rote;
 use crate::notes::CallNotes;
-use crate::notes::Noted;
+use crate::notes::NotedCall;
 use crate::permit;
 use crate::permit::After;
 use crate::permit::Rights;
 use crate::user_command;
 
 /// Notes in a few lines.
-fn text(noted: &Noted) -> String {
+fn text(noted: &NotedCall) -> String {
     let grounds = serde_json::to_string(&noted.grounds).unwrap();
     let tool = if noted.tool.is_empty() { "-" } else { &noted.tool };
     let mut text = format!("{tool} {} {}..{} {grounds}\n", noted.outcome, noted.began_at, noted.ended_at);
@@ -215,7 +215,7 @@ async fn a_second_attempt_outside_of_the_sandbox_is_noted() {
     let (desk, mut heard) = Desk::open();
     let notes = CallNotes::new("c", "shell", || "T".to_owned());
     let (situation, toolbox) = (Arc::new(bench.situation.clone()), bench.toolbox());
-    let job = Job { situation, toolbox, desk, notes: notes.clone() };
+    let job = CallContext { situation, toolbox, desk, notes: notes.clone() };
     let argv = vec!["/no/such/program".to_owned()];
     let rights = Rights::default();
     let request = permit::Request { call_id: "c", argv: &argv, cwd: bench.path(), rights: &rights, tty: None };
@@ -261,7 +261,8 @@ async fn what_is_typed_into_a_terminal_has_the_sandbox_of_its_command() {
     let run = async |call: &ToolCall| {
         let notes = CallNotes::new(&call.call_id, &call.name, || "T".to_owned());
         let (situation, toolbox) = (situation.clone(), toolbox.clone());
-        let answer = crate::run(call, &Job { situation, toolbox, desk: desk.clone(), notes: notes.clone() }).await;
+        let answer =
+            crate::run(call, &CallContext { situation, toolbox, desk: desk.clone(), notes: notes.clone() }).await;
         (format!("{answer:?}"), notes.take())
     };
     let start = function("exec_command", r#"{"cmd":"cat","login":false,"tty":true,"yield_time_ms":250}"#);
@@ -335,7 +336,7 @@ async fn a_command_that_a_person_types_is_noted() {
         let (desk, mut heard) = Desk::open();
         let notes = CallNotes::new("c", "", || "T".to_owned());
         let (situation, toolbox) = (Arc::new(bench.situation.clone()), bench.toolbox());
-        let job = Job { situation, toolbox, desk, notes: notes.clone() };
+        let job = CallContext { situation, toolbox, desk, notes: notes.clone() };
         let stopped = async {
             if !is_stopped {
                 std::future::pending::<()>().await;

@@ -18,8 +18,8 @@ use std::sync::PoisonError;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
-use pellucid_exec::listener::Listener;
 use pellucid_exec::listener::Listening;
+use pellucid_exec::listener::OutputListener;
 use sha2::Digest;
 use sha2::Sha256;
 
@@ -68,7 +68,7 @@ impl Outputs {
     ///
     /// # Errors
     /// If the folder exists and cannot be read.
-    pub fn list(&self) -> io::Result<Vec<Kept>> {
+    pub fn list(&self) -> io::Result<Vec<KeptOutput>> {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -81,7 +81,7 @@ impl Outputs {
             let Some(call) = name.strip_suffix(WHOLE) else { continue };
             let is_whole = !self.path(call, CUT).exists();
             let bytes = entry.metadata()?.len();
-            all.push(Kept { call: call.to_owned(), bytes, is_whole });
+            all.push(KeptOutput { call: call.to_owned(), bytes, is_whole });
         }
         all.sort_by(|one, other| one.call.cmp(&other.call));
         Ok(all)
@@ -112,7 +112,7 @@ impl Outputs {
 
 /// An output that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptOutput {
     /// The call's id, as its file is called.
     pub call: String,
     /// How many bytes are kept.
@@ -171,7 +171,7 @@ impl Output {
     }
 }
 
-impl Listener for Output {
+impl OutputListener for Output {
     fn wrote(&self, bytes: &[u8]) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = self.keep(&mut state, bytes) {
@@ -229,7 +229,7 @@ mod tests {
         output.wrote(&[b'y'; 4500]);
         output.wrote(b"more");
         assert_eq!(text(&outputs, "a"), "x".repeat(4500) + &"y".repeat(500));
-        assert_eq!(outputs.list().unwrap(), [Kept { call: "a".to_owned(), bytes: 5000, is_whole: false }]);
+        assert_eq!(outputs.list().unwrap(), [KeptOutput { call: "a".to_owned(), bytes: 5000, is_whole: false }]);
     }
 
     #[cfg(unix)]

@@ -13,15 +13,15 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use pellucid_engine::approval::part::Parts;
+use pellucid_engine::approval::part::CommandParts;
 use pellucid_engine::approval::reach;
-use pellucid_exec::pause::Pause;
+use pellucid_exec::pause::SandboxPause;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::settings::SandboxPolicy;
 use sha2::Digest;
 use sha2::Sha256;
 
-use crate::Job;
+use crate::CallContext;
 use crate::blocking;
 use crate::situation::Situation;
 
@@ -31,7 +31,7 @@ const HASHED_MAX: u64 = 64 * 1024 * 1024;
 /// Something outside of the sandbox: it is asked about, or runs. Dropping this lets the others continue.
 #[derive(Debug)]
 pub(crate) struct Outside {
-    _pause: Pause,
+    _pause: SandboxPause,
     seen: Vec<Seen>,
 }
 
@@ -53,7 +53,12 @@ enum Print {
 
 impl Outside {
     /// For a command that is about to be asked about, or to run. The error is why it must not.
-    pub(crate) async fn of_command(job: &Job, argv: &[String], parts: &Parts, cwd: &Path) -> Result<Self, String> {
+    pub(crate) async fn of_command(
+        job: &CallContext,
+        argv: &[String],
+        parts: &CommandParts,
+        cwd: &Path,
+    ) -> Result<Self, String> {
         let named = reach::named_files(argv, parts).into_iter().map(|name| (cwd.join(&name), name));
         let named: Vec<(PathBuf, String)> = named.collect();
         let files = named.iter().map(|(path, _)| path.clone());
@@ -64,7 +69,7 @@ impl Outside {
     }
 
     /// The same for a patch that changes these files.
-    pub(crate) async fn of_patch(job: &Job, paths: Vec<PathBuf>) -> Result<Self, String> {
+    pub(crate) async fn of_patch(job: &CallContext, paths: Vec<PathBuf>) -> Result<Self, String> {
         Ok(Self { _pause: pause(job, paths).await?, seen: Vec::new() })
     }
 
@@ -82,10 +87,10 @@ impl Outside {
 }
 
 /// Pauses what could change these places, or those of the session.
-async fn pause(job: &Job, places: Vec<PathBuf>) -> Result<Pause, String> {
+async fn pause(job: &CallContext, places: Vec<PathBuf>) -> Result<SandboxPause, String> {
     let places = places.into_iter().chain(own_places(&job.situation));
     let places = places.map(|path| std::fs::canonicalize(&path).unwrap_or(path)).collect();
-    let pause = Pause::begin(places).await.map_err(|error| error.to_string())?;
+    let pause = SandboxPause::begin(places).await.map_err(|error| error.to_string())?;
     if pause.n_ended() > 0 {
         let message =
             format!("commands that were left running could not be paused and were ended: {}", pause.n_ended());

@@ -19,13 +19,13 @@ use pellucid_engine::approval::patch::PatchRequirement;
 use pellucid_engine::approval::patch::PlatformSandbox;
 use pellucid_engine::approval::patch::WritableRoot;
 use pellucid_engine::approval::patch::decide_patch;
-use pellucid_engine::exec_output::Ended;
+use pellucid_engine::exec_output::EndedCommand;
 use pellucid_exec::script;
 use pellucid_exec::script::PatchIn;
-use pellucid_patch::ApplyError;
+use pellucid_patch::PatchApplyError;
+use pellucid_patch::PatchFolder;
 use pellucid_patch::Reader;
-use pellucid_patch::Root;
-use pellucid_patch::Verified;
+use pellucid_patch::VerifiedPatch;
 use pellucid_patch::Writable;
 use pellucid_patch::files::Disk;
 use pellucid_patch::is_patch_text;
@@ -47,8 +47,8 @@ use pellucid_protocol::item::ToolOutput;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxPolicy;
 
+use crate::CallContext;
 use crate::Failed;
-use crate::Job;
 use crate::blocking;
 use crate::desk::FromTool;
 use crate::desk::Notice;
@@ -58,7 +58,7 @@ use crate::permit;
 use crate::toolbox::PatchRoot;
 
 /// Applies a patch and answers as a command would.
-pub(crate) async fn apply(job: &Job, call_id: &str, body: &str, cwd: &Path) -> Result<ToolOutput, Failed> {
+pub(crate) async fn apply(job: &CallContext, call_id: &str, body: &str, cwd: &Path) -> Result<ToolOutput, Failed> {
     let (verified, targets) = {
         let (body, cwd) = (body.to_owned(), cwd.to_owned());
         blocking(move || {
@@ -124,7 +124,7 @@ pub(crate) async fn apply(job: &Job, call_id: &str, body: &str, cwd: &Path) -> R
         .await;
     job.desk.say(FromTool::Diff).await;
     let ended = |exit_code, output: &str| {
-        let ended = Ended { exit_code, duration: began.elapsed(), output };
+        let ended = EndedCommand { exit_code, duration: began.elapsed(), output };
         ToolOutput::Text(ended.structured(job.situation.truncation))
     };
     match &outcome {
@@ -150,7 +150,7 @@ impl Unwritten {
 }
 
 /// Reads the patch and computes what it would change.
-fn check(body: &str, cwd: &Path) -> Result<Verified, Failed> {
+fn check(body: &str, cwd: &Path) -> Result<VerifiedPatch, Failed> {
     let failed = |error: &dyn std::fmt::Display| Failed::Told(format!("apply_patch verification failed: {error}"));
     let patch = parse(body).map_err(|error| failed(&error))?;
     verify(&patch, cwd, &Disk, Reader::Model).map_err(|error| failed(&error))
@@ -171,14 +171,14 @@ struct Patch<'a> {
 
 impl Patch<'_> {
     /// Emits output while the patch is applied, as if a command printed it.
-    async fn show(&self, job: &Job, stream: OutputStream, text: &str) {
+    async fn show(&self, job: &CallContext, stream: OutputStream, text: &str) {
         let (call_id, chunk) = (self.call_id.to_owned(), STANDARD.encode(text));
         job.desk.tell(EventMessage::ExecCommandOutputDelta { call_id, stream, chunk }).await;
     }
 
     /// The output of a command that the sandbox stopped from doing this.
-    fn refused(&self, verified: &Verified, error: &ApplyError) -> String {
-        let ApplyError::Outside { path, .. } = error else {
+    fn refused(&self, verified: &VerifiedPatch, error: &PatchApplyError) -> String {
+        let PatchApplyError::Outside { path, .. } = error else {
             return format!("{error}\n");
         };
         let change = self.changes.get(&verified.written(path));
@@ -188,9 +188,9 @@ impl Patch<'_> {
 }
 
 async fn write(
-    job: &Job,
+    job: &CallContext,
     patch: &Patch<'_>,
-    verified: Verified,
+    verified: VerifiedPatch,
     requirement: PatchRequirement,
     roots: Vec<PatchRoot>,
 ) -> Result<String, Unwritten> {
@@ -204,7 +204,7 @@ async fn write(
     let is_asked = matches!(requirement, PatchRequirement::Ask);
     let root = |it: PatchRoot| {
         let (path, identity) = (it.root.path, Some(it.root.identity));
-        Root { path, identity, protected: it.protected, git: it.git }
+        PatchFolder { path, identity, protected: it.protected, git: it.git }
     };
     let names = roots.iter().map(|it| it.root.path.to_string_lossy().into_owned()).collect();
     let mut sandbox = held::held(&job.situation.sandbox_policy, Some(held::OWN_CHECKS), names);
@@ -232,7 +232,7 @@ async fn write(
             job.notes.failed();
             return Err(Unwritten::Failed(patch.refused(&verified, &error)));
         }
-        if let ApplyError::Outside { .. } = &error {
+        if let PatchApplyError::Outside { .. } = &error {
             patch.show(job, OutputStream::Stderr, &patch.refused(&verified, &error)).await;
         }
         job.notes.runs(sandbox);
@@ -266,7 +266,7 @@ async fn write(
 }
 
 async fn ask(
-    job: &Job,
+    job: &CallContext,
     patch: &Patch<'_>,
     subject: ApprovalSubject,
     reason: Option<String>,
@@ -285,7 +285,7 @@ async fn ask(
 
 /// A command that is a patch: applies it, says so to the model, and answers. Absent for any other.
 pub(crate) async fn intercept(
-    job: &Job,
+    job: &CallContext,
     tool: &str,
     call_id: &str,
     argv: &[String],

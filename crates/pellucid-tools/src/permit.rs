@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use pellucid_engine::approval::Platform;
 use pellucid_engine::approval::decide;
+use pellucid_engine::approval::decide::ApprovalQuestion;
 use pellucid_engine::approval::decide::Attempt;
-use pellucid_engine::approval::decide::Question;
 use pellucid_engine::approval::decide::Requirement;
 use pellucid_engine::approval::denial;
 use pellucid_engine::approval::denial::AfterDenial;
@@ -20,14 +20,14 @@ use pellucid_engine::approval::grants;
 use pellucid_engine::approval::grants::GrantKey;
 use pellucid_engine::approval::grounds::CallGrounds;
 use pellucid_engine::approval::grounds::RefusedBecause;
-use pellucid_engine::approval::part::Parts;
+use pellucid_engine::approval::part::CommandParts;
 use pellucid_engine::approval::program::Programs;
 use pellucid_engine::turn::questions::AskKey;
 use pellucid_engine::turn::questions::ClientQuestion;
 use pellucid_engine::turn::questions::Permission;
 use pellucid_exec::process::Variables;
 use pellucid_exec::programs;
-use pellucid_exec::programs::Ground;
+use pellucid_exec::programs::ProgramSearch;
 use pellucid_exec::quiet_git;
 use pellucid_exec::sandbox::HELPER_FAILED;
 use pellucid_exec::script;
@@ -40,7 +40,7 @@ use pellucid_protocol::call_record::OutsideBecause;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::failure::FailureCode;
 
-use crate::Job;
+use crate::CallContext;
 use crate::held;
 use crate::outside::Outside;
 use crate::toolbox::Confined;
@@ -96,7 +96,7 @@ pub(crate) enum Refused {
 }
 
 /// The answer to a model that asks for rights which it may not ask for; absent if it may.
-pub(crate) fn escalation_refusal(job: &Job, rights: &Rights) -> Option<String> {
+pub(crate) fn escalation_refusal(job: &CallContext, rights: &Rights) -> Option<String> {
     let policy = job.situation.approval_policy;
     let text = decide::escalation_refusal(policy, rights.permissions())?;
     let because = RefusedBecause::EscalationNotAllowed;
@@ -106,14 +106,14 @@ pub(crate) fn escalation_refusal(job: &Job, rights: &Rights) -> Option<String> {
 }
 
 /// Decides whether and where a command may run, and asks for an approval if it needs one.
-pub(crate) async fn permit(job: &Job, request: &Request<'_>) -> Result<Permit, Refused> {
+pub(crate) async fn permit(job: &CallContext, request: &Request<'_>) -> Result<Permit, Refused> {
     let situation = &job.situation;
     let parts = script::parts(request.argv);
     let programs = programs(job, request, &parts);
     let keys = keys(request, &parts, &programs);
     let decision = {
         let (rules, grants) = (job.toolbox.rules(), job.toolbox.grants());
-        decide::decide(&Question {
+        decide::decide(&ApprovalQuestion {
             argv: request.argv,
             parts: &parts,
             rules: &rules,
@@ -162,21 +162,21 @@ pub(crate) async fn permit(job: &Job, request: &Request<'_>) -> Result<Permit, R
 }
 
 /// Keeps what a command runs from being changed, from now on.
-async fn outside(job: &Job, request: &Request<'_>, parts: &Parts) -> Result<Outside, Refused> {
+async fn outside(job: &CallContext, request: &Request<'_>, parts: &CommandParts) -> Result<Outside, Refused> {
     let outside = Outside::of_command(job, request.argv, parts, request.cwd).await;
     outside.map_err(|why| refused(job, why))
 }
 
 /// Whether a sandbox seems to have stopped a command, and if so, whether it may run without.
 pub(crate) async fn after(
-    job: &Job,
+    job: &CallContext,
     request: &Request<'_>,
     permit: &Permit,
     exit_code: i32,
     outputs: &[&str],
 ) -> After {
     job.notes.ran(exit_code);
-    let ended = denial::Ended { is_sandboxed: permit.is_sandboxed, exit_code, outputs };
+    let ended = denial::EndedAttempt { is_sandboxed: permit.is_sandboxed, exit_code, outputs };
     if permit.is_sandboxed
         && let Some(why) = helper_failure(exit_code, outputs)
     {
@@ -235,7 +235,7 @@ pub(crate) enum After {
 
 impl Permit {
     /// Whether what is to be run is still what was asked about. To be asked right before it is started.
-    pub(crate) async fn check(&self, job: &Job) -> Result<(), Refused> {
+    pub(crate) async fn check(&self, job: &CallContext) -> Result<(), Refused> {
         match &self.outside {
             Some(outside) => outside.check().await.map_err(|why| refused(job, why)),
             None => Ok(()),
@@ -245,7 +245,7 @@ impl Permit {
     /// The command as it is started: behind the sandbox, if it runs in one. `env` becomes what it has to be given.
     pub(crate) async fn argv(
         &self,
-        job: &Job,
+        job: &CallContext,
         request: &Request<'_>,
         env: &mut Variables,
     ) -> Result<Vec<String>, Refused> {
@@ -269,29 +269,33 @@ impl Permit {
 }
 
 /// Notes that the call is refused for this reason.
-fn refused(job: &Job, why: String) -> Refused {
+fn refused(job: &CallContext, why: String) -> Refused {
     job.notes.refused();
     Refused::ByPolicy(why)
 }
 
 /// Reports to clients that a call was not done, and why.
-pub(crate) async fn tell_refusal(job: &Job, call_id: &str, code: FailureCode, why: &str) {
+pub(crate) async fn tell_refusal(job: &CallContext, call_id: &str, code: FailureCode, why: &str) {
     let event = EventMessage::ContextRefusal { call_id: call_id.to_owned(), code, why: why.to_owned() };
     job.desk.tell(event).await;
 }
 
 /// Where the programs of a command lie.
-fn programs(job: &Job, request: &Request<'_>, parts: &Parts) -> Programs {
+fn programs(job: &CallContext, request: &Request<'_>, parts: &CommandParts) -> Programs {
     let situation = &job.situation;
     let temporary = situation.children.environment.get(OsStr::new("TMPDIR")).map(PathBuf::from);
     let writable = situation.writable_roots.iter().chain([&situation.cwd]).cloned().chain(temporary).collect();
     let search_path = job.toolbox.search_path(request.argv, situation);
-    let ground =
-        Ground { cwd: request.cwd, search_path: search_path.as_deref(), writable, shell: &situation.children.shell };
+    let ground = ProgramSearch {
+        cwd: request.cwd,
+        search_path: search_path.as_deref(),
+        writable,
+        shell: &situation.children.shell,
+    };
     programs::look_up(parts, &ground)
 }
 
-fn keys(request: &Request<'_>, parts: &Parts, programs: &Programs) -> Vec<GrantKey> {
+fn keys(request: &Request<'_>, parts: &CommandParts, programs: &Programs) -> Vec<GrantKey> {
     vec![GrantKey::Command {
         command: grants::canonical(request.argv, parts, programs),
         cwd: request.cwd.to_string_lossy().into_owned(),
@@ -307,7 +311,7 @@ struct Asked {
     proposed: Option<Vec<String>>,
 }
 
-async fn ask(job: &Job, request: &Request<'_>, keys: Vec<GrantKey>, asked: Asked) -> Result<(), Refused> {
+async fn ask(job: &CallContext, request: &Request<'_>, keys: Vec<GrantKey>, asked: Asked) -> Result<(), Refused> {
     let Asked { subject, reason, proposed } = asked;
     let event = EventMessage::ExecApprovalRequest(ExecApprovalRequest {
         call_id: request.call_id.to_owned(),
@@ -325,7 +329,7 @@ async fn ask(job: &Job, request: &Request<'_>, keys: Vec<GrantKey>, asked: Asked
 
 /// Asks for an approval. The turn decides whether the client is asked, and what follows from the answer.
 pub(crate) async fn approved(
-    job: &Job,
+    job: &CallContext,
     event: EventMessage,
     subject: ApprovalSubject,
     call_id: &str,

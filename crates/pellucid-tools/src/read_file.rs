@@ -13,9 +13,9 @@ use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 
 use crate::Asks;
+use crate::CallContext;
 use crate::Effect;
 use crate::Failed;
-use crate::Job;
 use crate::Takes;
 use crate::Tool;
 use crate::When;
@@ -83,7 +83,7 @@ fn limit() -> usize {
     2000
 }
 
-async fn run(call: &ToolCall, _job: &Job) -> Result<ToolOutput, Failed> {
+async fn run(call: &ToolCall, _job: &CallContext) -> Result<ToolOutput, Failed> {
     let wanted: Arguments = arguments(call)?;
     if wanted.offset == 0 {
         return Err(Failed::told("offset must be a 1-indexed line number"));

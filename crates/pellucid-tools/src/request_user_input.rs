@@ -14,9 +14,9 @@ use pellucid_protocol::settings::CollaborationModeKind;
 use serde::Deserialize;
 
 use crate::Asks;
+use crate::CallContext;
 use crate::Effect;
 use crate::Failed;
-use crate::Job;
 use crate::Takes;
 use crate::Tool;
 use crate::When;
@@ -36,7 +36,7 @@ struct Arguments {
     questions: Vec<UserQuestion>,
 }
 
-async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let mode = match job.situation.mode {
         CollaborationModeKind::Plan => None,
         CollaborationModeKind::Default => Some("Default"),

@@ -6,9 +6,9 @@ use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::ToolOutput;
 
 use crate::Asks;
+use crate::CallContext;
 use crate::Effect;
 use crate::Failed;
-use crate::Job;
 use crate::Takes;
 use crate::Tool;
 use crate::When;
@@ -27,7 +27,7 @@ pub(crate) const TOOL: Tool = Tool {
     run: |call, job| Box::pin(run(call, job)),
 };
 
-async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let OneAgent { id } = arguments(call)?;
     let receiver_thread_id = agents::parse_id(&id)?;
     let agents = job.agents()?;

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::Asks;
+use crate::CallContext;
 use crate::Effect;
 use crate::Failed;
-use crate::Job;
 use crate::Takes;
 use crate::Tool;
 use crate::When;
@@ -52,7 +52,7 @@ struct FoundTool<'a> {
     score: f64,
 }
 
-async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let Arguments { query, limit } = arguments(call)?;
     let query = query.trim();
     if query.is_empty() {

@@ -11,9 +11,9 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::Asks;
+use crate::CallContext;
 use crate::Effect;
 use crate::Failed;
-use crate::Job;
 use crate::Takes;
 use crate::Tool;
 use crate::When;
@@ -44,7 +44,7 @@ struct Sent {
     submission_id: TurnId,
 }
 
-async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let Arguments { id, message, items, interrupt } = arguments(call)?;
     let id = agents::parse_id(&id)?;
     let message = agents::said(message, items)?;

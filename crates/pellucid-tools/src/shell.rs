@@ -11,9 +11,9 @@ use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 
 use crate::Asks;
+use crate::CallContext;
 use crate::Effect;
 use crate::Failed;
-use crate::Job;
 use crate::Takes;
 use crate::Tool;
 use crate::When;
@@ -49,7 +49,7 @@ struct Arguments {
     prefix_rule: Option<Vec<String>>,
 }
 
-async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let wanted: Arguments = match &call.payload {
         Payload::LocalShell(LocalShellAction::Exec { command, working_directory, timeout_ms, .. }) => Arguments {
             command: command.clone(),

@@ -9,9 +9,9 @@ use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 
 use crate::Asks;
+use crate::CallContext;
 use crate::Effect;
 use crate::Failed;
-use crate::Job;
 use crate::Takes;
 use crate::Tool;
 use crate::When;
@@ -45,7 +45,7 @@ struct Arguments {
     prefix_rule: Option<Vec<String>>,
 }
 
-async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let Arguments { command, workdir, login, timeout_ms, sandbox_permissions, justification, prefix_rule } =
         arguments(call)?;
     let wanted = Wanted {

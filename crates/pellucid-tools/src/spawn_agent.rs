@@ -11,9 +11,9 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::Asks;
+use crate::CallContext;
 use crate::Effect;
 use crate::Failed;
-use crate::Job;
 use crate::Takes;
 use crate::Tool;
 use crate::When;
@@ -43,7 +43,7 @@ struct Started {
     agent_id: SessionId,
 }
 
-async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let Arguments { message, items, agent_type } = arguments(call)?;
     let role = agent_type.as_deref().map(str::trim).filter(|role| !role.is_empty());
     let task = agents::said(message, items)?;

@@ -16,9 +16,9 @@ use tokio::time::sleep;
 use tokio::time::timeout;
 
 use crate::Asks;
+use crate::CallContext;
 use crate::Effect;
 use crate::Failed;
-use crate::Job;
 use crate::Takes;
 use crate::Tool;
 use crate::When;
@@ -55,7 +55,7 @@ fn timeout_ms() -> u64 {
 /// Barriers that calls wait at, with how many they wait for.
 static BARRIERS: Mutex<BTreeMap<String, (usize, Arc<Barrier>)>> = Mutex::new(BTreeMap::new());
 
-async fn run(call: &ToolCall, _job: &Job) -> Result<ToolOutput, Failed> {
+async fn run(call: &ToolCall, _job: &CallContext) -> Result<ToolOutput, Failed> {
     let wanted: Arguments = arguments(call)?;
     if let Some(before) = wanted.sleep_before_ms {
         sleep(Duration::from_millis(before)).await;

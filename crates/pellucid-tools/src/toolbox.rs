@@ -17,11 +17,11 @@ use pellucid_engine::approval::rules::Rules;
 use pellucid_exec::listener::Listening;
 use pellucid_exec::process::Variables;
 use pellucid_exec::sandbox::Backend;
-use pellucid_exec::sandbox::Ground;
 use pellucid_exec::sandbox::Protection;
-use pellucid_exec::sandbox::Root;
+use pellucid_exec::sandbox::ProtectionBasis;
 use pellucid_exec::sandbox::Roots;
 use pellucid_exec::sandbox::Sandbox;
+use pellucid_exec::sandbox::WritableFolder;
 use pellucid_exec::sandbox::aside::Aside;
 use pellucid_exec::sandbox::aside::Watch;
 use pellucid_exec::sandbox::protected;
@@ -33,7 +33,7 @@ use pellucid_exec::terminal::Terminals;
 use pellucid_patch::diff::TurnDiff;
 use pellucid_protocol::call_record::HeldSandbox;
 use pellucid_protocol::protected::AGENT_FOLDERS;
-use pellucid_protocol::protected::Git;
+use pellucid_protocol::protected::GitAccess;
 use pellucid_protocol::settings::SandboxPolicy;
 
 use crate::desk::Notice;
@@ -106,11 +106,11 @@ pub(crate) struct PatchRoot {
     /// The name of the root in the policy.
     pub name: PathBuf,
     /// The folder that is meant.
-    pub root: Root,
+    pub root: WritableFolder,
     /// The paths below it that must not change, whether they exist or not.
     pub protected: Vec<PathBuf>,
     /// Whether repositories in it may be written.
-    pub git: Git,
+    pub git: GitAccess,
 }
 
 impl Toolbox {
@@ -188,8 +188,8 @@ impl Toolbox {
     pub(crate) fn patch_roots(&self, situation: &Situation) -> Vec<PatchRoot> {
         let ground = self.ground(situation);
         let git = match self.protection {
-            Protection::On => Git::Protected,
-            Protection::Off => Git::Writable,
+            Protection::On => GitAccess::Protected,
+            Protection::Off => GitAccess::Writable,
         };
         let root = |name: &PathBuf| {
             let held = self.roots.hold(std::slice::from_ref(name)).ok()?.pop()?;
@@ -213,8 +213,8 @@ impl Toolbox {
         situation.writable_roots.iter().filter_map(root).collect()
     }
 
-    fn ground(&self, situation: &Situation) -> Ground {
-        Ground {
+    fn ground(&self, situation: &Situation) -> ProtectionBasis {
+        ProtectionBasis {
             protection: self.protection,
             cwd: situation.cwd.clone(),
             project_root: situation.project_root.clone(),

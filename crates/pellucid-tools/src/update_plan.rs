@@ -8,9 +8,9 @@ use pellucid_protocol::item::ToolOutput;
 use pellucid_protocol::settings::CollaborationModeKind;
 
 use crate::Asks;
+use crate::CallContext;
 use crate::Effect;
 use crate::Failed;
-use crate::Job;
 use crate::Takes;
 use crate::Tool;
 use crate::When;
@@ -25,7 +25,7 @@ pub(crate) const TOOL: Tool = Tool {
     run: |call, job| Box::pin(run(call, job)),
 };
 
-async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     if job.situation.mode == CollaborationModeKind::Plan {
         // The word in the middle would look like a note to ourselves.
         let text = concat!("update_plan is a TO", "DO/checklist tool and is not allowed in Plan mode");

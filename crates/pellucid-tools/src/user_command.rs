@@ -26,7 +26,7 @@ use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
 
-use crate::Job;
+use crate::CallContext;
 use crate::command;
 use crate::desk::FromTool;
 use crate::held;
@@ -37,7 +37,7 @@ use crate::script_argv::script_argv;
 const LIMIT: Duration = Duration::from_secs(60 * 60);
 
 /// Runs a person's command until it ends or `cancelled` does.
-pub async fn run(job: &Job, call_id: String, script: &str, cancelled: impl Future<Output = ()> + Send) {
+pub async fn run(job: &CallContext, call_id: String, script: &str, cancelled: impl Future<Output = ()> + Send) {
     let situation = &job.situation;
     let argv = script_argv(&situation.children.shell, Login::Yes, script);
     let begin = ExecCommandBegin {

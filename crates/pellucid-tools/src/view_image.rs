@@ -9,9 +9,9 @@ use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 
 use crate::Asks;
+use crate::CallContext;
 use crate::Effect;
 use crate::Failed;
-use crate::Job;
 use crate::Takes;
 use crate::Tool;
 use crate::When;
@@ -32,7 +32,7 @@ struct Arguments {
     path: PathBuf,
 }
 
-async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     if !job.situation.sees_pictures {
         return Err(Failed::told("view_image is not allowed because you do not support image inputs"));
     }

@@ -15,9 +15,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::Asks;
+use crate::CallContext;
 use crate::Effect;
 use crate::Failed;
-use crate::Job;
 use crate::Takes;
 use crate::Tool;
 use crate::When;
@@ -49,7 +49,7 @@ struct Waited {
     timed_out: bool,
 }
 
-async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let Arguments { ids, timeout_ms } = arguments(call)?;
     if ids.is_empty() {
         return Err(Failed::told("ids must be non-empty"));

@@ -9,9 +9,9 @@ use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 
 use crate::Asks;
+use crate::CallContext;
 use crate::Effect;
 use crate::Failed;
-use crate::Job;
 use crate::Takes;
 use crate::Tool;
 use crate::When;
@@ -36,7 +36,7 @@ struct Arguments {
     max_output_tokens: Option<usize>,
 }
 
-async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let Arguments { session_id, chars, yield_time_ms, max_output_tokens } = arguments(call)?;
     let unknown = |_| Failed::Told(format!("write_stdin failed: Unknown process id {session_id}"));
     let number = u32::try_from(session_id).map_err(unknown)?;

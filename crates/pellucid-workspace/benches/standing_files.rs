@@ -10,14 +10,14 @@ use std::time::Duration;
 use std::time::SystemTime;
 
 use divan::Bencher;
-use pellucid_engine::reinject::State;
-use pellucid_engine::reinject::Words;
-use pellucid_engine::reinject::settings::Given;
-use pellucid_engine::reinject::settings::Settings;
+use pellucid_engine::reinject::ReinjectState;
+use pellucid_engine::reinject::VariantTexts;
+use pellucid_engine::reinject::settings::ReinjectOverrides;
+use pellucid_engine::reinject::settings::ReinjectSettings;
 use pellucid_engine::reinject::settings::Variant;
 use pellucid_workspace::standing_files::Instructions;
-use pellucid_workspace::standing_files::Sources;
 use pellucid_workspace::standing_files::StandingFiles;
+use pellucid_workspace::standing_files::StandingSources;
 use tempfile::TempDir;
 
 fn main() {
@@ -34,7 +34,7 @@ fn workspace() -> (TempDir, StandingFiles) {
         let then = SystemTime::now() - Duration::from_secs(100);
         fs::File::options().write(true).open(&path).unwrap().set_modified(then).unwrap();
     }
-    let sources = Sources {
+    let sources = StandingSources {
         variant: Variant::Design,
         instructions: Instructions::File(folder.path().join("instructions.md")),
         rules: Some("rules.md".to_owned()),
@@ -49,11 +49,14 @@ fn workspace() -> (TempDir, StandingFiles) {
 #[divan::bench]
 fn nothing_changed(bencher: Bencher<'_, '_>) {
     let (_folder, mut files) = workspace();
-    let settings = Settings::new(Variant::Design, &Given { turns: Some(1e12), ..Given::default() });
-    let mut state = State::default();
-    state.decide(&settings, &files.read(), &Words::default(), None).injection.unwrap();
+    let settings = ReinjectSettings::new(
+        Variant::Design,
+        &ReinjectOverrides { turns: Some(1e12), ..ReinjectOverrides::default() },
+    );
+    let mut state = ReinjectState::default();
+    state.decide(&settings, &files.read(), &VariantTexts::default(), None).injection.unwrap();
     bencher.bench_local(|| {
-        let decision = state.decide(&settings, &files.read(), &Words::default(), None);
+        let decision = state.decide(&settings, &files.read(), &VariantTexts::default(), None);
         state.complete_turn();
         black_box(decision)
     });
@@ -63,9 +66,9 @@ fn nothing_changed(bencher: Bencher<'_, '_>) {
 /// The first input: both files are read and hashed, and the text is put together.
 #[divan::bench]
 fn first_injection(bencher: Bencher<'_, '_>) {
-    let settings = Settings::new(Variant::Design, &Given::default());
+    let settings = ReinjectSettings::new(Variant::Design, &ReinjectOverrides::default());
     bencher.with_inputs(workspace).bench_local_values(|(folder, mut files)| {
-        let decision = State::default().decide(&settings, &files.read(), &Words::default(), None);
+        let decision = ReinjectState::default().decide(&settings, &files.read(), &VariantTexts::default(), None);
         black_box(decision.injection.unwrap().map(|injection| injection.text()));
         folder
     });

@@ -17,7 +17,7 @@ use pellucid_engine::utf16;
 use pellucid_files::normal;
 use serde_json::Value;
 
-use crate::bounds::Bounds;
+use crate::bounds::InstructionFolders;
 use crate::bounds::Refused;
 use crate::glob;
 
@@ -30,7 +30,7 @@ pub enum May<'b> {
     /// All, wherever links lead.
     All,
     /// The files within these bounds.
-    Within(&'b Bounds),
+    Within(&'b InstructionFolders),
     /// None, as the user does not trust the project.
     None,
 }

@@ -9,14 +9,14 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
-use pellucid_files::Located;
+use pellucid_files::LocatedFile;
 
 /// Folders of the user's that hold configuration of agents, from their own folder.
 const OWN_FOLDERS: [&str; 4] = [".codex", ".pellucid", ".agents", ".config"];
 
 /// Folders that instruction files may be in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Bounds {
+pub struct InstructionFolders {
     /// The project's, links followed.
     project: Vec<PathBuf>,
     /// The user's folders, links followed. Only Markdown files in them count: logins and keys are there too.
@@ -41,7 +41,7 @@ impl From<io::Error> for Refused {
     }
 }
 
-impl Bounds {
+impl InstructionFolders {
     /// The bounds of a project with this top folder, for a user with this home folder of the program and this
     /// personal folder.
     pub fn new(project: &Path, home: &Path, user_home: Option<&Path>) -> Self {
@@ -70,10 +70,10 @@ impl Bounds {
 
     /// Opens a file within the bounds, and returns its real path. `expected` is that path if nothing was exchanged,
     /// for a file that was not a link a moment ago.
-    pub(crate) fn open(&self, path: &Path, expected: Option<&Path>) -> Result<Located, Refused> {
+    pub(crate) fn open(&self, path: &Path, expected: Option<&Path>) -> Result<LocatedFile, Refused> {
         let found = match expected {
-            Some(expected) => Located::open_expected(path, expected)?,
-            None => Located::open(path)?,
+            Some(expected) => LocatedFile::open_expected(path, expected)?,
+            None => LocatedFile::open(path)?,
         };
         if self.allow(&found.real) { Ok(found) } else { Err(Refused::Outside { target: found.real }) }
     }
@@ -104,7 +104,7 @@ mod tests {
             user/.codex/auth.json: {}
             ",
         );
-        let bounds = Bounds::new(&fixture.path("w"), &fixture.path("home"), Some(&fixture.path("user")));
+        let bounds = InstructionFolders::new(&fixture.path("w"), &fixture.path("home"), Some(&fixture.path("user")));
         let path = fixture.path(path);
         for wanted in [None, Some(path.as_path())] {
             let found = match bounds.open(&path, wanted) {

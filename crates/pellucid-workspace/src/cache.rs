@@ -16,9 +16,9 @@ use std::time::Duration;
 use std::time::SystemTime;
 
 use pellucid_engine::digest::Digest;
-use pellucid_files::Located;
+use pellucid_files::LocatedFile;
 
-use crate::bounds::Bounds;
+use crate::bounds::InstructionFolders;
 use crate::bounds::Refused;
 use crate::whole_hash::whole_hash;
 
@@ -76,7 +76,12 @@ impl DocumentCache {
     }
 
     /// The first `bytes_max` bytes of a file within bounds, from disk only if it may have changed.
-    pub(crate) fn read(&mut self, place: &Place, bytes_max: usize, bounds: &Bounds) -> Result<Beginning, Refused> {
+    pub(crate) fn read(
+        &mut self,
+        place: &Place,
+        bytes_max: usize,
+        bounds: &InstructionFolders,
+    ) -> Result<Beginning, Refused> {
         let found = if place.own.is_symlink() { &fs::metadata(&place.reach)? } else { &place.own };
         if found.is_dir() {
             return Err(Refused::Io(rustix::io::Errno::ISDIR.into()));
@@ -100,7 +105,7 @@ impl DocumentCache {
         self.n_reads += 1;
         let expected = (!place.own.is_symlink()).then_some(Path::new(&place.path));
         // Should the file change while it is read, its stamp is that of before, and it is read again next time.
-        let Located { mut file, real, metadata } = bounds.open(&place.reach, expected)?;
+        let LocatedFile { mut file, real, metadata } = bounds.open(&place.reach, expected)?;
         let limit = match metadata.len() {
             // A file that is made while it is read has no size beforehand.
             0 => bytes_max as u64,
@@ -183,7 +188,7 @@ mod tests {
             reach: path.to_path_buf(),
             own: fs::symlink_metadata(path).unwrap(),
         };
-        let bounds = Bounds::default().with(path.parent().unwrap());
+        let bounds = InstructionFolders::default().with(path.parent().unwrap());
         let beginning = cache.read(&place, bytes_max, &bounds).unwrap();
         (String::from_utf8(beginning.bytes).unwrap(), beginning.size)
     }

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 
 /// The hashes of a set of documents, by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Snapshot {
+pub struct DocumentHashes {
     sha256: BTreeMap<String, String>,
 }
 
 /// A document that is not what it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct DocumentChange {
     /// The path of the file.
     pub path: String,
     /// The SHA-256 of what was read before; absent if there was nothing.
@@ -21,7 +21,7 @@ pub struct Change {
     pub new: Option<String>,
 }
 
-impl Snapshot {
+impl DocumentHashes {
     /// A state made of paths and hexadecimal hashes, such as a session recorded it.
     pub fn new(documents: impl IntoIterator<Item = (String, String)>) -> Self {
         Self { sha256: documents.into_iter().collect() }
@@ -33,11 +33,11 @@ impl Snapshot {
     }
 
     /// The changes from this state to a later one, by path.
-    pub fn changed(&self, later: &Snapshot) -> Vec<Change> {
+    pub fn changed(&self, later: &DocumentHashes) -> Vec<DocumentChange> {
         let paths: std::collections::BTreeSet<_> = self.sha256.keys().chain(later.sha256.keys()).collect();
         paths
             .into_iter()
-            .map(|path| Change {
+            .map(|path| DocumentChange {
                 path: path.clone(),
                 old: self.sha256.get(path).cloned(),
                 new: later.sha256.get(path).cloned(),
@@ -53,8 +53,8 @@ mod tests {
     use expect_test::Expect;
     use expect_test::expect;
 
-    fn snapshot(documents: &str) -> Snapshot {
-        Snapshot::new(documents.split_whitespace().map(|document| {
+    fn snapshot(documents: &str) -> DocumentHashes {
+        DocumentHashes::new(documents.split_whitespace().map(|document| {
             let (path, hash) = document.split_once('=').unwrap();
             (path.to_owned(), hash.to_owned())
         }))

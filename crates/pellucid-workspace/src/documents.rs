@@ -22,11 +22,11 @@ use std::path::PathBuf;
 use pellucid_engine::facts::Candidate;
 use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Fate;
-use pellucid_engine::not_utf8::End;
 use pellucid_engine::not_utf8::NotUtf8;
-use pellucid_files::Here;
+use pellucid_engine::not_utf8::TextEnd;
+use pellucid_files::WorkingFolder;
 
-use crate::bounds::Bounds;
+use crate::bounds::InstructionFolders;
 use crate::bounds::Refused;
 use crate::cache::Beginning;
 use crate::cache::DocumentCache;
@@ -48,7 +48,7 @@ pub struct DocumentOptions {
     /// The nearest folder with a `.git` entry, if the caller knows it.
     pub work_tree: Option<PathBuf>,
     /// The folders in which files may be, besides the folder that is searched from.
-    pub bounds: Bounds,
+    pub bounds: InstructionFolders,
     /// Whether the user has said that the project is not to be trusted: then its files are looked for and not read.
     pub is_untrusted: bool,
 }
@@ -123,7 +123,7 @@ fn read_home_file(path: &Path) -> Result<String, Fate> {
     }
     let bytes = pellucid_files::read(path, pellucid_files::TEXT_BYTES_MAX).map_err(|error| missing(&error))?;
     // The whole file is left out, as the Codex CLI does it.
-    if let Some(NotUtf8 { first, count }) = NotUtf8::find(&bytes, End::OfFile) {
+    if let Some(NotUtf8 { first, count }) = NotUtf8::find(&bytes, TextEnd::OfFile) {
         let error = format!("it is not UTF-8: the first of {count} such bytes is at offset {first}");
         return Err(Fate::Unreadable { error });
     }
@@ -152,7 +152,7 @@ fn gather(
     cache: &mut DocumentCache,
     found: &mut ProjectDocuments,
 ) -> Result<(), DocumentError> {
-    let here = Here::find();
+    let here = WorkingFolder::find();
     let is_here = here.is(cwd);
     let canonical =
         if is_here { Cow::Borrowed(cwd) } else { fs::canonicalize(cwd).map_or(Cow::Borrowed(cwd), Cow::Owned) };
@@ -212,7 +212,7 @@ fn gather(
 
 /// The folders of the project, its root first: the nearest folder with a `.git` entry and the folders between. Empty
 /// without such a folder. The root of the file system is not checked.
-fn project_folders<'a>(canonical: &'a Path, here: &Here) -> Result<Vec<&'a Path>, DocumentError> {
+fn project_folders<'a>(canonical: &'a Path, here: &WorkingFolder) -> Result<Vec<&'a Path>, DocumentError> {
     for folder in canonical.ancestors().filter(|folder| folder.parent().is_some()) {
         let marker = folder.join(".git");
         match fs::metadata(here.reach(folder).join(".git")) {
@@ -252,7 +252,7 @@ pub(crate) fn names(fallback_names: &[String]) -> Vec<&str> {
 fn claim(
     folder: &Path,
     names: &[&str],
-    here: &Here,
+    here: &WorkingFolder,
     candidates: &mut Vec<Candidate>,
 ) -> Result<Option<Claim>, DocumentError> {
     let mut claim: Option<Claim> = None;

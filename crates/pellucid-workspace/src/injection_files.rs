@@ -17,8 +17,8 @@ use pellucid_engine::file_version::FileVersion;
 use pellucid_engine::injection::Counts;
 use pellucid_engine::injection::FileRead;
 use pellucid_engine::injection::FileText;
-use pellucid_engine::injection::Keep;
-use pellucid_engine::injection::Read;
+use pellucid_engine::injection::InjectionRead;
+use pellucid_engine::injection::ReadExtent;
 use pellucid_engine::injection::RepoRead;
 use pellucid_engine::injection::RepoWanted;
 use pellucid_engine::injection::Wants;
@@ -35,22 +35,22 @@ const SEQUENCE_REST: usize = 3;
 const WHOLE_BYTES_MAX: u64 = 256 << 20;
 
 /// Reads what a source wants.
-pub fn read(wants: &Wants) -> Read {
+pub fn read(wants: &Wants) -> InjectionRead {
     let files = wants.files.iter().map(|file| (file.path.clone(), read_file(Path::new(&file.path), file.keep)));
-    Read { files: files.collect(), repo: wants.repo.as_ref().map(repo).unwrap_or_default() }
+    InjectionRead { files: files.collect(), repo: wants.repo.as_ref().map(repo).unwrap_or_default() }
 }
 
 /// Reads a file, or as much of it as can be used.
-pub fn read_file(path: &Path, keep: Keep) -> FileRead {
+pub fn read_file(path: &Path, keep: ReadExtent) -> FileRead {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => {}
         _ => return FileRead::Missing,
     }
     let read = match keep {
-        Keep::Whole => {
+        ReadExtent::Whole => {
             pellucid_files::read(path, WHOLE_BYTES_MAX).map(|bytes| FileText::whole(path.to_string_lossy(), bytes))
         }
-        Keep::Ends { bytes, counts } => read_ends(path, bytes, counts),
+        ReadExtent::Ends { bytes, counts } => read_ends(path, bytes, counts),
     };
     match read {
         Ok(text) => FileRead::Text(text),
@@ -147,7 +147,7 @@ fn repo(wanted: &RepoWanted) -> RepoRead {
             if documents.iter().any(|(known, _)| *known == path) {
                 continue;
             }
-            match read_file(&path, Keep::Whole) {
+            match read_file(&path, ReadExtent::Whole) {
                 FileRead::Missing => {}
                 found => {
                     documents.push((path, found));
@@ -171,7 +171,7 @@ mod tests {
         let path = folder.path().join("file");
         fs::write(&path, content).unwrap();
         let whole = FileText::whole("file", content);
-        let FileRead::Text(ends) = read_file(&path, Keep::Ends { bytes, counts: Counts::Text }) else {
+        let FileRead::Text(ends) = read_file(&path, ReadExtent::Ends { bytes, counts: Counts::Text }) else {
             panic!("it is there");
         };
         if let FileText::Ends { text_bytes, units, head, tail, .. } = &ends {
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn what_is_no_file_is_missing() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(read_file(folder.path(), Keep::Whole), FileRead::Missing);
-        assert_eq!(read_file(&folder.path().join("no"), Keep::Whole), FileRead::Missing);
+        assert_eq!(read_file(folder.path(), ReadExtent::Whole), FileRead::Missing);
+        assert_eq!(read_file(&folder.path().join("no"), ReadExtent::Whole), FileRead::Missing);
     }
 }

@@ -39,9 +39,9 @@ pub struct Import {
     /// The texts, as files of a pack.
     pub files: PackFiles,
     /// The skills that the project brings along.
-    pub skills: bundled::Files,
+    pub skills: bundled::BundledFiles,
     /// The slots that have a text, with where it came from.
-    pub found: Vec<Found>,
+    pub found: Vec<ImportedSlot>,
     /// The texts that were not found.
     pub missing: Vec<Missing>,
     /// The release that the checkout says it is.
@@ -50,7 +50,7 @@ pub struct Import {
 
 impl Import {
     /// The bytes of something that was found.
-    pub fn bytes(&self, found: &Found) -> &[u8] {
+    pub fn bytes(&self, found: &ImportedSlot) -> &[u8] {
         let skill = || self.skills.get(found.file.strip_prefix(bundled::FOLDER)?.strip_prefix('/')?);
         self.files.get(&found.file).map(String::as_bytes).or_else(|| skill().map(Vec::as_slice)).unwrap_or_default()
     }
@@ -58,7 +58,7 @@ impl Import {
 
 /// A slot with a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ImportedSlot {
     /// The name of the slot.
     pub slot: String,
     /// The file of the slot in the pack.
@@ -130,7 +130,7 @@ impl Importer<'_> {
         match text {
             Ok(text) => {
                 self.import.files.insert(file.clone(), text);
-                self.import.found.push(Found { slot, file, from });
+                self.import.found.push(ImportedSlot { slot, file, from });
             }
             Err(why) => self.import.missing.push(Missing { slot, from, why }),
         }
@@ -189,7 +189,7 @@ impl Importer<'_> {
         }
         self.import.found.extend(files.keys().map(|name| {
             let file = format!("{}/{name}", bundled::FOLDER);
-            Found { slot: file.clone(), file, from: format!("{from}/{name}") }
+            ImportedSlot { slot: file.clone(), file, from: format!("{from}/{name}") }
         }));
         self.import.skills = files;
     }

@@ -17,10 +17,10 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_engine::skills::Skill;
-use pellucid_engine::skills::SkillScope;
+use pellucid_engine::skills::SkillOwner;
 use pellucid_engine::skills::Skills;
 use pellucid_engine::skills::Switch;
-use pellucid_files::Here;
+use pellucid_files::WorkingFolder;
 
 use crate::skills::find::Finder;
 
@@ -58,7 +58,7 @@ pub struct SkillRoot {
     /// The path of the folder.
     pub path: PathBuf,
     /// The owner of the skills there.
-    pub scope: SkillScope,
+    pub scope: SkillOwner,
 }
 
 /// How skills are looked for.
@@ -75,24 +75,24 @@ impl SkillSearch {
     pub fn new(places: &SkillPlaces, switches: Vec<(PathBuf, Switch)>) -> Self {
         let mut search = Self { roots: Vec::new(), switches };
         for folder in &places.project_configs {
-            search.push(folder.join(FOLDER), SkillScope::Repo);
+            search.push(folder.join(FOLDER), SkillOwner::Repo);
         }
-        search.push(places.home.join(FOLDER), SkillScope::User);
+        search.push(places.home.join(FOLDER), SkillOwner::User);
         if let Some(user_home) = &places.user_home {
-            search.push(user_home.join(AGENTS_FOLDER).join(FOLDER), SkillScope::User);
+            search.push(user_home.join(AGENTS_FOLDER).join(FOLDER), SkillOwner::User);
         }
-        search.push(places.home.join(FOLDER).join(SYSTEM_FOLDER), SkillScope::System);
+        search.push(places.home.join(FOLDER).join(SYSTEM_FOLDER), SkillOwner::System);
         if let Some(folder) = &places.system_config {
-            search.push(folder.join(FOLDER), SkillScope::Admin);
+            search.push(folder.join(FOLDER), SkillOwner::Admin);
         }
         let inside = |folder: &&Path| folder.starts_with(&places.project_root);
         let mut folders: Vec<&Path> = places.cwd.ancestors().take_while(inside).collect();
         folders.reverse();
         for folder in folders {
-            search.push(folder.join(AGENTS_FOLDER).join(FOLDER), SkillScope::Repo);
+            search.push(folder.join(AGENTS_FOLDER).join(FOLDER), SkillOwner::Repo);
         }
         for folder in &places.extra {
-            search.push(folder.clone(), SkillScope::User);
+            search.push(folder.clone(), SkillOwner::User);
         }
         search
     }
@@ -100,7 +100,7 @@ impl SkillSearch {
     /// Finds and reads the skills.
     pub fn load(&self) -> Skills {
         let mut finder = Finder::default();
-        let here = Here::find();
+        let here = WorkingFolder::find();
         for root in &self.roots {
             finder.search(root, &here);
         }
@@ -111,7 +111,7 @@ impl SkillSearch {
         Skills::new(found, problems)
     }
 
-    fn push(&mut self, path: PathBuf, scope: SkillScope) {
+    fn push(&mut self, path: PathBuf, scope: SkillOwner) {
         // Compared as they are written: folder by folder would take long for a deep project.
         if !self.roots.iter().any(|root| root.path.as_os_str() == path.as_os_str()) {
             self.roots.push(SkillRoot { path, scope });

@@ -16,10 +16,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::time::SystemTime;
 
-use pellucid_engine::reinject::files::Files;
-use pellucid_engine::reinject::files::Found;
-use pellucid_engine::reinject::files::Skill;
-use pellucid_engine::reinject::files::Text;
+use pellucid_engine::reinject::files::FoundFile;
+use pellucid_engine::reinject::files::HashedText;
+use pellucid_engine::reinject::files::InjectionInput;
+use pellucid_engine::reinject::files::StandingSkill;
 use pellucid_engine::reinject::settings::Variant;
 use pellucid_engine::skills::front_matter;
 
@@ -34,7 +34,7 @@ const UNSETTLED: Duration = Duration::from_secs(2);
 
 /// The sources of the texts.
 #[derive(Debug, Clone)]
-pub struct Sources {
+pub struct StandingSources {
     /// Which files exist, and how closely they are watched.
     pub variant: Variant,
     /// The source of the product's instructions.
@@ -53,7 +53,7 @@ pub enum Instructions {
     /// The product has no instructions.
     None,
     /// A text that is always there.
-    Text(Text),
+    Text(HashedText),
     /// A file of the product's own folder.
     File(PathBuf),
 }
@@ -61,7 +61,7 @@ pub enum Instructions {
 /// The texts of a workspace, with what was read before.
 #[derive(Debug)]
 pub struct StandingFiles {
-    sources: Sources,
+    sources: StandingSources,
     workspace: PathBuf,
     cached: Vec<Cached>,
     n_reads: u64,
@@ -73,12 +73,12 @@ struct Cached {
     modified: Option<SystemTime>,
     size: u64,
     is_settled: bool,
-    text: Text,
+    text: HashedText,
 }
 
 /// The content of a file.
 enum Read {
-    Text(Text),
+    Text(HashedText),
     Missing,
     Unreadable(io::Error),
     Corrupt,
@@ -86,7 +86,7 @@ enum Read {
 
 impl StandingFiles {
     /// The texts of the workspace that a folder belongs to.
-    pub fn new(sources: Sources, start: &Path) -> Self {
+    pub fn new(sources: StandingSources, start: &Path) -> Self {
         let workspace = workspace(&sources, start);
         Self { sources, workspace, cached: Vec::new(), n_reads: 0 }
     }
@@ -113,7 +113,7 @@ impl StandingFiles {
     }
 
     /// Reads the current texts.
-    pub fn read(&mut self) -> Files {
+    pub fn read(&mut self) -> InjectionInput {
         match self.sources.variant {
             Variant::Design => self.design(),
             Variant::Initial => self.initial(),
@@ -121,35 +121,35 @@ impl StandingFiles {
         }
     }
 
-    fn design(&mut self) -> Files {
+    fn design(&mut self) -> InjectionInput {
         let instructions = match self.sources.instructions.clone() {
-            Instructions::None => Found::NotWanted,
-            Instructions::Text(text) => Found::Text(text),
+            Instructions::None => FoundFile::NotWanted,
+            Instructions::Text(text) => FoundFile::Text(text),
             Instructions::File(path) => self.found(&path),
         };
         let rules = match &self.sources.rules {
             Some(rules) => self.found(&self.workspace.join(rules)),
-            None => Found::NotWanted,
+            None => FoundFile::NotWanted,
         };
-        Files { instructions, rules, ..Files::default() }
+        InjectionInput { instructions, rules, ..InjectionInput::default() }
     }
 
-    fn initial(&mut self) -> Files {
+    fn initial(&mut self) -> InjectionInput {
         let folder = self.workspace.join(".ads");
         let instructions = self.found(&folder.join("templates/instructions.md"));
         if instructions.text().is_none() {
-            return Files { instructions, ..Files::default() };
+            return InjectionInput { instructions, ..InjectionInput::default() };
         }
-        Files { instructions, rules: self.rules_of(&folder), ..Files::default() }
+        InjectionInput { instructions, rules: self.rules_of(&folder), ..InjectionInput::default() }
     }
 
-    fn current(&mut self) -> Files {
+    fn current(&mut self) -> InjectionInput {
         let ads = self.sources.ads_state.clone().unwrap_or_else(|| self.workspace.join(".ads"));
         let state = state_folder(&ads, &self.workspace);
         let is_ready = ads_state::prepare(&self.workspace, &state, self.sources.now);
         let own = state.join("templates/instructions.md");
         let (instructions, instructions_wanted) = match self.found(&own) {
-            Found::Text(text) => (Found::Text(text), None),
+            FoundFile::Text(text) => (FoundFile::Text(text), None),
             _ => {
                 let stand_in = match self.sources.instructions.clone() {
                     Instructions::None => None,
@@ -158,8 +158,8 @@ impl StandingFiles {
                 };
                 let path = shown(&own);
                 match stand_in {
-                    Some(text) => (Found::Text(text), Some(path)),
-                    None => (Found::Missing { path }, None),
+                    Some(text) => (FoundFile::Text(text), Some(path)),
+                    None => (FoundFile::Missing { path }, None),
                 }
             }
         };
@@ -167,27 +167,27 @@ impl StandingFiles {
         let soul = self.found(&state.join("soul.md")).text().cloned();
         let (skills, unusable_skills) = skills(&ads.join(".agent/skills"));
         let uninitialised = (!is_ready).then(|| shown(&self.workspace));
-        Files { instructions, instructions_wanted, rules, soul, skills, uninitialised, unusable_skills }
+        InjectionInput { instructions, instructions_wanted, rules, soul, skills, uninitialised, unusable_skills }
     }
 
     /// `rules.md` of a folder, or the one among its templates. Whatever cannot be read is missing.
-    fn rules_of(&mut self, folder: &Path) -> Found {
+    fn rules_of(&mut self, folder: &Path) -> FoundFile {
         let own = folder.join("rules.md");
         for path in [own.clone(), folder.join("templates/rules.md")] {
-            if let found @ Found::Text(_) = self.found(&path) {
+            if let found @ FoundFile::Text(_) = self.found(&path) {
                 return found;
             }
         }
-        Found::Missing { path: shown(&own) }
+        FoundFile::Missing { path: shown(&own) }
     }
 
-    fn found(&mut self, path: &Path) -> Found {
+    fn found(&mut self, path: &Path) -> FoundFile {
         let at = shown(path);
         match self.read_file(path) {
-            Read::Text(text) => Found::Text(text),
-            Read::Missing => Found::Missing { path: at },
-            Read::Unreadable(error) => Found::Unreadable { path: at, error: error.to_string() },
-            Read::Corrupt => Found::Corrupt { path: at },
+            Read::Text(text) => FoundFile::Text(text),
+            Read::Missing => FoundFile::Missing { path: at },
+            Read::Unreadable(error) => FoundFile::Unreadable { path: at, error: error.to_string() },
+            Read::Corrupt => FoundFile::Corrupt { path: at },
         }
     }
 
@@ -213,7 +213,7 @@ impl StandingFiles {
             Ok(bytes) => bytes,
             Err(error) => return Read::Unreadable(error),
         };
-        let text = Text::read(&shown(path), &bytes);
+        let text = HashedText::read(&shown(path), &bytes);
         if is_strict && text.not_utf8.is_some() {
             return Read::Corrupt;
         }
@@ -224,7 +224,7 @@ impl StandingFiles {
 }
 
 impl Cached {
-    fn new(path: &Path, metadata: &Metadata, text: Text) -> Self {
+    fn new(path: &Path, metadata: &Metadata, text: HashedText) -> Self {
         let modified = metadata.modified().ok();
         let age = modified.and_then(|then| SystemTime::now().duration_since(then).ok());
         let is_settled = age.is_some_and(|age| age >= UNSETTLED);
@@ -238,7 +238,7 @@ impl Cached {
 }
 
 /// The root of the repository around a folder, or the folder.
-fn workspace(sources: &Sources, start: &Path) -> PathBuf {
+fn workspace(sources: &StandingSources, start: &Path) -> PathBuf {
     if sources.variant == Variant::Initial {
         return start.to_owned();
     }
@@ -247,7 +247,7 @@ fn workspace(sources: &Sources, start: &Path) -> PathBuf {
 }
 
 /// The skills of a folder, by the names of their folders, and those that cannot be used with why not.
-fn skills(folder: &Path) -> (Vec<Skill>, Vec<(String, String)>) {
+fn skills(folder: &Path) -> (Vec<StandingSkill>, Vec<(String, String)>) {
     let Ok(entries) = fs::read_dir(folder) else {
         return (Vec::new(), Vec::new());
     };
@@ -267,7 +267,7 @@ fn skills(folder: &Path) -> (Vec<Skill>, Vec<(String, String)>) {
         match front_matter::parse(&text) {
             Ok(head) => {
                 let (name, description) = (head.name, head.description);
-                skills.push(Skill { name, description, source: shown(&path), text: text.into() });
+                skills.push(StandingSkill { name, description, source: shown(&path), text: text.into() });
             }
             Err(error) => unusable.push((shown(&path), error.to_string())),
         }
@@ -284,10 +284,10 @@ mod tests {
     use super::*;
     use crate::fixture::Fixture;
 
-    fn sources() -> Sources {
-        Sources {
+    fn sources() -> StandingSources {
+        StandingSources {
             variant: Variant::Design,
-            instructions: Instructions::Text(Text::in_pack(&"templates/instructions.md".into(), "I")),
+            instructions: Instructions::Text(HashedText::in_pack(&"templates/instructions.md".into(), "I")),
             rules: Some(".ads/rules.md".to_owned()),
             ads_state: None,
             now: String::new,
@@ -318,10 +318,10 @@ mod tests {
     fn what_cannot_be_read_is_not_missing() {
         let folder = Fixture::new(".git/\n.ads/rules.md/\n");
         let mut files = StandingFiles::new(sources(), folder.root());
-        assert!(matches!(files.read().rules, Found::Unreadable { .. }));
+        assert!(matches!(files.read().rules, FoundFile::Unreadable { .. }));
         fs::remove_dir_all(folder.path(".ads/rules.md")).unwrap();
-        assert!(matches!(files.read().rules, Found::Missing { .. }));
+        assert!(matches!(files.read().rules, FoundFile::Missing { .. }));
         fs::write(folder.path(".ads/rules.md"), [0xff, 0xfe]).unwrap();
-        assert!(matches!(files.read().rules, Found::Corrupt { .. }));
+        assert!(matches!(files.read().rules, FoundFile::Corrupt { .. }));
     }
 }

@@ -12,11 +12,11 @@ use pellucid_protocol::secret::Secret;
 use pellucid_server::ground::Ground;
 use pellucid_server::methods;
 use pellucid_server::schema;
-use pellucid_server::schema::Stage;
+use pellucid_server::schema::MethodStage;
 use pellucid_server::server::Server;
 use pellucid_server::transport::listen::Listen;
 use pellucid_server::transport::stdio;
-use pellucid_server::transport::websocket::Listener;
+use pellucid_server::transport::websocket::WebSocketListener;
 #[cfg(unix)]
 use tokio::signal::unix::SignalKind;
 #[cfg(unix)]
@@ -28,13 +28,13 @@ use crate::args::GenerateArgs;
 use crate::args::Shared;
 use crate::environment;
 use crate::start;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::style;
 
 /// The variable that sets the token of WebSocket clients.
 const TOKEN_VARIABLE: &str = pellucid_protocol::environment::APP_SERVER_TOKEN;
 
-pub fn run(shared: &Shared, args: &AppServerArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: &AppServerArgs) -> Result<ExitCode, ProgramFailure> {
     match &args.command {
         None => serve(shared, args),
         Some(AppServerCommand::GenerateJsonSchema(args)) => {
@@ -47,13 +47,13 @@ pub fn run(shared: &Shared, args: &AppServerArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-fn stage(args: &GenerateArgs) -> Stage {
-    if args.experimental { Stage::Experimental } else { Stage::Stable }
+fn stage(args: &GenerateArgs) -> MethodStage {
+    if args.experimental { MethodStage::Experimental } else { MethodStage::Stable }
 }
 
 /// Writes files into a folder, which is created if it does not exist.
-fn write(folder: &Path, files: impl IntoIterator<Item = (String, String)>) -> Result<ExitCode, Failure> {
-    let failed = |path: &Path, error: std::io::Error| Failure::new(format!("{}: {error}", path.display()));
+fn write(folder: &Path, files: impl IntoIterator<Item = (String, String)>) -> Result<ExitCode, ProgramFailure> {
+    let failed = |path: &Path, error: std::io::Error| ProgramFailure::new(format!("{}: {error}", path.display()));
     let held = std::fs::create_dir_all(folder).and_then(|()| Folder::open(folder, None));
     let held = held.map_err(|error| failed(folder, error))?;
     for (file, text) in files {
@@ -63,16 +63,16 @@ fn write(folder: &Path, files: impl IntoIterator<Item = (String, String)>) -> Re
     Ok(ExitCode::SUCCESS)
 }
 
-fn serve(shared: &Shared, args: &AppServerArgs) -> Result<ExitCode, Failure> {
+fn serve(shared: &Shared, args: &AppServerArgs) -> Result<ExitCode, ProgramFailure> {
     let home = start::find_home()?;
     let script = args.script.as_deref().map(Script::load).transpose();
-    let script = script.map_err(|error| Failure::new(format!("the script cannot be loaded: {error}")))?;
+    let script = script.map_err(|error| ProgramFailure::new(format!("the script cannot be loaded: {error}")))?;
     let cwd = std::env::current_dir()
-        .map_err(|error| Failure::new(format!("the working directory cannot be read: {error}")))?;
+        .map_err(|error| ProgramFailure::new(format!("the working directory cannot be read: {error}")))?;
     let env = environment::with_dotenv(&home);
     let token = env.text(TOKEN_VARIABLE).filter(|token| !token.is_empty());
     let ground = Ground { home, env, cwd, overrides: start::overrides(shared)?, script };
-    let failed = |error: std::io::Error| Failure::new(format!("{error}"));
+    let failed = |error: std::io::Error| ProgramFailure::new(format!("{error}"));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
     let served = match args.listen {
         Listen::Stdio => {
@@ -85,11 +85,11 @@ fn serve(shared: &Shared, args: &AppServerArgs) -> Result<ExitCode, Failure> {
     served.map(|()| ExitCode::SUCCESS)
 }
 
-async fn serve_websocket(ground: Ground, address: SocketAddr, token: Option<String>) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::new(format!("--listen ws://{address}: {error}"));
+async fn serve_websocket(ground: Ground, address: SocketAddr, token: Option<String>) -> Result<(), ProgramFailure> {
+    let failed = |error: std::io::Error| ProgramFailure::new(format!("--listen ws://{address}: {error}"));
     let is_given = token.is_some();
     let token = token.unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string());
-    let listener = Listener::bind(address, Secret::new(token.as_str())).await.map_err(failed)?;
+    let listener = WebSocketListener::bind(address, Secret::new(token.as_str())).await.map_err(failed)?;
     let address = listener.address().map_err(failed)?;
     let end = asked_to_end().map_err(failed)?;
     // The token itself is not printed: what is printed ends up in logs and histories.
@@ -136,7 +136,7 @@ struct TokenFile {
 }
 
 impl TokenFile {
-    fn write(home: &Path, address: SocketAddr, token: &str) -> Result<Self, Failure> {
+    fn write(home: &Path, address: SocketAddr, token: &str) -> Result<Self, ProgramFailure> {
         let folder = home.join("app-server");
         let path = folder.join(format!("{}.token", address.port()));
         let written = (|| {
@@ -149,7 +149,7 @@ impl TokenFile {
             writeln!(pellucid_files::create_private(&path)?, "{token}")
         })();
         written.map_err(|error| {
-            Failure::new(format!(
+            ProgramFailure::new(format!(
                 "the token cannot be written to {}: {error}; set {TOKEN_VARIABLE} instead",
                 path.display()
             ))

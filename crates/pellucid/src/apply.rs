@@ -20,17 +20,17 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use pellucid_agent::own_git;
-use pellucid_git::apply::ApplyError;
-use pellucid_git::apply::Mode;
-use pellucid_git::apply::Place;
+use pellucid_git::apply::ApplyMode;
+use pellucid_git::apply::DiffApplyError;
+use pellucid_git::apply::DiffRoot;
 use pellucid_patch::diff::TurnDiff;
 use pellucid_store::find;
-use pellucid_store::find::Wanted;
+use pellucid_store::find::SessionFilter;
 use pellucid_store::read;
-use pellucid_store::read::Loaded;
+use pellucid_store::read::RecordedSession;
 
 use self::base::AtCommit;
-use self::base::Here;
+use self::base::LocalFiles;
 use self::base::Tree;
 use self::turns::Applied;
 use crate::args::ApplyArgs;
@@ -38,14 +38,14 @@ use crate::args::Shared;
 use crate::args::TurnArgs;
 use crate::print;
 use crate::sessions;
-use crate::start::Failure;
 use crate::start::NoSession;
+use crate::start::ProgramFailure;
 use crate::start::Start;
 
 /// Settings for `git apply` as `name=value`, separated by commas.
 const SETTINGS: &str = "CODEX_APPLY_GIT_CFG";
 
-pub fn run(shared: &Shared, args: &ApplyArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: &ApplyArgs) -> Result<ExitCode, ProgramFailure> {
     let cwd = env::current_dir().map_err(|error| failed(&format!("there is no working directory: {error}")))?;
     let path = session_file(args, &cwd)?;
     let loaded = read::read(&path).map_err(|error| failed(&error))?;
@@ -55,7 +55,7 @@ pub fn run(shared: &Shared, args: &ApplyArgs) -> Result<ExitCode, Failure> {
     };
     let start = Start::new(shared, &TurnArgs::default())?;
     let git = own_git::of(&start.config, &start.env);
-    let place = Place::at(&git, &cwd).map_err(|error| failed(&error))?;
+    let place = DiffRoot::at(&git, &cwd).map_err(|error| failed(&error))?;
     let places = Places::of(&loaded, &place);
     let exact = exact(&loaded, &place, &places, before, last);
     let Some(diff) = choose(args, &place, &places, last, exact).map_err(|error| failed(&error))? else {
@@ -66,9 +66,9 @@ pub fn run(shared: &Shared, args: &ApplyArgs) -> Result<ExitCode, Failure> {
         return print(&diff.text);
     }
     let mode = match (args.check, args.three_way) {
-        (true, _) => Mode::Check,
-        (false, true) => Mode::ThreeWay,
-        (false, false) => Mode::Plain,
+        (true, _) => ApplyMode::Check,
+        (false, true) => ApplyMode::ThreeWay,
+        (false, false) => ApplyMode::Plain,
     };
     diff.apply(&place, mode).map_err(|error| failed(&error))?;
     let id = &loaded.meta.id;
@@ -80,21 +80,21 @@ pub fn run(shared: &Shared, args: &ApplyArgs) -> Result<ExitCode, Failure> {
     print(&format!("{done}\n{}", diff.list))
 }
 
-fn failed(error: &dyn fmt::Display) -> Failure {
-    Failure::new(format!("{error}"))
+fn failed(error: &dyn fmt::Display) -> ProgramFailure {
+    ProgramFailure::new(format!("{error}"))
 }
 
-fn print(text: &str) -> Result<ExitCode, Failure> {
+fn print(text: &str) -> Result<ExitCode, ProgramFailure> {
     // Whatever was to be done is done; a reader who left changes nothing about that.
     let _ = print::out(text);
     Ok(ExitCode::SUCCESS)
 }
 
-fn session_file(args: &ApplyArgs, cwd: &Path) -> Result<PathBuf, Failure> {
+fn session_file(args: &ApplyArgs, cwd: &Path) -> Result<PathBuf, ProgramFailure> {
     let home = sessions::home()?;
     match &args.session {
         Some(session) => sessions::file(&home, session),
-        None => find::newest(&home, Wanted { cwd: Some(cwd), provider: None })
+        None => find::newest(&home, SessionFilter { cwd: Some(cwd), provider: None })
             .ok_or_else(|| NoSession::listing(format!("no session has worked in {} yet", cwd.display())).failure()),
     }
 }
@@ -109,7 +109,7 @@ struct Diff {
 }
 
 impl Diff {
-    fn apply(&self, place: &Place<'_>, mode: Mode) -> Result<(), ApplyError> {
+    fn apply(&self, place: &DiffRoot<'_>, mode: ApplyMode) -> Result<(), DiffApplyError> {
         let settings = env::var(SETTINGS).unwrap_or_default();
         let settings = settings.split(',').map(str::trim).filter(|setting| !setting.is_empty());
         place.apply(&self.text, &self.paths, mode, &settings.map(str::to_owned).collect::<Vec<_>>())
@@ -119,8 +119,8 @@ impl Diff {
 /// The diff of the last turn against the files as that turn found them; absent if those files cannot be
 /// reconstructed.
 fn exact(
-    loaded: &Loaded,
-    place: &Place<'_>,
+    loaded: &RecordedSession,
+    place: &DiffRoot<'_>,
     places: &Places,
     before: &[Vec<Applied>],
     last: &[Applied],
@@ -137,24 +137,24 @@ fn exact(
 /// The diff that is applied; absent if the files have it already.
 fn choose(
     args: &ApplyArgs,
-    place: &Place<'_>,
+    place: &DiffRoot<'_>,
     places: &Places,
     last: &[Applied],
     exact: Option<Diff>,
 ) -> Result<Option<Diff>, String> {
     if let Some(exact) = &exact
         && !args.print
-        && exact.apply(place, Mode::CheckReversed).is_ok()
+        && exact.apply(place, ApplyMode::CheckReversed).is_ok()
     {
         return Ok(None);
     }
     match exact {
         // Git needs the files that the diff was made for, and knows what to do with others.
-        Some(exact) if args.three_way || args.print || exact.apply(place, Mode::Check).is_ok() => Ok(Some(exact)),
+        Some(exact) if args.three_way || args.print || exact.apply(place, ApplyMode::Check).is_ok() => Ok(Some(exact)),
         _ if args.three_way => Err("--3way needs the commit at which the session began, which is not available here; \
              nothing was changed"
             .to_owned()),
-        exact => diff(&mut Here::new(place.root()), last, places).map_err(|error| {
+        exact => diff(&mut LocalFiles::new(place.root()), last, places).map_err(|error| {
             let hint = if exact.is_some() { "; --3way merges and marks conflicts" } else { "" };
             format!("{error}\nNothing was changed{hint}.")
         }),
@@ -202,7 +202,7 @@ struct Places {
 }
 
 impl Places {
-    fn of(loaded: &Loaded, place: &Place<'_>) -> Self {
+    fn of(loaded: &RecordedSession, place: &DiffRoot<'_>) -> Self {
         let began = Path::new(&loaded.meta.cwd);
         let repository = began.ancestors().find(|folder| folder.join(".git").exists());
         let from = if place.is_repository() { repository.unwrap_or(began) } else { began };

@@ -7,18 +7,18 @@ use std::process::ExitCode;
 use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_engine::approval::Platform;
-use pellucid_engine::approval::decide::Question;
+use pellucid_engine::approval::decide::ApprovalQuestion;
 use pellucid_engine::approval::decide::decide;
 use pellucid_engine::approval::decide::escalation_refusal;
 use pellucid_engine::approval::explain::Explanation;
 use pellucid_engine::approval::explain::explain;
 use pellucid_engine::approval::grants::Grants;
-use pellucid_engine::approval::part::Parts;
+use pellucid_engine::approval::part::CommandParts;
 use pellucid_engine::approval::program::Programs;
 use pellucid_engine::approval::rules::Rule;
 use pellucid_engine::command_line::joined;
 use pellucid_exec::programs;
-use pellucid_exec::programs::Ground;
+use pellucid_exec::programs::ProgramSearch;
 use pellucid_exec::script;
 use pellucid_protocol::approval::SandboxPermissions;
 use pellucid_protocol::settings::ApprovalPolicy;
@@ -35,15 +35,15 @@ use crate::args::ExplainArgs;
 use crate::args::Shared;
 use crate::args::TurnArgs;
 use crate::print;
-use crate::screen::Kind;
+use crate::screen::OutputFormat;
 use crate::start::EXEC_POLICY;
-use crate::start::Failure;
 use crate::start::IGNORED_RULE;
+use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::start::UNREAD_RULES;
 use crate::start::UNUSABLE_RULES;
 
-pub fn run(shared: &Shared, args: ApprovalsArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: ApprovalsArgs) -> Result<ExitCode, ProgramFailure> {
     let ApprovalsCommand::Explain(ExplainArgs { json, sandbox, approval, escalated, profile, cd, command }) =
         args.command;
     let turn = TurnArgs { sandbox, profile, cd, ..TurnArgs::default() };
@@ -52,7 +52,7 @@ pub fn run(shared: &Shared, args: ApprovalsArgs) -> Result<ExitCode, Failure> {
     let permissions = if escalated { SandboxPermissions::RequireEscalated } else { SandboxPermissions::UseDefault };
     let explained = Explained::new(&start, policy, argv(command, &start.env), permissions);
     let text = if json { format!("{:#}\n", explained.json()) } else { explained.text() };
-    print::either(&text, Kind::of(json))?;
+    print::either(&text, OutputFormat::of(json))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -98,7 +98,7 @@ impl Explained {
         let parts = script::parts(&argv);
         let programs = programs(config, &start.env, &parts);
         let (approval_policy, sandbox) = (config.permissions.approval_policy, &config.permissions.sandbox_policy);
-        let question = Question {
+        let question = ApprovalQuestion {
             argv: &argv,
             parts: &parts,
             rules: &policy.rules,
@@ -113,7 +113,7 @@ impl Explained {
         };
         let outcome = |policy| match escalation_refusal(policy, permissions) {
             Some(refusal) => Err(refusal),
-            None => Ok(explain(&decide(&Question { policy, ..question }), parts.split())),
+            None => Ok(explain(&decide(&ApprovalQuestion { policy, ..question }), parts.split())),
         };
         let (outcome, in_exec) = (outcome(approval_policy), outcome(EXEC_POLICY));
         let ignored = policy.ignored.into_iter().filter(|rule| matches_any(rule, &parts)).collect();
@@ -186,19 +186,19 @@ fn outcome_word(outcome: &Result<Explanation, String>) -> &'static str {
     outcome.as_ref().map_or("reject", |explanation| explanation.outcome)
 }
 
-fn matches_any(rule: &Rule, parts: &Parts) -> bool {
+fn matches_any(rule: &Rule, parts: &CommandParts) -> bool {
     parts.iter().any(|part| rule.matched(&part.words).is_some())
 }
 
 /// Looks up the programs of a command, as a session in this folder would find them.
-fn programs(config: &Config, env: &Env, parts: &Parts) -> Programs {
+fn programs(config: &Config, env: &Env, parts: &CommandParts) -> Programs {
     let roots = match &config.permissions.sandbox_policy {
         SandboxPolicy::WorkspaceWrite { writable_roots, .. } => writable_roots.as_slice(),
         _ => &[],
     };
     let search_path = env.var_os("PATH");
     let shell = shell::user_shell(&|name| env.var_os(name)).path;
-    let ground = Ground {
+    let ground = ProgramSearch {
         cwd: &config.folders.cwd,
         search_path: search_path.as_deref(),
         writable: roots.iter().cloned().chain(env.var_os("TMPDIR").map(PathBuf::from)).collect(),

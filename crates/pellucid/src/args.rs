@@ -22,7 +22,7 @@ use clap::Subcommand;
 use clap::ValueEnum;
 use clap_complete::Shell;
 
-use crate::start::Keep;
+use crate::start::Persistence;
 use crate::start::Which;
 pub use app_server::AppServerArgs;
 pub use app_server::AppServerCommand;
@@ -93,7 +93,7 @@ pub struct Args {
     pub interactive: Interactive,
 
     #[command(subcommand)]
-    pub command: Command,
+    pub command: ProgramCommand,
 }
 
 /// The heading of options that every command takes.
@@ -132,7 +132,7 @@ pub struct Interactive {
     #[arg(id = "before_profile", short = 'p', long = "profile", hide = true)]
     profile: Option<String>,
     #[arg(id = "before_sandbox", short = 's', long = "sandbox", hide = true, value_enum)]
-    sandbox: Option<Sandbox>,
+    sandbox: Option<SandboxArg>,
     #[arg(id = "before_approval", short = 'a', long = "ask-for-approval", hide = true, value_enum)]
     approval: Option<Approval>,
     #[arg(id = "before_cd", short = 'C', long = "cd", hide = true)]
@@ -163,7 +163,7 @@ impl Interactive {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum ProgramCommand {
     /// Run one turn without a terminal interface.
     #[command(visible_alias = "e")]
     Exec(ExecArgs),
@@ -277,7 +277,7 @@ pub struct TurnArgs {
 
     /// What commands may read and write.
     #[arg(short, long, value_enum)]
-    pub sandbox: Option<Sandbox>,
+    pub sandbox: Option<SandboxArg>,
 
     /// The configuration profile to use.
     #[arg(short, long)]
@@ -443,8 +443,8 @@ pub struct ReviewCommandArgs {
 
 impl ExecOptions {
     /// Whether the session keeps a file.
-    pub fn keep(&self) -> Keep {
-        if self.ephemeral { Keep::Nothing } else { Keep::File }
+    pub fn keep(&self) -> Persistence {
+        if self.ephemeral { Persistence::Nothing } else { Persistence::File }
     }
 }
 
@@ -684,7 +684,7 @@ pub enum Color {
 
 /// The values of `--sandbox`, as the configuration has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Sandbox {
+pub enum SandboxArg {
     ReadOnly,
     WorkspaceWrite,
     DangerFullAccess,

@@ -22,9 +22,9 @@ use crate::pack::table::table;
 use crate::prices;
 use crate::print;
 use crate::request;
-use crate::screen::Kind;
+use crate::screen::OutputFormat;
 use crate::sessions;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::style;
 use crate::style::Paint;
 use crate::style::counted;
@@ -32,13 +32,13 @@ use crate::style::counted;
 /// The status when the session has no record to tell by.
 const NO_RECORD: u8 = 3;
 
-pub fn run(args: &CacheArgs) -> Result<ExitCode, Failure> {
+pub fn run(args: &CacheArgs) -> Result<ExitCode, ProgramFailure> {
     let home = sessions::home()?;
     let path = match &args.session {
         Some(session) => sessions::file(&home, session)?,
         None => sessions::last_file(&home)?,
     };
-    let file = read::open_damaged(&path).map_err(|error| Failure::new(format!("{error}")))?;
+    let file = read::open_damaged(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
     if let Some(number) = args.explain {
         return explain(&home, &file, number);
     }
@@ -49,12 +49,12 @@ pub fn run(args: &CacheArgs) -> Result<ExitCode, Failure> {
     }
     let answer = CacheAnswer::of(&figures, &prices::table(&home)?);
     let text = if args.json { format!("{}\n", answer.to_json()) } else { text(&answer) };
-    print::either(&text, Kind::of(args.json))?;
+    print::either(&text, OutputFormat::of(args.json))?;
     Ok(gate(args, &answer))
 }
 
 /// The figures of every request that the record has.
-pub fn figures(home: &Path, file: &SessionFile) -> Result<Vec<RequestFigures>, Failure> {
+pub fn figures(home: &Path, file: &SessionFile) -> Result<Vec<RequestFigures>, ProgramFailure> {
     let mut figures: Vec<RequestFigures> = Vec::new();
     replay::walk(home, file, &mut |walked| {
         let model = match &walked.bytes {
@@ -66,7 +66,7 @@ pub fn figures(home: &Path, file: &SessionFile) -> Result<Vec<RequestFigures>, F
         }
         ControlFlow::Continue(())
     })
-    .map_err(|error| Failure::new(format!("{error}")))?;
+    .map_err(|error| ProgramFailure::new(format!("{error}")))?;
     Ok(figures)
 }
 
@@ -117,7 +117,7 @@ fn text(answer: &CacheAnswer) -> String {
 }
 
 /// Shows the texts around the place where a request diverges.
-fn explain(home: &Path, file: &SessionFile, wanted: usize) -> Result<ExitCode, Failure> {
+fn explain(home: &Path, file: &SessionFile, wanted: usize) -> Result<ExitCode, ProgramFailure> {
     let (mut before, mut found, mut why) = (None, None, None);
     let n = replay::walk(home, file, &mut |walked| {
         let is_answer = walked.entry.is_some_and(|entry| matches!(entry.purpose.word(), "answer" | "answer_again"));
@@ -135,17 +135,19 @@ fn explain(home: &Path, file: &SessionFile, wanted: usize) -> Result<ExitCode, F
         }
         if walked.number >= wanted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })
-    .map_err(|error| Failure::new(format!("{error}")))?;
+    .map_err(|error| ProgramFailure::new(format!("{error}")))?;
     let (before, found) = match (before, found, why) {
         (Some(before), Some(found), _) => (before, found),
-        (_, _, Some(why)) => return Err(Failure::new(format!("request {wanted} cannot be compared: {why}"))),
+        (_, _, Some(why)) => return Err(ProgramFailure::new(format!("request {wanted} cannot be compared: {why}"))),
         (None, Some(_), _) => {
             print::out(&format!(
                 "request {wanted} is the first one, so there is nothing that it could diverge from\n"
             ))?;
             return Ok(ExitCode::SUCCESS);
         }
-        (_, None, None) => return Err(Failure::new(format!("there is no request {wanted}: the session has {n}"))),
+        (_, None, None) => {
+            return Err(ProgramFailure::new(format!("there is no request {wanted}: the session has {n}")));
+        }
     };
     let diff = RequestDiff::of(&before, &found);
     let Some(broken) = diff.continuity.as_ref().and_then(|it| it.broken.as_ref()) else {

@@ -24,16 +24,16 @@ use crate::exec;
 use crate::exec::Show;
 use crate::print;
 use crate::resume;
-use crate::screen::Kind;
-use crate::start::Failure;
-use crate::start::Keep;
+use crate::screen::OutputFormat;
 use crate::start::Opening;
+use crate::start::Persistence;
+use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::style;
 use crate::style::counted;
 use crate::style::thousands;
 
-pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, ProgramFailure> {
     let which = args.which().ok_or_else(resume::which)?;
     let start = Start::new(shared, &args.turn)?;
     let editor = args.edit.then(|| Editor::find(&start.env)).transpose()?;
@@ -50,17 +50,17 @@ pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
     };
     let asks_model = !args.undo && given.is_none();
     let keep = match (args.dry_run, asks_model) {
-        (false, _) => Keep::File,
-        (true, true) => Keep::Requests,
-        (true, false) => Keep::Nothing,
+        (false, _) => Persistence::File,
+        (true, true) => Persistence::Requests,
+        (true, false) => Persistence::Nothing,
     };
     let mut session = start.session(Opening::Resumed { file: Box::new(file.clone()), keep })?;
     let (items, tokens) = (session.items(), session.tokens());
     let mut code = ExitCode::SUCCESS;
     if args.undo {
-        let loaded = read::read(&file.path).map_err(|error| Failure::new(format!("{error}")))?;
+        let loaded = read::read(&file.path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
         let undone = session.undo_compaction(&file, &loaded.records);
-        undone.map_err(|error| Failure::new(format!("{error}")))?;
+        undone.map_err(|error| ProgramFailure::new(format!("{error}")))?;
     } else if let Some(given) = given {
         let summary = match &editor {
             Some(editor) => editor.edit(&given, &home)?,
@@ -73,12 +73,12 @@ pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
         code = outcome.code();
     }
     if let Some(failure) = session.file_failure() {
-        return Err(Failure::new(format!("the session file cannot be written: {failure}")));
+        return Err(ProgramFailure::new(format!("the session file cannot be written: {failure}")));
     }
     if code == ExitCode::SUCCESS {
         let outcome = Outcome::new(args, &items, tokens, &session);
         let text = if args.json { format!("{:#}\n", outcome.json()) } else { outcome.text() };
-        print::either(&text, Kind::of(args.json))?;
+        print::either(&text, OutputFormat::of(args.json))?;
         if args.dry_run {
             style::note(&dry_run_note(&file.meta.id, args.edit && args.summary.is_none() || asks_model));
         }
@@ -98,25 +98,25 @@ fn dry_run_note(id: &str, has_asked: bool) -> String {
 
 /// Asks the model for a summary and writes nothing but the record of that request. Absent if the model sent no
 /// summary; the reason was printed.
-fn asked_for(shared: &Shared, args: &CompactArgs, file: &SessionFile) -> Result<Option<String>, Failure> {
-    let opening = Opening::Resumed { file: Box::new(file.clone()), keep: Keep::Requests };
+fn asked_for(shared: &Shared, args: &CompactArgs, file: &SessionFile) -> Result<Option<String>, ProgramFailure> {
+    let opening = Opening::Resumed { file: Box::new(file.clone()), keep: Persistence::Requests };
     let session = Start::new(shared, &args.turn)?.session(opening)?;
     let (session, outcome) = exec::run_operation(session, Operation::Compact, &mut Show::Trouble)?;
     if outcome.code() != ExitCode::SUCCESS {
         return Ok(None);
     }
-    let summary = session
-        .last_summary()
-        .ok_or_else(|| Failure::new("--edit: the provider's summary is sealed; pass another one with --summary"))?;
+    let summary = session.last_summary().ok_or_else(|| {
+        ProgramFailure::new("--edit: the provider's summary is sealed; pass another one with --summary")
+    })?;
     Ok(Some(summary))
 }
 
-fn summary_file(file: &Path) -> Result<String, Failure> {
+fn summary_file(file: &Path) -> Result<String, ProgramFailure> {
     let shown = file.display();
     let text = pellucid_files::read_given(file, pellucid_files::TEXT_BYTES_MAX)
-        .map_err(|error| Failure::new(format!("the summary {shown} cannot be read: {error}")))?;
+        .map_err(|error| ProgramFailure::new(format!("the summary {shown} cannot be read: {error}")))?;
     if text.trim().is_empty() {
-        return Err(Failure::new(format!("the summary {shown} is blank")));
+        return Err(ProgramFailure::new(format!("the summary {shown} is blank")));
     }
     Ok(text.trim_end().to_owned())
 }

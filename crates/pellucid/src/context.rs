@@ -8,11 +8,11 @@ mod saved;
 
 use std::process::ExitCode;
 
-use pellucid_agent::replay::Rebuilt;
+use pellucid_agent::replay::RebuiltRequest;
 use pellucid_agent::sandbox::SandboxReport;
 use pellucid_agent::session::NextPurpose;
-use pellucid_agent::session::Plan;
 use pellucid_agent::session::Session;
+use pellucid_agent::session::UnfinishedRequest;
 use pellucid_engine::continuity::Continuity;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::documents::listed::InstructionFile;
@@ -20,7 +20,7 @@ use pellucid_engine::facts::Fate;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::report::Report;
 use pellucid_engine::report::Row;
-use pellucid_engine::report::Status;
+use pellucid_engine::report::SourceStatus;
 use pellucid_engine::report::fate_text;
 use pellucid_engine::report::why_text;
 use pellucid_exec::sandbox::Backend;
@@ -38,17 +38,17 @@ use crate::print;
 use crate::replay::paid_again;
 use crate::request;
 use crate::request::Coming;
-use crate::request::Refusal;
-use crate::request::Sent;
-use crate::request::Shown;
+use crate::request::PastRequest;
+use crate::request::RequestRefusal;
+use crate::request::ShownRequest;
 use crate::request::certain;
-use crate::screen::Kind;
+use crate::screen::OutputFormat;
 use crate::screen::name;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::style::Paint;
 use crate::style::thousands;
 
-pub fn run(shared: &Shared, args: &ContextArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: &ContextArgs) -> Result<ExitCode, ProgramFailure> {
     if let Some(command) = &args.command {
         return match command {
             ContextCommand::Diff(args) => diff::run(shared, args),
@@ -60,30 +60,30 @@ pub fn run(shared: &Shared, args: &ContextArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-fn print_report(shared: &Shared, args: &ContextArgs) -> Result<(), Refusal> {
+fn print_report(shared: &Shared, args: &ContextArgs) -> Result<(), RequestRefusal> {
     let text = match request::shown(shared, &args.turn, &args.request)? {
-        Shown::Coming(mut coming) => match args.form {
+        ShownRequest::Coming(mut coming) => match args.form {
             Some(form) => {
                 certain::tell(&coming.reasons);
                 forms::shown(form, &coming)?
             }
             None => of_coming(&mut coming, args),
         },
-        Shown::Sent(mut sent) => match args.form {
+        ShownRequest::Sent(mut sent) => match args.form {
             Some(ContextForm::Map) => forms::map(&sent.rebuilt.report),
             Some(_) => {
-                return Err(Refusal::unknown(
+                return Err(RequestRefusal::unknown(
                     "--form list, detail and json are for a request that was not sent yet; --form map is for any request",
                 ));
             }
             None => of_sent(&mut sent, args)?,
         },
-        Shown::Saved(report) if args.json => format!("{report}\n"),
-        Shown::Saved(report) if args.form.is_none() => saved::table(&report),
-        Shown::Saved(_) => return Err(Refusal::unknown("a saved report cannot be shown with --form")),
+        ShownRequest::Saved(report) if args.json => format!("{report}\n"),
+        ShownRequest::Saved(report) if args.form.is_none() => saved::table(&report),
+        ShownRequest::Saved(_) => return Err(RequestRefusal::unknown("a saved report cannot be shown with --form")),
     };
     let is_json = args.json || matches!(args.form, Some(ContextForm::Json));
-    Ok(print::either(&text, Kind::of(is_json))?)
+    Ok(print::either(&text, OutputFormat::of(is_json))?)
 }
 
 /// The report of a request that would be sent.
@@ -118,7 +118,7 @@ fn of_coming(coming: &mut Coming, args: &ContextArgs) -> String {
 }
 
 /// The plan of the turn that follows a request for a summary.
-fn plan_json(plan: &Plan) -> Value {
+fn plan_json(plan: &UnfinishedRequest) -> Value {
     let (before, after) = (&plan.body[..plan.hole.start], &plan.body[plan.hole.end..]);
     let fixed = |bytes: &[u8]| json!({ "bytes": bytes.len(), "sha256": Digest::of([bytes]).to_string() });
     json!({
@@ -130,7 +130,7 @@ fn plan_json(plan: &Plan) -> Value {
     })
 }
 
-fn plan_text(plan: &Plan) -> String {
+fn plan_text(plan: &UnfinishedRequest) -> String {
     let mut text = format!("\n{}\n", request::plan_line(plan));
     for group in groups(&plan.report.rows) {
         let first = group.rows[0];
@@ -142,9 +142,9 @@ fn plan_text(plan: &Plan) -> String {
 }
 
 /// The report of a request that was sent.
-fn of_sent(sent: &mut Sent, args: &ContextArgs) -> Result<String, Failure> {
+fn of_sent(sent: &mut PastRequest, args: &ContextArgs) -> Result<String, ProgramFailure> {
     let name = sent.name();
-    let Rebuilt { number: _, of, entry, body, report, .. } = &mut sent.rebuilt;
+    let RebuiltRequest { number: _, of, entry, body, report, .. } = &mut sent.rebuilt;
     let model = request::model_of(body)?;
     let count_note = args.exact_tokens.then(|| count(report, body, &model)).flatten();
     let purpose = entry.purpose.word();
@@ -165,9 +165,9 @@ fn of_sent(sent: &mut Sent, args: &ContextArgs) -> Result<String, Failure> {
 }
 
 /// Prints the report of the session's last request.
-pub fn print(session: &Session, as_json: bool, paint: Paint) -> Result<(), Failure> {
+pub fn print(session: &Session, as_json: bool, paint: Paint) -> Result<(), ProgramFailure> {
     let Some(report) = session.report() else {
-        return Err(Failure::new("no request was made, so there is nothing to report"));
+        return Err(ProgramFailure::new("no request was made, so there is nothing to report"));
     };
     let sandbox = session.sandbox();
     let text = if as_json {
@@ -175,7 +175,7 @@ pub fn print(session: &Session, as_json: bool, paint: Paint) -> Result<(), Failu
     } else {
         table(&Head { sandbox: Some(sandbox), ..Head::of(session) }, &report, paint)
     };
-    print::either(&text, Kind::of(as_json))
+    print::either(&text, OutputFormat::of(as_json))
 }
 
 /// Counts the report's tokens with the model's encoding, or says why they stay estimated.
@@ -402,10 +402,10 @@ fn file_text(report: &Report, file: &InstructionFile) -> String {
     let read =
         if file.n_read < file.size { format!(", its first {} bytes", number_of(file.n_read)) } else { String::new() };
     let sent = match report.delivery(file) {
-        (Status::Full, _) if file.is_in_history && !report.has_rows_of(file) => {
+        (SourceStatus::Full, _) if file.is_in_history && !report.has_rows_of(file) => {
             ", sent earlier in this session".to_owned()
         }
-        (Status::Full, _) => String::new(),
+        (SourceStatus::Full, _) => String::new(),
         (_, 0) => ", nothing of it is in the request".to_owned(),
         (_, bytes) => format!(", {} of {} bytes are in the request", number_of(bytes), number_of(file.size)),
     };
@@ -497,7 +497,7 @@ mod tests {
         fs::write(project.join("AGENTS.md"), "# Rules\n\n日本語 \"quoted\" and `code`.\n").unwrap();
         let turn = TurnArgs { cd: Some(project), model: Some(model.to_owned()), ..TurnArgs::default() };
         let start = Start::in_home(folder.path(), &Shared::default(), &turn).unwrap();
-        let opening = start::Opening::New { session_id: None, keep: start::Keep::Nothing };
+        let opening = start::Opening::New { session_id: None, keep: start::Persistence::Nothing };
         let mut session = start.session(opening).unwrap();
         session.record_input(&start::inputs(&[], Some("hello".to_owned())));
         let frame = session.frame(None);

@@ -17,9 +17,9 @@ use crate::context;
 use crate::exec;
 use crate::exec::Show;
 use crate::start;
-use crate::start::Failure;
-use crate::start::Keep;
 use crate::start::Opening;
+use crate::start::Persistence;
+use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::style;
 use crate::style::Paint;
@@ -36,11 +36,11 @@ const FILES: [(&str, &str); 4] = [
     ("project/api/notes/AGENTS.md", "\n"),
 ];
 
-pub fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
-    let folder =
-        tempfile::tempdir().map_err(|error| Failure::new(format!("no throw-away folder can be made: {error}")))?;
+pub fn run(args: &DemoArgs) -> Result<ExitCode, ProgramFailure> {
+    let folder = tempfile::tempdir()
+        .map_err(|error| ProgramFailure::new(format!("no throw-away folder can be made: {error}")))?;
     let project = make_project(folder.path())
-        .map_err(|error| Failure::new(format!("the demo's project cannot be written: {error}")))?;
+        .map_err(|error| ProgramFailure::new(format!("the demo's project cannot be written: {error}")))?;
     style::line("A small project with instruction files, and an embedded model that plays a script:\n");
     let turn = TurnArgs {
         cd: Some(project.join("api/notes")),
@@ -48,7 +48,7 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
         ..TurnArgs::default()
     };
     let start = Start::in_home(&folder.path().join("home"), &Shared::default(), &turn)?;
-    let session = start.session(Opening::New { session_id: None, keep: Keep::Nothing })?;
+    let session = start.session(Opening::New { session_id: None, keep: Persistence::Nothing })?;
     let paint = Paint::new(crate::args::Color::Auto);
     let human = exec::human(paint, PROMPT.to_owned(), &session);
     let mut show = Show::Human(Box::new(human));

@@ -15,12 +15,12 @@ use serde_json::json;
 use crate::args::DoctorArgs;
 use crate::args::Shared;
 use crate::print;
-use crate::screen::Kind;
-use crate::start::Failure;
+use crate::screen::OutputFormat;
+use crate::start::ProgramFailure;
 
 /// How serious a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
+pub enum Health {
     /// Everything is in order.
     Good,
     /// Worth knowing; turns can run.
@@ -29,7 +29,7 @@ pub enum State {
     Bad,
 }
 
-impl State {
+impl Health {
     fn as_str(self) -> &'static str {
         match self {
             Self::Good => "ok",
@@ -41,9 +41,9 @@ impl State {
 
 /// The findings about one subject, for example the sandbox.
 #[derive(Debug, Clone)]
-pub struct Section {
+pub struct DoctorSection {
     name: &'static str,
-    state: State,
+    state: Health,
     /// In a few words.
     summary: String,
     /// More for people, a line each.
@@ -52,18 +52,18 @@ pub struct Section {
     fields: Value,
 }
 
-pub fn run(shared: &Shared, args: &DoctorArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: &DoctorArgs) -> Result<ExitCode, ProgramFailure> {
     let sections = look::look(shared, args.cd.as_deref());
     let text = if args.json { format!("{:#}\n", json(&sections)) } else { text(&sections) };
-    print::either(&text, Kind::of(args.json))?;
+    print::either(&text, OutputFormat::of(args.json))?;
     Ok(if is_good(&sections) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn is_good(sections: &[Section]) -> bool {
-    sections.iter().all(|it| it.state < State::Bad)
+fn is_good(sections: &[DoctorSection]) -> bool {
+    sections.iter().all(|it| it.state < Health::Bad)
 }
 
-fn json(sections: &[Section]) -> Value {
+fn json(sections: &[DoctorSection]) -> Value {
     let mut all = Map::new();
     all.insert("ok".to_owned(), is_good(sections).into());
     for section in sections {
@@ -76,7 +76,7 @@ fn json(sections: &[Section]) -> Value {
     Value::Object(all)
 }
 
-fn text(sections: &[Section]) -> String {
+fn text(sections: &[DoctorSection]) -> String {
     let mut text = String::new();
     for section in sections {
         let (state, name, summary) = (section.state.as_str(), section.name, &section.summary);
@@ -94,16 +94,16 @@ mod tests {
 
     use super::*;
 
-    fn sections(state: State) -> Vec<Section> {
+    fn sections(state: Health) -> Vec<DoctorSection> {
         vec![
-            Section {
+            DoctorSection {
                 name: "program",
-                state: State::Good,
+                state: Health::Good,
                 summary: "pellucid 1".to_owned(),
                 lines: vec!["somewhere".to_owned()],
                 fields: json!({ "version": "1" }),
             },
-            Section { name: "git", state, summary: "missing".to_owned(), lines: Vec::new(), fields: Value::Null },
+            DoctorSection { name: "git", state, summary: "missing".to_owned(), lines: Vec::new(), fields: Value::Null },
         ]
     }
 
@@ -114,17 +114,17 @@ mod tests {
                                     somewhere
             note     git            missing
         "#]]
-        .assert_eq(&text(&sections(State::Note)));
+        .assert_eq(&text(&sections(Health::Note)));
     }
 
     #[test]
     fn programs_get_the_same_in_fields() {
-        expect![[r#"{"ok":false,"program":{"state":"ok","summary":"pellucid 1","version":"1"},"git":{"state":"problem","summary":"missing"}}"#]].assert_eq(&json(&sections(State::Bad)).to_string());
+        expect![[r#"{"ok":false,"program":{"state":"ok","summary":"pellucid 1","version":"1"},"git":{"state":"problem","summary":"missing"}}"#]].assert_eq(&json(&sections(Health::Bad)).to_string());
     }
 
     #[test]
     fn only_a_problem_is_a_failure() {
-        assert!(is_good(&sections(State::Note)));
-        assert!(!is_good(&sections(State::Bad)));
+        assert!(is_good(&sections(Health::Note)));
+        assert!(!is_good(&sections(Health::Bad)));
     }
 }

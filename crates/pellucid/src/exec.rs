@@ -40,26 +40,26 @@ use crate::exec::json::Json;
 use crate::exec::last_message::LastMessage;
 use crate::screen::name;
 use crate::start;
-use crate::start::Failure;
-use crate::start::Keep;
 use crate::start::NoSession;
 use crate::start::Opening;
+use crate::start::Persistence;
+use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::start::Which;
 use crate::stdin;
 use crate::style;
 use crate::style::Paint;
 
-pub fn run(shared: &Shared, args: &ExecArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: &ExecArgs) -> Result<ExitCode, ProgramFailure> {
     if let Some(ExecCommand::Review(review_args)) = &args.command {
         return run_review(shared, &args.options, review_args, Manner::Codex);
     }
     let target = match args.resume() {
-        Some(which) => Target::Resumed { which, otherwise: Otherwise::BeginNew },
-        None => Target::New,
+        Some(which) => SessionTarget::Resumed { which, otherwise: Otherwise::BeginNew },
+        None => SessionTarget::New,
     };
     let work = Work::Answer { prompt: args.prompt(), images: args.images() };
-    run_job(shared, &args.options, Job { target, work, manner: Manner::Codex })
+    run_job(shared, &args.options, ExecJob { target, work, manner: Manner::Codex })
 }
 
 /// Runs a review turn for `review` and `exec review`.
@@ -68,12 +68,12 @@ pub fn run_review(
     options: &ExecOptions,
     args: &ReviewArgs,
     manner: Manner,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode, ProgramFailure> {
     let target = review_target(args)?;
-    run_job(shared, options, Job { target: Target::New, work: Work::Review(target), manner })
+    run_job(shared, options, ExecJob { target: SessionTarget::New, work: Work::Review(target), manner })
 }
 
-fn review_target(args: &ReviewArgs) -> Result<ReviewTarget, Failure> {
+fn review_target(args: &ReviewArgs) -> Result<ReviewTarget, ProgramFailure> {
     let ReviewArgs { uncommitted, base, commit, title, instructions } = args;
     match (uncommitted, base, commit, instructions) {
         (true, ..) => Ok(ReviewTarget::UncommittedChanges),
@@ -82,18 +82,18 @@ fn review_target(args: &ReviewArgs) -> Result<ReviewTarget, Failure> {
         (_, _, _, Some(_)) => {
             let instructions = stdin::prompt(instructions.clone())?;
             if instructions.trim().is_empty() {
-                return Err(Failure::new("Review prompt cannot be empty"));
+                return Err(ProgramFailure::new("Review prompt cannot be empty"));
             }
             Ok(ReviewTarget::Custom { instructions: instructions.trim().to_owned() })
         }
-        _ => Err(Failure::new("Specify --uncommitted, --base, --commit, or provide custom review instructions")),
+        _ => Err(ProgramFailure::new("Specify --uncommitted, --base, --commit, or provide custom review instructions")),
     }
 }
 
 /// The work of one run, the session it is for, and how it behaves.
 #[derive(Debug)]
-pub struct Job {
-    pub target: Target,
+pub struct ExecJob {
+    pub target: SessionTarget,
     pub work: Work,
     pub manner: Manner,
 }
@@ -120,7 +120,7 @@ pub enum Work {
 
 /// The session that a turn is run in.
 #[derive(Debug)]
-pub enum Target {
+pub enum SessionTarget {
     /// A new session is started.
     New,
     /// A stored session that continues.
@@ -138,7 +138,7 @@ pub enum Otherwise {
     Fail,
 }
 
-pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitCode, Failure> {
+pub fn run_job(shared: &Shared, options: &ExecOptions, job: ExecJob) -> Result<ExitCode, ProgramFailure> {
     let mut start = Start::new(shared, &options.turn)?;
     start.enforce_login()?;
     start.read_rules()?;
@@ -148,7 +148,7 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
     let is_waived = options.skip_git_repo_check || options.turn.bypass;
     let folders = &start.config.folders;
     if !is_waived && folders.work_tree.is_none() && pellucid_git::work_tree_root(&folders.cwd).is_none() {
-        return Err(Failure::new("not inside a trusted directory, and --skip-git-repo-check was not given"));
+        return Err(ProgramFailure::new("not inside a trusted directory, and --skip-git-repo-check was not given"));
     }
     // Before a command can put a link there, and before anything is paid for.
     let last_message = options.output_last_message.as_deref().map(LastMessage::note).transpose()?;
@@ -201,12 +201,12 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
 }
 
 /// The text that is shown of the work, and the operation to submit.
-fn operation(work: Work, options: &ExecOptions) -> Result<(String, Operation), Failure> {
+fn operation(work: Work, options: &ExecOptions) -> Result<(String, Operation), ProgramFailure> {
     match work {
         Work::Answer { prompt, images } => {
             let is_taken = prompt.is_none() && !images.is_empty();
             let prompt = stdin::prompt(prompt).map_err(|failure| match is_taken {
-                true => Failure::new(format!("{}\n{IMAGES_TAKE_ALL}", failure.text())),
+                true => ProgramFailure::new(format!("{}\n{IMAGES_TAKE_ALL}", failure.text())),
                 false => failure,
             })?;
             let items = start::user_inputs(&images, Some(prompt.clone()));
@@ -225,20 +225,25 @@ const IMAGES_TAKE_ALL: &str =
     "hint: `-i` takes every word that follows it, so put `--` before the prompt: pellucid exec -i FILE -- PROMPT";
 
 /// How the session of a job is opened.
-pub fn opening(start: &Start, target: &Target, options: &ExecOptions, absent: Absent) -> Result<Opening, Failure> {
+pub fn opening(
+    start: &Start,
+    target: &SessionTarget,
+    options: &ExecOptions,
+    absent: Absent,
+) -> Result<Opening, ProgramFailure> {
     let keep = options.keep();
     let session_id = start::given_session_id(options.turn.session_id.as_deref())?;
     let check = || match &session_id {
-        Some(id) if keep != Keep::Nothing => start.check_is_free(id),
+        Some(id) if keep != Persistence::Nothing => start.check_is_free(id),
         _ => Ok(()),
     };
     let new = |session_id| Opening::New { session_id, keep };
     match target {
-        Target::New => {
+        SessionTarget::New => {
             check()?;
             Ok(new(session_id))
         }
-        Target::Resumed { which, otherwise } => {
+        SessionTarget::Resumed { which, otherwise } => {
             let file = match (otherwise, absent) {
                 (Otherwise::BeginNew, Absent::Warned) => start.find(which)?,
                 (Otherwise::Fail, _) | (_, Absent::Refused) => Some(start.existing(which)?),
@@ -254,7 +259,7 @@ pub fn opening(start: &Start, target: &Target, options: &ExecOptions, absent: Ab
                 }
             })
         }
-        Target::Forked { which, at } => {
+        SessionTarget::Forked { which, at } => {
             let file = start.existing(which)?;
             let upto = start::fork_place(&file, *at)?;
             check()?;
@@ -273,13 +278,13 @@ pub fn tell_warnings(events: impl IntoIterator<Item = EventMessage>) {
 }
 
 /// Says on standard error which instructions the model will not see. Events stay as they are.
-fn tell_omissions(session: &Session, is_strict: bool) -> Result<(), Failure> {
+fn tell_omissions(session: &Session, is_strict: bool) -> Result<(), ProgramFailure> {
     let lost: Vec<_> = session.omissions().iter().filter(|omission| omission.why.is_loss()).collect();
     for omission in &lost {
         style::line(&format!("warning: {}: {}", name(&omission.what), name(&why_text(&omission.why))));
     }
     if is_strict && !lost.is_empty() {
-        return Err(Failure::new(
+        return Err(ProgramFailure::new(
             "--strict-context: nothing was sent, because the warnings above name content that is changed, cut or left out",
         ));
     }
@@ -300,7 +305,7 @@ fn tell_hidden(session: &Session) {
 
 /// How a turn ended.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct TurnOutcome {
     pub last_message: Option<String>,
     /// The findings of a reviewer, as text.
     pub review: Option<String>,
@@ -312,7 +317,7 @@ pub struct Outcome {
     pub is_cut_off: bool,
 }
 
-impl Outcome {
+impl TurnOutcome {
     /// The status that other programs know: an interruption is no failure.
     pub fn code(&self) -> ExitCode {
         if self.failure.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
@@ -350,7 +355,7 @@ pub enum Show {
 }
 
 impl Show {
-    fn event(&mut self, event: &EventMessage) -> Result<(), Failure> {
+    fn event(&mut self, event: &EventMessage) -> Result<(), ProgramFailure> {
         match (self, event) {
             (Self::Human(human), _) => human.event(event),
             // Programs that read events know no such one.
@@ -373,7 +378,7 @@ impl Show {
     }
 
     /// After the last event: the answer goes to standard output.
-    pub fn finish(&self, last_message: Option<&str>) -> Result<(), Failure> {
+    pub fn finish(&self, last_message: Option<&str>) -> Result<(), ProgramFailure> {
         match self {
             Self::Human(human) => human.finish(last_message),
             Self::Json(_) | Self::Trouble => Ok(()),
@@ -382,7 +387,11 @@ impl Show {
 }
 
 /// Runs one operation that is a turn to its end and gives the session back.
-pub fn run_operation(session: Session, operation: Operation, show: &mut Show) -> Result<(Session, Outcome), Failure> {
+pub fn run_operation(
+    session: Session,
+    operation: Operation,
+    show: &mut Show,
+) -> Result<(Session, TurnOutcome), ProgramFailure> {
     run_operation_with(session, operation, show, false)
 }
 
@@ -392,16 +401,16 @@ fn run_operation_with(
     operation: Operation,
     show: &mut Show,
     is_strict: bool,
-) -> Result<(Session, Outcome), Failure> {
+) -> Result<(Session, TurnOutcome), ProgramFailure> {
     runtime()?.block_on(async {
         let started = session.start_servers().await;
-        started.map_err(|error| Failure::new(error.to_string()))?;
+        started.map_err(|error| ProgramFailure::new(error.to_string()))?;
         if is_strict {
             let failed = session.connect_servers().await;
-            let failed = failed.map_err(|error| Failure::new(error.to_string()))?;
+            let failed = failed.map_err(|error| ProgramFailure::new(error.to_string()))?;
             if !failed.is_empty() {
                 session.end_servers().await;
-                return tell_omissions(&session, true).map(|()| (session, Outcome::default()));
+                return tell_omissions(&session, true).map(|()| (session, TurnOutcome::default()));
             }
         }
         let (door, inside) = door::open(&session);
@@ -413,17 +422,22 @@ fn run_operation_with(
 }
 
 /// The single-threaded runtime that a command's futures run on.
-pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+pub fn runtime() -> Result<tokio::runtime::Runtime, ProgramFailure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::new(format!("the runtime cannot start: {error}")))
+        .map_err(|error| ProgramFailure::new(format!("the runtime cannot start: {error}")))
 }
 
 /// Submits the operation, shows every event, and shuts the session down after the turn.
-async fn watch(mut door: Door, mut family: Family, operation: Operation, show: &mut Show) -> Result<Outcome, Failure> {
+async fn watch(
+    mut door: Door,
+    mut family: Family,
+    operation: Operation,
+    show: &mut Show,
+) -> Result<TurnOutcome, ProgramFailure> {
     let submit = |operation| Submission { id: new_turn_id(), operation };
-    let mut outcome = Outcome::default();
+    let mut outcome = TurnOutcome::default();
     // A send only fails when the session has ended, and then the event stream says so.
     let _ = door.submissions.send(submit(operation)).await;
     loop {

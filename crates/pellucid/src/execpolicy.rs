@@ -11,7 +11,7 @@ use crate::args::ExecpolicyArgs;
 use crate::args::ExecpolicyCheckArgs;
 use crate::args::ExecpolicyCommand;
 use crate::print;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 
 /// The JSON that `execpolicy check` prints.
 #[derive(Debug, Serialize)]
@@ -34,14 +34,14 @@ enum Matched<'a> {
     },
 }
 
-pub fn run(args: ExecpolicyArgs) -> Result<ExitCode, Failure> {
+pub fn run(args: ExecpolicyArgs) -> Result<ExitCode, ProgramFailure> {
     let ExecpolicyCommand::Check(args) = args.command;
     let text = check(&args)?;
     print::json(format!("{text}\n").as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn check(args: &ExecpolicyCheckArgs) -> Result<String, Failure> {
+fn check(args: &ExecpolicyCheckArgs) -> Result<String, ProgramFailure> {
     let policy = pellucid_rules::load_files(&args.rules).map_err(|error| failure(&error))?;
     let rules: Vec<&Rule> = policy.rules.matching(&args.command).collect();
     let checked = Checked {
@@ -49,7 +49,7 @@ fn check(args: &ExecpolicyCheckArgs) -> Result<String, Failure> {
         decision: rules.iter().map(|rule| rule.decision).max(),
     };
     let text = if args.pretty { serde_json::to_string_pretty(&checked) } else { serde_json::to_string(&checked) };
-    text.map_err(|error| Failure::new(format!("{error}")))
+    text.map_err(|error| ProgramFailure::new(format!("{error}")))
 }
 
 fn matched<'a>(rule: &'a Rule, command: &'a [String]) -> Matched<'a> {
@@ -61,11 +61,11 @@ fn matched<'a>(rule: &'a Rule, command: &'a [String]) -> Matched<'a> {
 }
 
 /// The failed step, then its cause.
-fn failure(error: &PolicyError) -> Failure {
+fn failure(error: &PolicyError) -> ProgramFailure {
     let (what, cause) = match error {
         PolicyError::File { path, source } => (format!("could not read {}", path.display()), source.to_string()),
         PolicyError::Fault { path, fault } => (format!("could not parse {}", path.display()), fault.detail.clone()),
-        error => return Failure::new(format!("{error}")),
+        error => return ProgramFailure::new(format!("{error}")),
     };
-    Failure::new(format!("{what}\n  caused by: {}", cause.trim_end().replace('\n', "\n    ")))
+    ProgramFailure::new(format!("{what}\n  caused by: {}", cause.trim_end().replace('\n', "\n    ")))
 }

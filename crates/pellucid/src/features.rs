@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-use pellucid_config::edit::Change;
 use pellucid_config::edit::Edit;
+use pellucid_config::edit::ValueEdit;
 use pellucid_config::value::Value;
 use pellucid_protocol::feature::ALIASES;
 use pellucid_protocol::feature::Feature;
-use pellucid_protocol::feature::Stage;
+use pellucid_protocol::feature::FeatureStage;
 
 use crate::args::FeaturesArgs;
 use crate::args::FeaturesCommand;
@@ -15,11 +15,11 @@ use crate::args::Shared;
 use crate::args::TurnArgs;
 use crate::edits;
 use crate::print;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::style;
 
-pub fn run(shared: &Shared, args: &FeaturesArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: &FeaturesArgs) -> Result<ExitCode, ProgramFailure> {
     let start = Start::new(shared, &TurnArgs::default())?;
     match &args.command {
         FeaturesCommand::List => print::out(&list(&start))?,
@@ -42,19 +42,19 @@ fn list(start: &Start) -> String {
 }
 
 /// Sets a feature at the top of the user's file, also while a profile is active.
-fn set(start: &Start, key: &str, is_on: bool) -> Result<(), Failure> {
+fn set(start: &Start, key: &str, is_on: bool) -> Result<(), ProgramFailure> {
     let alias = || ALIASES.iter().find(|(alias, _)| *alias == key).map(|(_, feature)| *feature);
     let Some(feature) = Feature::from_key(key).or_else(alias) else {
-        return Err(Failure::new(format!(
+        return Err(ProgramFailure::new(format!(
             "Unknown feature flag: {key}\nhint: `pellucid features list` shows those that exist"
         )));
     };
     let file = &start.config.folders.user_file;
-    edits::change(file, |_| vec![Edit::top("features", Change::Replace(is_on.into())).under(key)])?;
+    edits::change(file, |_| vec![Edit::top("features", ValueEdit::Replace(is_on.into())).under(key)])?;
     let verb = if is_on { "Enabled" } else { "Disabled" };
     print::out(&format!("{verb} feature `{key}` in config.toml.\n"))?;
     let is_hidden = start.config.value("suppress_unstable_features_warning").and_then(Value::as_bool) == Some(true);
-    if is_on && feature.stage() == Stage::UnderDevelopment && !is_hidden {
+    if is_on && feature.stage() == FeatureStage::UnderDevelopment && !is_hidden {
         style::line(&format!(
             "warning: `{key}` is under development: it is unfinished and may change. To hide this warning, write \
              `suppress_unstable_features_warning = true` in {}",

@@ -10,18 +10,18 @@ use crate::args::RequestArgs;
 use crate::args::Shared;
 use crate::args::TurnArgs;
 use crate::request;
-use crate::request::Refusal;
-use crate::request::Shown;
+use crate::request::RequestRefusal;
+use crate::request::ShownRequest;
 use crate::request::certain;
 
 /// The name of a request; a text that is none is refused, never taken as a message.
 ///
 /// # Errors
 /// When the text has no form of a name.
-pub fn name(home: &Path, text: &str) -> Result<RequestName, Refusal> {
+pub fn name(home: &Path, text: &str) -> Result<RequestName, RequestRefusal> {
     match request::asked_name(home, text)? {
         Some(name) => Ok(name),
-        None => Err(Refusal::usage(format!(
+        None => Err(RequestRefusal::usage(format!(
             "`{text}` is not the name of a request\nhint: `pellucid context --help` lists the forms of names"
         ))),
     }
@@ -31,10 +31,10 @@ pub fn name(home: &Path, text: &str) -> Result<RequestName, Refusal> {
 ///
 /// # Errors
 /// When the name means nothing, or the request cannot be made or rebuilt.
-pub fn inspected(shared: &Shared, turn: &TurnArgs, mcp: McpLists, text: &str) -> Result<Inspected, Refusal> {
+pub fn inspected(shared: &Shared, turn: &TurnArgs, mcp: McpLists, text: &str) -> Result<Inspected, RequestRefusal> {
     let args = RequestArgs { word: Some(text.to_owned()), mcp, ..RequestArgs::default() };
     match request::shown(shared, turn, &args)? {
-        Shown::Coming(coming) => {
+        ShownRequest::Coming(coming) => {
             let reasons: Vec<_> = coming.reasons.iter().filter(|reason| reason.is_about_content()).cloned().collect();
             certain::tell(&reasons);
             let model = coming.session.facts().settings.model.slug.clone();
@@ -43,12 +43,12 @@ pub fn inspected(shared: &Shared, turn: &TurnArgs, mcp: McpLists, text: &str) ->
             let next = &coming.next;
             Ok(Inspected { pack, ..Inspected::of_body(text, &model, wire, &next.body, &next.report) })
         }
-        Shown::Sent(sent) => {
+        ShownRequest::Sent(sent) => {
             let rebuilt = &sent.rebuilt;
             let model = request::model_of(&rebuilt.body)?;
             Ok(Inspected::of_body(text, &model, rebuilt.wire, &rebuilt.body, &rebuilt.report))
         }
-        Shown::Saved(report) => Inspected::of_saved(text, &report)
-            .map_err(|error| Refusal::usage(format!("{text} is not a report of `context --json`: {error}"))),
+        ShownRequest::Saved(report) => Inspected::of_saved(text, &report)
+            .map_err(|error| RequestRefusal::usage(format!("{text} is not a report of `context --json`: {error}"))),
     }
 }

@@ -45,7 +45,7 @@ pub fn start(runs_a_turn: bool) {
     let filter = || selected.clone().unwrap_or_else(|| Targets::new().with_default(LevelFilter::ERROR));
     // A log that cannot be written is no reason to fail.
     let layer = || fmt::layer().with_ansi(false).log_internal_errors(false);
-    let on_screen = || layer().with_writer(|| screen::Writer::new(screen::Side::Error));
+    let on_screen = || layer().with_writer(|| screen::Writer::new(screen::StandardStream::Error));
     let mut layers = vec![layer().with_writer(|| InFile).with_filter(filter()).boxed()];
     if selected.is_some() {
         layers.push(on_screen().with_filter(filter()).boxed());

@@ -72,9 +72,9 @@ use pellucid_engine::visible::visible;
 use pellucid_tasks::hook;
 
 use crate::args::Args;
-use crate::args::Command;
+use crate::args::ProgramCommand;
 use crate::exec::Manner;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 
 fn main() -> ExitCode {
     // Confined commands are started by this program too, and that must not cost what follows.
@@ -88,7 +88,10 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return unreadable(&error),
     };
-    log::start(matches!(args.command, Command::Exec(_) | Command::Review(_) | Command::Resume(_) | Command::Fork(_)));
+    log::start(matches!(
+        args.command,
+        ProgramCommand::Exec(_) | ProgramCommand::Review(_) | ProgramCommand::Resume(_) | ProgramCommand::Fork(_)
+    ));
     hook::log_panics();
     match catch_unwind(AssertUnwindSafe(|| run(args))) {
         Ok(Ok(code)) => code,
@@ -98,9 +101,11 @@ fn main() -> ExitCode {
 }
 
 /// The message after a panic. It has the place only, because the panic's message may quote private text.
-fn broken() -> Failure {
+fn broken() -> ProgramFailure {
     let place = hook::last_place().unwrap_or_else(|| "an unknown place".to_owned());
-    Failure::new(format!("Pellucid failed at {place}\nhint: this is a bug; RUST_LOG=debug shows what the failure says"))
+    ProgramFailure::new(format!(
+        "Pellucid failed at {place}\nhint: this is a bug; RUST_LOG=debug shows what the failure says"
+    ))
 }
 
 /// Prints help, the version, or the error in the arguments. Arguments may be names of files that another person chose
@@ -119,40 +124,40 @@ fn unreadable(error: &clap::Error) -> ExitCode {
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-fn run(args: Args) -> Result<ExitCode, Failure> {
+fn run(args: Args) -> Result<ExitCode, ProgramFailure> {
     let Args { shared, interactive, command } = args;
     if interactive.is_given() {
         style::note("options before the command have no effect; put them after the command");
     }
     match command {
-        Command::Exec(exec) => exec::run(&shared, &exec),
-        Command::Resume(args) => resume::resume(&shared, &args),
-        Command::Fork(args) => resume::fork(&shared, &args),
-        Command::Sessions(args) => sessions::run(args.command),
-        Command::Replay(args) => replay::run(&args),
-        Command::Review(args) => exec::run_review(&shared, &args.options, &args.review, Manner::Own),
-        Command::Prompt(args) => prompt::run(&shared, &args),
-        Command::Context(args) => context::run(&shared, &args),
-        Command::Cache(args) => cache::run(&args),
-        Command::Compact(args) => compact::run(&shared, &args),
-        Command::Demo(args) => demo::run(&args),
-        Command::Apply(args) => apply::run(&shared, &args),
-        Command::ApplyPatch(args) => Ok(apply_patch::run(&args)),
-        Command::Sandbox(args) => sandbox::run(&shared, &args),
-        Command::AppServer(args) => app_server::run(&shared, &args),
-        Command::Doctor(args) => doctor::run(&shared, &args),
-        Command::Login(args) => login::run(&shared, &args),
-        Command::Logout => login::log_out(&shared),
-        Command::Mcp(args) => mcp::run(&shared, args),
-        Command::Trust(args) => trust::run(&shared, &args),
-        Command::Features(args) => features::run(&shared, &args),
-        Command::Pack(args) => pack::run(&shared, &args),
-        Command::Memory(args) => memory::run(&shared, &args),
-        Command::Skills(args) => skills::run(&shared, args),
-        Command::Prompts(args) => prompts::run(&shared, args),
-        Command::Approvals(args) => approvals::run(&shared, args),
-        Command::Execpolicy(args) => execpolicy::run(args),
-        Command::Completion { shell } => {
+        ProgramCommand::Exec(exec) => exec::run(&shared, &exec),
+        ProgramCommand::Resume(args) => resume::resume(&shared, &args),
+        ProgramCommand::Fork(args) => resume::fork(&shared, &args),
+        ProgramCommand::Sessions(args) => sessions::run(args.command),
+        ProgramCommand::Replay(args) => replay::run(&args),
+        ProgramCommand::Review(args) => exec::run_review(&shared, &args.options, &args.review, Manner::Own),
+        ProgramCommand::Prompt(args) => prompt::run(&shared, &args),
+        ProgramCommand::Context(args) => context::run(&shared, &args),
+        ProgramCommand::Cache(args) => cache::run(&args),
+        ProgramCommand::Compact(args) => compact::run(&shared, &args),
+        ProgramCommand::Demo(args) => demo::run(&args),
+        ProgramCommand::Apply(args) => apply::run(&shared, &args),
+        ProgramCommand::ApplyPatch(args) => Ok(apply_patch::run(&args)),
+        ProgramCommand::Sandbox(args) => sandbox::run(&shared, &args),
+        ProgramCommand::AppServer(args) => app_server::run(&shared, &args),
+        ProgramCommand::Doctor(args) => doctor::run(&shared, &args),
+        ProgramCommand::Login(args) => login::run(&shared, &args),
+        ProgramCommand::Logout => login::log_out(&shared),
+        ProgramCommand::Mcp(args) => mcp::run(&shared, args),
+        ProgramCommand::Trust(args) => trust::run(&shared, &args),
+        ProgramCommand::Features(args) => features::run(&shared, &args),
+        ProgramCommand::Pack(args) => pack::run(&shared, &args),
+        ProgramCommand::Memory(args) => memory::run(&shared, &args),
+        ProgramCommand::Skills(args) => skills::run(&shared, args),
+        ProgramCommand::Prompts(args) => prompts::run(&shared, args),
+        ProgramCommand::Approvals(args) => approvals::run(&shared, args),
+        ProgramCommand::Execpolicy(args) => execpolicy::run(args),
+        ProgramCommand::Completion { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "pellucid", &mut script);
             print::data(&script)?;

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use pellucid_agent::mcp;
 use pellucid_config::Env;
-use pellucid_config::edit::Change;
 use pellucid_config::edit::Edit;
+use pellucid_config::edit::ValueEdit;
 use pellucid_config::mcp::McpServer;
 use pellucid_config::mcp::McpTransport;
 use pellucid_config::value::Value as ConfigValue;
@@ -31,8 +31,8 @@ use crate::edits;
 use crate::exec;
 use crate::pack::table::table;
 use crate::print;
-use crate::screen::Kind;
-use crate::start::Failure;
+use crate::screen::OutputFormat;
+use crate::start::ProgramFailure;
 use crate::start::Start;
 
 /// Shown in a table cell without a value.
@@ -41,7 +41,7 @@ const NOTHING: &str = "-";
 /// Shown in place of a value that may be a secret.
 const MASK: &str = "*****";
 
-pub fn run(shared: &Shared, args: McpArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: McpArgs) -> Result<ExitCode, ProgramFailure> {
     let start = Start::new(shared, &TurnArgs::default())?;
     let is_json = match &args.command {
         McpCommand::List(args) => args.json,
@@ -56,11 +56,11 @@ pub fn run(shared: &Shared, args: McpArgs) -> Result<ExitCode, Failure> {
         McpCommand::Login(args) => return Err(no_login(&start, &args.name)),
         McpCommand::Logout(args) => return Err(no_login(&start, &args.name)),
     };
-    print::either(&format!("{said}\n"), Kind::of(is_json))?;
+    print::either(&format!("{said}\n"), OutputFormat::of(is_json))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(start: &Start, args: &McpListArgs) -> Result<String, Failure> {
+fn list(start: &Start, args: &McpListArgs) -> Result<String, ProgramFailure> {
     let servers = &start.config.tools.mcp_servers;
     let auth = auth_statuses(servers, &start.env)?;
     let auth = |name: &str| auth.get(name).copied().unwrap_or(McpAuthStatus::Unsupported);
@@ -103,7 +103,7 @@ fn list(start: &Start, args: &McpListArgs) -> Result<String, Failure> {
     Ok(tables.join("\n").trim_end().to_owned())
 }
 
-fn get(start: &Start, args: &McpGetArgs) -> Result<String, Failure> {
+fn get(start: &Start, args: &McpGetArgs) -> Result<String, ProgramFailure> {
     let name = &args.name;
     let server = start.config.tools.mcp_servers.get(name).ok_or_else(|| unknown(name))?;
     if args.json {
@@ -149,17 +149,17 @@ fn get(start: &Start, args: &McpGetArgs) -> Result<String, Failure> {
     Ok(std::iter::once(name.clone()).chain(lines).collect())
 }
 
-fn add(start: &Start, args: McpAddArgs) -> Result<String, Failure> {
+fn add(start: &Start, args: McpAddArgs) -> Result<String, ProgramFailure> {
     let McpAddArgs { name, env, url, bearer_token_env_var, command } = args;
     if !is_server_name(&name) {
         let message = format!("invalid server name '{name}' (use letters, numbers, '-', '_')");
-        return Err(Failure::new(message));
+        return Err(ProgramFailure::new(message));
     }
     let mut entry = match (url, command.split_first()) {
         (Some(url), _) => json!({ "url": url }),
         (None, Some((program, []))) => json!({ "command": program }),
         (None, Some((program, arguments))) => json!({ "command": program, "args": arguments }),
-        (None, None) => return Err(Failure::new("give the program of the server after `--`, or its --url")),
+        (None, None) => return Err(ProgramFailure::new("give the program of the server after `--`, or its --url")),
     };
     if let Some(variable) = bearer_token_env_var {
         entry["bearer_token_env_var"] = variable.into();
@@ -167,12 +167,12 @@ fn add(start: &Start, args: McpAddArgs) -> Result<String, Failure> {
     if !env.is_empty() {
         entry["env"] = env.into_iter().map(|(name, value)| (name, Value::from(value))).collect();
     }
-    change(start, &name, Change::Replace(entry))?;
+    change(start, &name, ValueEdit::Replace(entry))?;
     Ok(format!("Added global MCP server '{name}'."))
 }
 
-fn remove(start: &Start, name: &str) -> Result<String, Failure> {
-    Ok(match change(start, name, Change::Clear)? {
+fn remove(start: &Start, name: &str) -> Result<String, ProgramFailure> {
+    Ok(match change(start, name, ValueEdit::Clear)? {
         Before::There => format!("Removed global MCP server '{name}'."),
         Before::Nothing => format!("No MCP server named '{name}' found."),
     })
@@ -186,13 +186,13 @@ enum Before {
 }
 
 /// Changes what the user's file says of a server.
-fn change(start: &Start, name: &str, change: Change) -> Result<Before, Failure> {
+fn change(start: &Start, name: &str, change: ValueEdit) -> Result<Before, ProgramFailure> {
     let mut before = Before::Nothing;
     edits::change(&start.config.folders.user_file, |file| {
         let servers = file.get("mcp_servers").and_then(ConfigValue::as_table);
         if servers.is_some_and(|servers| servers.get(name).is_some()) {
             before = Before::There;
-        } else if change == Change::Clear {
+        } else if change == ValueEdit::Clear {
             return Vec::new();
         }
         vec![Edit::top("mcp_servers", change).under(name)]
@@ -201,9 +201,9 @@ fn change(start: &Start, name: &str, change: Change) -> Result<Before, Failure> 
 }
 
 /// Why `mcp login` and `mcp logout` do not work for a server.
-fn no_login(start: &Start, name: &str) -> Failure {
+fn no_login(start: &Start, name: &str) -> ProgramFailure {
     let Some(server) = start.config.tools.mcp_servers.get(name) else { return unknown(name) };
-    Failure::new(match server.transport {
+    ProgramFailure::new(match server.transport {
         McpTransport::Stdio { .. } => format!(
             "the MCP server '{name}' is a program; only servers with a `url` have logins. Give it what it needs \
              with `env` or `env_vars` in [mcp_servers.{name}]."
@@ -215,13 +215,16 @@ fn no_login(start: &Start, name: &str) -> Failure {
     })
 }
 
-fn unknown(name: &str) -> Failure {
+fn unknown(name: &str) -> ProgramFailure {
     let hint = "`pellucid mcp list` shows those that are configured";
-    Failure::with_hint(&format!("No MCP server named '{name}' found."), hint)
+    ProgramFailure::with_hint(&format!("No MCP server named '{name}' found."), hint)
 }
 
 /// How each server that is used knows who asks.
-fn auth_statuses(servers: &BTreeMap<String, McpServer>, env: &Env) -> Result<BTreeMap<String, McpAuthStatus>, Failure> {
+fn auth_statuses(
+    servers: &BTreeMap<String, McpServer>,
+    env: &Env,
+) -> Result<BTreeMap<String, McpAuthStatus>, ProgramFailure> {
     exec::runtime()?.block_on(async {
         let mut all = BTreeMap::new();
         for (name, server) in servers.iter().filter(|(_, server)| server.enabled) {
@@ -257,8 +260,8 @@ fn nothing() -> String {
     NOTHING.to_owned()
 }
 
-fn pretty(value: &impl Serialize) -> Result<String, Failure> {
-    serde_json::to_string_pretty(value).map_err(|error| Failure::new(format!("{error}")))
+fn pretty(value: &impl Serialize) -> Result<String, ProgramFailure> {
+    serde_json::to_string_pretty(value).map_err(|error| ProgramFailure::new(format!("{error}")))
 }
 
 /// A server as `list --json` shows it.

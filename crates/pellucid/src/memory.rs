@@ -15,9 +15,9 @@ use pellucid_agent::memory::SIDE;
 use pellucid_agent::memory::cards;
 use pellucid_engine::memory::cards as card_rules;
 use pellucid_store::read;
-use pellucid_store::read::Loaded;
+use pellucid_store::read::RecordedSession;
 use pellucid_store::record::Record;
-use pellucid_store::side::Side;
+use pellucid_store::side::SideFile;
 use serde_json::json;
 
 use crate::args::MemoryArgs;
@@ -26,14 +26,14 @@ use crate::args::OfSession;
 use crate::args::Shared;
 use crate::args::TurnArgs;
 use crate::print;
-use crate::screen::Kind;
-use crate::start::Failure;
+use crate::screen::OutputFormat;
+use crate::start::ProgramFailure;
 use crate::start::Start;
 
 /// How much of a card's text is in the list.
 const SHOWN_CHARS: usize = 60;
 
-pub fn run(shared: &Shared, args: &MemoryArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: &MemoryArgs) -> Result<ExitCode, ProgramFailure> {
     let mut is_json = false;
     let text = match &args.command {
         MemoryCommand::Run(args) => return past::run(shared, args),
@@ -56,7 +56,7 @@ pub fn run(shared: &Shared, args: &MemoryArgs) -> Result<ExitCode, Failure> {
             let text = if args.text == "-" { from_stdin()? } else { args.text.clone() };
             let text = text.trim().to_owned();
             if text.is_empty() {
-                return Err(Failure::new("a card needs a text; to take it away use `memory forget`"));
+                return Err(ProgramFailure::new("a card needs a text; to take it away use `memory forget`"));
             }
             opened.file.v3.summaries[args.card - 1].text = text;
             opened.keep(&format!("card {} changed", args.card), &args.of)?
@@ -82,7 +82,7 @@ pub fn run(shared: &Shared, args: &MemoryArgs) -> Result<ExitCode, Failure> {
             opened.keep(&format!("{n} {} forgotten", if n == 1 { "card" } else { "cards" }), &args.of)?
         }
     };
-    print::either(&text, Kind::of(is_json))?;
+    print::either(&text, OutputFormat::of(is_json))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -90,19 +90,19 @@ pub fn run(shared: &Shared, args: &MemoryArgs) -> Result<ExitCode, Failure> {
 struct Opened {
     id: String,
     model: String,
-    side: Side,
+    side: SideFile,
     file: MemoryFile,
     history: History,
 }
 
 impl Opened {
-    fn new(shared: &Shared, of: &OfSession) -> Result<Self, Failure> {
+    fn new(shared: &Shared, of: &OfSession) -> Result<Self, ProgramFailure> {
         let turn = TurnArgs { cd: of.cd.clone(), ..TurnArgs::default() };
         let start = Start::new(shared, &turn)?;
         let which = of.which();
         let found = start.existing_of_any(&which)?;
-        let loaded = read::read(&found.path).map_err(|error| Failure::new(format!("{error}")))?;
-        let side = Side::open(&start.config.folders.home, &loaded.meta.id);
+        let loaded = read::read(&found.path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+        let side = SideFile::open(&start.config.folders.home, &loaded.meta.id);
         let file = MemoryFile::read(side.get(SIDE));
         Ok(Self { id: loaded.meta.id.clone(), model: model(&loaded), side, file, history: history(&loaded) })
     }
@@ -111,20 +111,20 @@ impl Opened {
         cards(&self.file, &self.history, &self.model)
     }
 
-    fn card(&self, number: usize) -> Result<CardView, Failure> {
+    fn card(&self, number: usize) -> Result<CardView, ProgramFailure> {
         let card = number.checked_sub(1).and_then(|at| self.cards().into_iter().nth(at));
         card.ok_or_else(|| self.no_card(&number.to_string()))
     }
 
-    fn no_card(&self, number: &str) -> Failure {
+    fn no_card(&self, number: &str) -> ProgramFailure {
         let n = self.file.v3.summaries.len();
-        Failure::new(format!("no card {number}: the session {} has {n}; see `pellucid memory list`", self.id))
+        ProgramFailure::new(format!("no card {number}: the session {} has {n}; see `pellucid memory list`", self.id))
     }
 
     /// Writes the memory back, and says what was done.
-    fn keep(&mut self, what: &str, of: &OfSession) -> Result<String, Failure> {
-        let value = serde_json::to_value(&self.file).map_err(|error| Failure::new(format!("{error}")))?;
-        let failed = |error| Failure::new(format!("the memory cannot be written: {error}"));
+    fn keep(&mut self, what: &str, of: &OfSession) -> Result<String, ProgramFailure> {
+        let value = serde_json::to_value(&self.file).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+        let failed = |error| ProgramFailure::new(format!("the memory cannot be written: {error}"));
         self.side.put(SIDE, value).map_err(failed)?;
         Ok(if of.json { format!("{}\n", json!(self.cards())) } else { format!("{what}\n") })
     }
@@ -178,7 +178,7 @@ fn beginning(text: &str) -> String {
 }
 
 /// The conversation of a session file.
-fn history(loaded: &Loaded) -> History {
+fn history(loaded: &RecordedSession) -> History {
     let items = loaded.records.iter().filter_map(|record| match record {
         Record::ResponseItem(item) => Some(item.clone()),
         _ => None,
@@ -187,7 +187,7 @@ fn history(loaded: &Loaded) -> History {
 }
 
 /// The model that a session was last used with.
-fn model(loaded: &Loaded) -> String {
+fn model(loaded: &RecordedSession) -> String {
     let last = loaded.records.iter().rev().find_map(|record| match record {
         Record::TurnContext(turn) => Some(turn.model.clone()),
         _ => None,
@@ -195,9 +195,9 @@ fn model(loaded: &Loaded) -> String {
     last.unwrap_or_default()
 }
 
-fn from_stdin() -> Result<String, Failure> {
+fn from_stdin() -> Result<String, ProgramFailure> {
     let mut text = String::new();
     let read = std::io::stdin().read_to_string(&mut text);
-    read.map_err(|error| Failure::new(format!("standard input cannot be read: {error}")))?;
+    read.map_err(|error| ProgramFailure::new(format!("standard input cannot be read: {error}")))?;
     Ok(text)
 }

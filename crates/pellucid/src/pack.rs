@@ -30,23 +30,23 @@ use crate::args::PackArgs;
 use crate::args::PackCommand;
 use crate::args::Shared;
 use crate::print;
-use crate::screen::Side;
+use crate::screen::StandardStream;
 use crate::screen::Writer;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::style;
 
-pub fn run(shared: &Shared, args: &PackArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: &PackArgs) -> Result<ExitCode, ProgramFailure> {
     match &args.command {
         PackCommand::List { json } => list::run(shared, *json),
         PackCommand::Show { slot, json } => show::run(shared, slot.as_deref(), *json),
-        PackCommand::New { name, from } => new::run(&home_folder()?, name, from, &mut Writer::new(Side::Out)),
+        PackCommand::New { name, from } => new::run(&home_folder()?, name, from, &mut Writer::new(StandardStream::Out)),
         PackCommand::Check { pack, json } => check::run(&home_folder()?, &as_typed(pack), *json),
-        PackCommand::Import(args) => import::run(args, &mut Writer::new(Side::Out)),
+        PackCommand::Import(args) => import::run(args, &mut Writer::new(StandardStream::Out)),
     }
 }
 
 /// Loads the pack that the configuration names, and says what in it nothing reads.
-pub fn selected(config: &Config) -> Result<Pack, Failure> {
+pub fn selected(config: &Config) -> Result<Pack, ProgramFailure> {
     let pack = pack_files::load(&config.prompt.pack, &config.folders.home).map_err(|error| failure(&error))?;
     for unknown in pack.unknown_files() {
         style::line(&format!("warning: {unknown}"));
@@ -63,12 +63,13 @@ pub fn as_typed(pack: &str) -> String {
     pellucid_files::normal(&absolute).to_string_lossy().into_owned()
 }
 
-fn home_folder() -> Result<PathBuf, Failure> {
-    home::find(&Env::process()).map_err(|error| Failure::new(format!("the home folder cannot be found: {error}")))
+fn home_folder() -> Result<PathBuf, ProgramFailure> {
+    home::find(&Env::process())
+        .map_err(|error| ProgramFailure::new(format!("the home folder cannot be found: {error}")))
 }
 
 /// The error with its cause, and what to try.
-fn failure(error: &PackFilesError) -> Failure {
+fn failure(error: &PackFilesError) -> ProgramFailure {
     let mut text = format!("{error}");
     if let Some(cause) = error.source() {
         text += &format!(": {cause}");
@@ -89,18 +90,18 @@ fn failure(error: &PackFilesError) -> Failure {
         }
         _ => {}
     }
-    Failure::new(text)
+    ProgramFailure::new(text)
 }
 
-fn print(text: &str) -> Result<(), Failure> {
+fn print(text: &str) -> Result<(), ProgramFailure> {
     print::out(text)
 }
 
-fn print_to(out: &mut dyn Write, text: &str) -> Result<(), Failure> {
+fn print_to(out: &mut dyn Write, text: &str) -> Result<(), ProgramFailure> {
     print::to(out, text)
 }
 
-fn print_json(value: &Value) -> Result<(), Failure> {
+fn print_json(value: &Value) -> Result<(), ProgramFailure> {
     print::json(json_text(value).as_bytes())
 }
 

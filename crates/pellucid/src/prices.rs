@@ -5,7 +5,7 @@ use std::path::Path;
 
 use pellucid_answers::prices::PriceTable;
 
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 
 /// The name of the file in the home folder.
 const FILE: &str = "prices.toml";
@@ -17,16 +17,16 @@ const BYTES_MAX: u64 = 1 << 20;
 ///
 /// # Errors
 /// When the user's file cannot be read or has a wrong entry.
-pub fn table(home: &Path) -> Result<PriceTable, Failure> {
+pub fn table(home: &Path) -> Result<PriceTable, ProgramFailure> {
     let path = home.join(FILE);
     let text = match pellucid_files::read_given(&path, BYTES_MAX) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(Failure::new(format!("{} cannot be read: {error}", path.display()))),
+        Err(error) => return Err(ProgramFailure::new(format!("{} cannot be read: {error}", path.display()))),
     };
     let failed = |error| {
         let hint = "docs/prices.md describes the file";
-        Failure::with_hint(&format!("{}: {error}", path.display()), hint)
+        ProgramFailure::with_hint(&format!("{}: {error}", path.display()), hint)
     };
     PriceTable::with_users(&text).map_err(failed)
 }

@@ -6,48 +6,48 @@
 use std::io;
 use std::io::Write;
 
-use crate::screen::Kind;
-use crate::screen::Side;
-use crate::start::Failure;
+use crate::screen::OutputFormat;
+use crate::screen::StandardStream;
+use crate::start::ProgramFailure;
 
 /// Prints a text for people.
-pub fn out(text: &str) -> Result<(), Failure> {
-    either(text, Kind::People)
+pub fn out(text: &str) -> Result<(), ProgramFailure> {
+    either(text, OutputFormat::People)
 }
 
 /// Prints a text for people or for programs.
-pub fn either(text: &str, kind: Kind) -> Result<(), Failure> {
-    arrived(Side::Out.write(text, kind))
+pub fn either(text: &str, kind: OutputFormat) -> Result<(), ProgramFailure> {
+    arrived(StandardStream::Out.write(text, kind))
 }
 
 /// Prints JSON, escaped for a terminal if standard output is one.
-pub fn json(json: &[u8]) -> Result<(), Failure> {
+pub fn json(json: &[u8]) -> Result<(), ProgramFailure> {
     match std::str::from_utf8(json) {
-        Ok(text) => either(text, Kind::Json),
+        Ok(text) => either(text, OutputFormat::Json),
         // JSON is UTF-8, so this is something else, whose bytes count.
         Err(_) => data(json),
     }
 }
 
 /// Prints the bytes as they are, for programs.
-pub fn data(bytes: &[u8]) -> Result<(), Failure> {
-    arrived(Side::Out.write_bytes(bytes))
+pub fn data(bytes: &[u8]) -> Result<(), ProgramFailure> {
+    arrived(StandardStream::Out.write_bytes(bytes))
 }
 
 /// Writes what is printed.
-pub fn to(out: &mut dyn Write, text: &str) -> Result<(), Failure> {
+pub fn to(out: &mut dyn Write, text: &str) -> Result<(), ProgramFailure> {
     arrived(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
 /// Writes a piece of what is printed; the last piece has to be flushed.
-pub fn bytes_to(out: &mut dyn Write, bytes: &[u8]) -> Result<(), Failure> {
+pub fn bytes_to(out: &mut dyn Write, bytes: &[u8]) -> Result<(), ProgramFailure> {
     arrived(out.write_all(bytes))
 }
 
-fn arrived(written: io::Result<()>) -> Result<(), Failure> {
+fn arrived(written: io::Result<()>) -> Result<(), ProgramFailure> {
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(format!("standard output cannot be written: {error}")))
+            Err(ProgramFailure::new(format!("standard output cannot be written: {error}")))
         }
         Ok(()) | Err(_) => Ok(()),
     }

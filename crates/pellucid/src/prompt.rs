@@ -15,52 +15,52 @@ use crate::args::Shared;
 use crate::print;
 use crate::request;
 use crate::request::Coming;
-use crate::request::Refusal;
-use crate::request::Shown;
+use crate::request::RequestRefusal;
+use crate::request::ShownRequest;
 use crate::request::certain;
-use crate::screen::Kind;
+use crate::screen::OutputFormat;
 use crate::start;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 
-pub fn run(shared: &Shared, args: &PromptArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: &PromptArgs) -> Result<ExitCode, ProgramFailure> {
     match print_request(shared, args) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(refusal) => Ok(refusal.show()),
     }
 }
 
-fn print_request(shared: &Shared, args: &PromptArgs) -> Result<(), Refusal> {
+fn print_request(shared: &Shared, args: &PromptArgs) -> Result<(), RequestRefusal> {
     let shown = request::shown(shared, &args.turn, &args.request)?;
     let body = match &shown {
-        Shown::Coming(coming) => &coming.next.body,
-        Shown::Sent(sent) => &sent.rebuilt.body,
-        Shown::Saved(_) => {
+        ShownRequest::Coming(coming) => &coming.next.body,
+        ShownRequest::Sent(sent) => &sent.rebuilt.body,
+        ShownRequest::Saved(_) => {
             let why = "a saved report has the parts of a request and not its bytes; `context` shows them";
-            return Err(Refusal::unknown(why));
+            return Err(RequestRefusal::unknown(why));
         }
     };
-    let kind = Kind::of(!args.full && args.format != PromptFormat::Text);
+    let kind = OutputFormat::of(!args.full && args.format != PromptFormat::Text);
     let text = match (args.full, args.format, &shown) {
-        (true, _, Shown::Coming(coming)) => {
+        (true, _, ShownRequest::Coming(coming)) => {
             full(coming, start::output_schema(args.turn.output_schema.as_deref())?.as_ref())
         }
         (true, ..) => whole(body, ""),
         (_, PromptFormat::Body, _) => body.clone(),
         (_, PromptFormat::Json, _) => {
             let mut text = serde_json::to_vec_pretty(&parsed(body)?)
-                .map_err(|error| Failure::new(format!("the request cannot be printed: {error}")))?;
+                .map_err(|error| ProgramFailure::new(format!("the request cannot be printed: {error}")))?;
             text.push(b'\n');
             text
         }
-        (_, PromptFormat::Text, Shown::Coming(coming)) => readable_coming(coming)?.into_bytes(),
+        (_, PromptFormat::Text, ShownRequest::Coming(coming)) => readable_coming(coming)?.into_bytes(),
         (_, PromptFormat::Text, _) => readable(&parsed(body)?).into_bytes(),
     };
     match kind {
-        Kind::Json => print::json(&text)?,
-        Kind::People => print::out(&String::from_utf8_lossy(&text))?,
+        OutputFormat::Json => print::json(&text)?,
+        OutputFormat::People => print::out(&String::from_utf8_lossy(&text))?,
     }
-    if let Shown::Coming(coming) = &shown {
-        if kind == Kind::Json {
+    if let ShownRequest::Coming(coming) = &shown {
+        if kind == OutputFormat::Json {
             request::tell_first_line(coming);
         }
         certain::tell(&coming.reasons);
@@ -111,7 +111,7 @@ fn whole(body: &[u8], before: &str) -> Vec<u8> {
 }
 
 /// A request that would be sent, for people, with the plan of the one behind it.
-fn readable_coming(coming: &Coming) -> Result<String, Failure> {
+fn readable_coming(coming: &Coming) -> Result<String, ProgramFailure> {
     let next = &coming.next;
     let mut text = request::first_line(next).map_or_else(String::new, |line| format!("── {line} ──\n\n"));
     text += &readable(&parsed(&next.body)?);
@@ -121,8 +121,8 @@ fn readable_coming(coming: &Coming) -> Result<String, Failure> {
     Ok(text)
 }
 
-fn parsed(body: &[u8]) -> Result<Value, Failure> {
-    serde_json::from_slice(body).map_err(|error| Failure::new(format!("the request is not JSON: {error}")))
+fn parsed(body: &[u8]) -> Result<Value, ProgramFailure> {
+    serde_json::from_slice(body).map_err(|error| ProgramFailure::new(format!("the request is not JSON: {error}")))
 }
 
 /// The request for people, whatever its wire: instructions, messages, then the rest on a few lines.

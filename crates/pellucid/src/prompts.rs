@@ -11,16 +11,16 @@ use crate::args::PromptsCommand;
 use crate::args::Shared;
 use crate::args::TurnArgs;
 use crate::print;
-use crate::screen::Kind;
-use crate::start::Failure;
+use crate::screen::OutputFormat;
+use crate::start::ProgramFailure;
 use crate::start::Start;
 
-pub fn run(shared: &Shared, args: PromptsArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: PromptsArgs) -> Result<ExitCode, ProgramFailure> {
     let PromptsCommand::List(args) = args.command;
     let start = Start::new(shared, &TurnArgs { cd: args.cd, ..TurnArgs::default() })?;
     let prompts = custom_prompts::load(&start.config.folders.home);
     let text = if args.json { json(&prompts) } else { table(&prompts) };
-    print::either(&text, Kind::of(args.json))?;
+    print::either(&text, OutputFormat::of(args.json))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use pellucid_agent::replay;
-use pellucid_agent::replay::Child;
-use pellucid_agent::replay::Outcome;
+use pellucid_agent::replay::ChildSession;
 use pellucid_agent::replay::Replay;
-use pellucid_agent::replay::Status;
+use pellucid_agent::replay::ReplayStatus;
+use pellucid_agent::replay::ReplayedRequest;
 use pellucid_protocol::cache::CacheChangeKind;
 use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::event::CacheBreak;
@@ -19,9 +19,9 @@ use pellucid_store::read;
 use crate::args::ReplayArgs;
 use crate::context::number;
 use crate::print;
-use crate::screen::Kind;
+use crate::screen::OutputFormat;
 use crate::sessions;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::style::counted;
 
 /// At most this many damages are printed; JSON has all.
@@ -30,8 +30,8 @@ const N_DAMAGES_MAX: usize = 20;
 /// The status when nothing differs but not everything can be proved.
 const NOT_PROVABLE: u8 = 3;
 
-pub fn run(args: &ReplayArgs) -> Result<ExitCode, Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::new(format!("{error}"));
+pub fn run(args: &ReplayArgs) -> Result<ExitCode, ProgramFailure> {
+    let failed = |error: &dyn std::fmt::Display| ProgramFailure::new(format!("{error}"));
     let (home, path) = match args.session.as_deref() {
         Some(path) if Path::new(path).is_file() => {
             let path = Path::new(path).canonicalize().map_err(|error| failed(&error))?;
@@ -56,16 +56,16 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     } else {
         table(&replay)
     };
-    print::either(&text, Kind::of(args.json))?;
+    print::either(&text, OutputFormat::of(args.json))?;
     Ok(exit_code(replay.status()))
 }
 
 /// The status of the process, for `sessions fsck` as well.
-pub fn exit_code(status: Status) -> ExitCode {
+pub fn exit_code(status: ReplayStatus) -> ExitCode {
     match status {
-        Status::Proved => ExitCode::SUCCESS,
-        Status::Refuted => ExitCode::FAILURE,
-        Status::NotProvable => ExitCode::from(NOT_PROVABLE),
+        ReplayStatus::Proved => ExitCode::SUCCESS,
+        ReplayStatus::Refuted => ExitCode::FAILURE,
+        ReplayStatus::NotProvable => ExitCode::from(NOT_PROVABLE),
     }
 }
 
@@ -116,8 +116,8 @@ fn table(replay: &Replay) -> String {
     text
 }
 
-fn child_line(child: &Child) -> String {
-    let Child { session, purpose, replay } = child;
+fn child_line(child: &ChildSession) -> String {
+    let ChildSession { session, purpose, replay } = child;
     let Some(replay) = replay else {
         return format!("{purpose} {session}: not provable, its files are gone or cannot be read\n");
     };
@@ -156,8 +156,8 @@ pub fn verdict_text(cache: &CacheVerdict) -> String {
     format!("{}{cause}", cache.verdict)
 }
 
-fn line(n: usize, outcome: &Outcome) -> String {
-    let Outcome { turn, purpose, bytes, items, verdict, cache_break } = outcome;
+fn line(n: usize, outcome: &ReplayedRequest) -> String {
+    let ReplayedRequest { turn, purpose, bytes, items, verdict, cache_break } = outcome;
     let bytes = bytes.map_or_else(|| "?".to_owned(), |bytes| bytes.to_string());
     let said = verdict;
     let parts = cache_break.as_ref().map_or_else(String::new, |broken| format!("      {}\n", cache_break_text(broken)));

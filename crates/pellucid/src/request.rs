@@ -13,12 +13,12 @@ use std::process::ExitCode;
 
 use pellucid_agent::replay;
 use pellucid_agent::replay::RebuildError;
-use pellucid_agent::replay::Rebuilt;
-use pellucid_agent::replay::Wanted;
-use pellucid_agent::session::Next;
+use pellucid_agent::replay::RebuiltRequest;
+use pellucid_agent::replay::WantedRequest;
 use pellucid_agent::session::NextPurpose;
-use pellucid_agent::session::Plan;
 use pellucid_agent::session::Session;
+use pellucid_agent::session::TurnPreview;
+use pellucid_agent::session::UnfinishedRequest;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::report::why_text;
 use pellucid_engine::request_name::RequestName;
@@ -34,9 +34,9 @@ use crate::context::number;
 use crate::exec;
 use crate::screen::name;
 use crate::start;
-use crate::start::Failure;
-use crate::start::Keep;
 use crate::start::Opening;
+use crate::start::Persistence;
+use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::start::Which;
 use crate::style;
@@ -46,13 +46,13 @@ const SAVED_BYTES_MAX: u64 = 256 << 20;
 
 /// Why no request is shown, and the status to end with.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct RequestRefusal {
     /// One or more lines, without the prefix `error:`.
     text: String,
     code: u8,
 }
 
-impl Refusal {
+impl RequestRefusal {
     /// The REF is malformed or names nothing; exit status 2.
     pub fn usage(text: String) -> Self {
         Self { text, code: 2 }
@@ -70,19 +70,19 @@ impl Refusal {
     }
 }
 
-impl From<Failure> for Refusal {
-    fn from(failure: Failure) -> Self {
+impl From<ProgramFailure> for RequestRefusal {
+    fn from(failure: ProgramFailure) -> Self {
         Self { text: failure.text().to_owned(), code: 1 }
     }
 }
 
 /// A request to be shown.
 #[derive(Debug)]
-pub enum Shown {
+pub enum ShownRequest {
     /// A request that would be sent next.
     Coming(Box<Coming>),
     /// A request that was sent.
-    Sent(Box<Sent>),
+    Sent(Box<PastRequest>),
     /// A saved report of a request.
     Saved(Value),
 }
@@ -95,21 +95,21 @@ pub struct Coming {
     /// The session, as it would be then.
     pub session: Session,
     /// The request that it would send first.
-    pub next: Next,
+    pub next: TurnPreview,
     /// Why the bytes cannot be promised.
     pub reasons: Vec<Reason>,
 }
 
 /// A request that was sent.
 #[derive(Debug)]
-pub struct Sent {
+pub struct PastRequest {
     /// The id of the session.
     pub session: String,
     /// The request, rebuilt from the record.
-    pub rebuilt: Rebuilt,
+    pub rebuilt: RebuiltRequest,
 }
 
-impl Sent {
+impl PastRequest {
     /// The name of the request, as REF.
     pub fn name(&self) -> String {
         RequestName::Sent { session: self.session.clone(), number: Some(self.rebuilt.number as u64) }.to_string()
@@ -118,7 +118,7 @@ impl Sent {
 
 /// The line about a request that does not ask for an answer, such as a compaction: why it comes first, with the
 /// figures that decide.
-pub fn first_line(next: &Next) -> Option<String> {
+pub fn first_line(next: &TurnPreview) -> Option<String> {
     let what = match next.purpose {
         NextPurpose::Answer => return None,
         NextPurpose::Summary => "the next request asks for a summary of the history",
@@ -133,7 +133,7 @@ pub fn first_line(next: &Next) -> Option<String> {
 }
 
 /// The line about a request of which only a plan is known.
-pub fn plan_line(plan: &Plan) -> String {
+pub fn plan_line(plan: &UnfinishedRequest) -> String {
     let (known, start) = (number(plan.body.len() - plan.hole.len()), number(plan.hole.start));
     let at_most =
         plan.tokens_max.map_or_else(String::new, |max| format!(" of at most {} tokens", style::thousands(max)));
@@ -150,24 +150,24 @@ pub fn tell_first_line(coming: &Coming) {
 }
 
 /// The name of a request that a word is; absent for a word that is a message.
-pub fn asked_name(home: &Path, word: &str) -> Result<Option<RequestName>, Refusal> {
+pub fn asked_name(home: &Path, word: &str) -> Result<Option<RequestName>, RequestRefusal> {
     let args = RequestArgs { word: Some(word.to_owned()), ..RequestArgs::default() };
     Ok(named::asked(&args, home)?.name)
 }
 
 /// The model that a body asks.
-pub fn model_of(body: &[u8]) -> Result<String, Failure> {
-    let parsed: Value =
-        serde_json::from_slice(body).map_err(|error| Failure::new(format!("the request is not JSON: {error}")))?;
+pub fn model_of(body: &[u8]) -> Result<String, ProgramFailure> {
+    let parsed: Value = serde_json::from_slice(body)
+        .map_err(|error| ProgramFailure::new(format!("the request is not JSON: {error}")))?;
     Ok(parsed["model"].as_str().unwrap_or_default().to_owned())
 }
 
 /// Finds and makes the request that is asked for.
-pub fn shown(shared: &Shared, turn: &TurnArgs, args: &RequestArgs) -> Result<Shown, Refusal> {
+pub fn shown(shared: &Shared, turn: &TurnArgs, args: &RequestArgs) -> Result<ShownRequest, RequestRefusal> {
     let home = start::find_home()?;
     let asked = named::asked(args, &home)?;
     let no_message = |name: &RequestName| match &asked.message {
-        Some(_) => Err(Refusal::usage(format!("`{name}` is not a request to come, so it takes no message"))),
+        Some(_) => Err(RequestRefusal::usage(format!("`{name}` is not a request to come, so it takes no message"))),
         None => Ok(()),
     };
     match &asked.name {
@@ -188,7 +188,7 @@ pub fn shown(shared: &Shared, turn: &TurnArgs, args: &RequestArgs) -> Result<Sho
             sent(&home, id, &path, *number)
         }
         Some(RequestName::Lock) => {
-            Err(Refusal::usage("there is no lock file: this version does not write one yet".to_owned()))
+            Err(RequestRefusal::usage("there is no lock file: this version does not write one yet".to_owned()))
         }
         Some(name @ RequestName::File { path }) => {
             no_message(name)?;
@@ -212,26 +212,28 @@ fn coming(
     args: &RequestArgs,
     of: Of<'_>,
     message: Option<String>,
-) -> Result<Shown, Refusal> {
+) -> Result<ShownRequest, RequestRefusal> {
     let mut start = Start::new(shared, turn)?;
     let is_new = matches!(of, Of::New { .. });
     let mut revised = None;
     let opening = match of {
         Of::Stored(which) => {
             let file = start.existing(&which)?;
-            Opening::Resumed { file: Box::new(file), keep: Keep::Nothing }
+            Opening::Resumed { file: Box::new(file), keep: Persistence::Nothing }
         }
         Of::New { revision } => {
             if let Some(revision) = revision {
                 let commit = start.look_at(revision);
                 commit.map_err(|error| {
                     let hint = "a revision is what `git rev-parse` takes: a commit, a branch, a tag";
-                    Refusal::usage(format!("now@{revision}: there is no revision `{revision}`: {error}\nhint: {hint}"))
+                    RequestRefusal::usage(format!(
+                        "now@{revision}: there is no revision `{revision}`: {error}\nhint: {hint}"
+                    ))
                 })?;
                 revised = Some(revision);
             }
             let session_id = start::given_session_id(turn.session_id.as_deref())?;
-            Opening::New { session_id, keep: Keep::Nothing }
+            Opening::New { session_id, keep: Persistence::Nothing }
         }
     };
     let mut session = start.session(opening)?;
@@ -240,7 +242,7 @@ fn coming(
     let schema = start::output_schema(turn.output_schema.as_deref())?;
     let inputs = start::inputs(&turn.image, message);
     let mut reasons = learn_tools(&mut session, args.mcp)?;
-    let next = session.next_request(&inputs, schema).map_err(Failure::new)?;
+    let next = session.next_request(&inputs, schema).map_err(ProgramFailure::new)?;
     for warning in &next.warnings {
         style::line(&format!("warning: {warning}"));
     }
@@ -259,11 +261,11 @@ fn coming(
         true => RequestName::Now { revision: revised.map(str::to_owned) },
         false => RequestName::Next { session: id },
     };
-    Ok(Shown::Coming(Box::new(Coming { name: name.to_string(), session, next, reasons })))
+    Ok(ShownRequest::Coming(Box::new(Coming { name: name.to_string(), session, next, reasons })))
 }
 
 /// Has the session know the tools of its MCP servers. Gives what cannot be promised of them.
-fn learn_tools(session: &mut Session, from: McpLists) -> Result<Vec<Reason>, Failure> {
+fn learn_tools(session: &mut Session, from: McpLists) -> Result<Vec<Reason>, ProgramFailure> {
     let reasons = match from {
         McpLists::Off => session.pass_over_servers().iter().map(|server| Reason::tools_left_out(server)).collect(),
         McpLists::Cached => {
@@ -277,7 +279,7 @@ fn learn_tools(session: &mut Session, from: McpLists) -> Result<Vec<Reason>, Fai
                 session.end_servers().await;
                 failed
             });
-            let failed = failed.map_err(|error| Failure::new(format!("{error}")))?;
+            let failed = failed.map_err(|error| ProgramFailure::new(format!("{error}")))?;
             failed.iter().map(|server| Reason::not_started(server)).collect()
         }
     };
@@ -285,7 +287,7 @@ fn learn_tools(session: &mut Session, from: McpLists) -> Result<Vec<Reason>, Fai
 }
 
 /// Fails if the model would not see something that it should, and that is not allowed.
-fn refuse_losses(omissions: &[Omission], is_strict: bool) -> Result<(), Failure> {
+fn refuse_losses(omissions: &[Omission], is_strict: bool) -> Result<(), ProgramFailure> {
     let lost: Vec<_> = omissions.iter().filter(|omission| omission.why.is_loss()).collect();
     if !is_strict || lost.is_empty() {
         return Ok(());
@@ -293,36 +295,36 @@ fn refuse_losses(omissions: &[Omission], is_strict: bool) -> Result<(), Failure>
     for omission in lost {
         style::line(&format!("warning: {}: {}", name(&omission.what), name(&why_text(&omission.why))));
     }
-    Err(Failure::new("--strict-context: the warnings above name content that is cut or left out"))
+    Err(ProgramFailure::new("--strict-context: the warnings above name content that is cut or left out"))
 }
 
 /// A request that was sent, rebuilt from the session's files.
-fn sent(home: &Path, session: String, path: &Path, number: Option<u64>) -> Result<Shown, Refusal> {
-    let file = read::open(path).map_err(|error| Failure::new(format!("{error}")))?;
+fn sent(home: &Path, session: String, path: &Path, number: Option<u64>) -> Result<ShownRequest, RequestRefusal> {
+    let file = read::open(path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
     let wanted = match number {
-        Some(number) => Wanted::Number(usize::try_from(number).unwrap_or(usize::MAX)),
-        None => Wanted::Last,
+        Some(number) => WantedRequest::Number(usize::try_from(number).unwrap_or(usize::MAX)),
+        None => WantedRequest::Last,
     };
     let rebuilt = replay::rebuild(home, &file, wanted).map_err(|error| match error {
-        RebuildError::NoSuchRequest { .. } => Refusal::usage(format!("{session}: {error}")),
-        RebuildError::NotProvable { .. } => Refusal::unknown(format!("{session}: {error}")),
-        error => Failure::new(format!("{session}: {error}")).into(),
+        RebuildError::NoSuchRequest { .. } => RequestRefusal::usage(format!("{session}: {error}")),
+        RebuildError::NotProvable { .. } => RequestRefusal::unknown(format!("{session}: {error}")),
+        error => ProgramFailure::new(format!("{session}: {error}")).into(),
     })?;
     if let Some(broken) = &rebuilt.broken {
         style::line(&format!("warning: {broken}"));
     }
-    Ok(Shown::Sent(Box::new(Sent { session, rebuilt })))
+    Ok(ShownRequest::Sent(Box::new(PastRequest { session, rebuilt })))
 }
 
 /// A report that was saved.
-fn saved(path: &Path) -> Result<Shown, Refusal> {
+fn saved(path: &Path) -> Result<ShownRequest, RequestRefusal> {
     let shown = path.display();
     let text = pellucid_files::read_given(path, SAVED_BYTES_MAX)
-        .map_err(|error| Refusal::usage(format!("the report {shown} cannot be read: {error}")))?;
-    let no_report = |why: String| Refusal::usage(format!("{shown} is not a report of `context --json`: {why}"));
+        .map_err(|error| RequestRefusal::usage(format!("the report {shown} cannot be read: {error}")))?;
+    let no_report = |why: String| RequestRefusal::usage(format!("{shown} is not a report of `context --json`: {why}"));
     let value: Value = serde_json::from_str(&text).map_err(|error| no_report(error.to_string()))?;
     if !value["rows"].is_array() {
         return Err(no_report("it has no `rows`".to_owned()));
     }
-    Ok(Shown::Saved(value))
+    Ok(ShownRequest::Saved(value))
 }

@@ -7,51 +7,51 @@ use crate::args::ResumeCommandArgs;
 use crate::args::Shared;
 use crate::exec;
 use crate::exec::Absent;
-use crate::exec::Job;
+use crate::exec::ExecJob;
 use crate::exec::Manner;
 use crate::exec::Otherwise;
-use crate::exec::Target;
+use crate::exec::SessionTarget;
 use crate::exec::Work;
 use crate::print;
-use crate::start::Failure;
 use crate::start::NoSession;
+use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::style;
 
 /// The failure for a command that needs a session and names none.
-pub fn which() -> Failure {
+pub fn which() -> ProgramFailure {
     NoSession::listing("say which session: its id, its name, or --last".to_owned()).failure()
 }
 
-pub fn resume(shared: &Shared, args: &ResumeCommandArgs) -> Result<ExitCode, Failure> {
+pub fn resume(shared: &Shared, args: &ResumeCommandArgs) -> Result<ExitCode, ProgramFailure> {
     let (which, prompt) = args.wish();
     let which = which.ok_or_else(self::which)?;
     if prompt.is_none() {
         let hint = "say what to do: `pellucid resume SESSION PROMPT`";
-        return Err(Failure::with_hint("there is no terminal interface yet", hint));
+        return Err(ProgramFailure::with_hint("there is no terminal interface yet", hint));
     }
     let images = args.options.turn.image.clone();
-    let target = Target::Resumed { which, otherwise: Otherwise::Fail };
-    exec::run_job(shared, &args.options, Job { target, work: Work::Answer { prompt, images }, manner: Manner::Own })
+    let target = SessionTarget::Resumed { which, otherwise: Otherwise::Fail };
+    exec::run_job(shared, &args.options, ExecJob { target, work: Work::Answer { prompt, images }, manner: Manner::Own })
 }
 
-pub fn fork(shared: &Shared, args: &ForkArgs) -> Result<ExitCode, Failure> {
+pub fn fork(shared: &Shared, args: &ForkArgs) -> Result<ExitCode, ProgramFailure> {
     let (which, prompt) = args.wish();
     let which = which.ok_or_else(self::which)?;
-    let target = Target::Forked { which, at: args.at };
+    let target = SessionTarget::Forked { which, at: args.at };
     if prompt.is_some() {
         let images = args.options.turn.image.clone();
         return exec::run_job(
             shared,
             &args.options,
-            Job { target, work: Work::Answer { prompt, images }, manner: Manner::Own },
+            ExecJob { target, work: Work::Answer { prompt, images }, manner: Manner::Own },
         );
     }
     let start = Start::new(shared, &args.options.turn)?;
     let opening = exec::opening(&start, &target, &args.options, Absent::Refused)?;
     let session = start.session(opening)?;
     if let Some(failure) = session.file_failure() {
-        return Err(Failure::new(format!("the new session cannot be written: {failure}")));
+        return Err(ProgramFailure::new(format!("the new session cannot be written: {failure}")));
     }
     print::out(&format!("{}\n", session.id()))?;
     style::note(&format!("to continue: pellucid resume {} PROMPT", session.id()));

@@ -9,26 +9,26 @@ use pellucid_agent::sandbox;
 use pellucid_exec::foreground;
 use pellucid_protocol::settings::SandboxPolicy;
 
-use crate::args::Sandbox;
+use crate::args::SandboxArg;
 use crate::args::SandboxArgs;
 use crate::args::SandboxCommand;
 use crate::args::SandboxedArgs;
 use crate::args::Shared;
 use crate::args::TurnArgs;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::start::Start;
 
 /// Set for commands that are kept from the network.
 const NETWORK_DISABLED: &str = "CODEX_SANDBOX_NETWORK_DISABLED";
 
-pub fn run(shared: &Shared, args: &SandboxArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: &SandboxArgs) -> Result<ExitCode, ProgramFailure> {
     let (system, is_here, args) = match &args.command {
         SandboxCommand::Linux(args) => ("Linux", cfg!(target_os = "linux"), args),
         SandboxCommand::Macos(args) => ("macOS", cfg!(target_os = "macos"), args),
         SandboxCommand::Windows(args) => ("Windows", cfg!(windows), args),
     };
     if !is_here {
-        return Err(Failure::new(format!(
+        return Err(ProgramFailure::new(format!(
             "this sandbox is {system}'s and this is {}; `pellucid doctor` shows what works here",
             std::env::consts::OS
         )));
@@ -36,17 +36,17 @@ pub fn run(shared: &Shared, args: &SandboxArgs) -> Result<ExitCode, Failure> {
     confined(shared, args)
 }
 
-fn confined(shared: &Shared, args: &SandboxedArgs) -> Result<ExitCode, Failure> {
-    let mode = if args.full_auto { Sandbox::WorkspaceWrite } else { Sandbox::ReadOnly };
+fn confined(shared: &Shared, args: &SandboxedArgs) -> Result<ExitCode, ProgramFailure> {
+    let mode = if args.full_auto { SandboxArg::WorkspaceWrite } else { SandboxArg::ReadOnly };
     let start = Start::new(shared, &TurnArgs { sandbox: Some(mode), ..TurnArgs::default() })?;
     let (config, cwd) = (&start.config, &start.config.folders.cwd);
     let policy = &config.permissions.sandbox_policy;
-    let failed = |error| Failure::new(format!("{error}"));
+    let failed = |error| ProgramFailure::new(format!("{error}"));
     let wrapped = sandbox::confinement(&sandbox::of(config), config, &start.env, policy, cwd)
         .and_then(|confinement| confinement.outliving().wrap(args.command.clone(), cwd))
         .map_err(failed)?;
     let has_network = matches!(policy, SandboxPolicy::WorkspaceWrite { network_access: true, .. });
     let given: &[(&str, &str)] = if has_network { &[] } else { &[(NETWORK_DISABLED, "1")] };
     let error = foreground::become_program(&wrapped, &login::key_variables(config, &start.env), given);
-    Err(Failure::new(format!("the sandbox could not be started: {error}")))
+    Err(ProgramFailure::new(format!("the sandbox could not be started: {error}")))
 }

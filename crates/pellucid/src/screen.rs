@@ -21,14 +21,14 @@ use pellucid_engine::visible::visible_name;
 
 /// For whom something is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum OutputFormat {
     /// Text for people; on a terminal hidden characters are made visible.
     People,
     /// JSON, one value or several. A terminal gets the same values.
     Json,
 }
 
-impl Kind {
+impl OutputFormat {
     /// The kind for a command with or without `--json`.
     pub fn of(is_json: bool) -> Self {
         if is_json { Self::Json } else { Self::People }
@@ -37,14 +37,14 @@ impl Kind {
 
 /// The stream that text is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum StandardStream {
     /// Standard output, for results.
     Out,
     /// Standard error, for messages.
     Error,
 }
 
-impl Side {
+impl StandardStream {
     /// Whether the stream is a terminal.
     #[expect(clippy::disallowed_methods, reason = "this is the file that may")]
     pub fn is_terminal(self) -> bool {
@@ -58,11 +58,11 @@ impl Side {
     ///
     /// # Errors
     /// As the system says.
-    pub fn write(self, text: &str, kind: Kind) -> io::Result<()> {
+    pub fn write(self, text: &str, kind: OutputFormat) -> io::Result<()> {
         match kind {
-            Kind::Json if self.is_terminal() => self.write_bytes(visible_json(text).as_bytes()),
-            Kind::Json => self.write_bytes(text.as_bytes()),
-            Kind::People => self.write_bytes(shown(text, self.is_terminal()).as_bytes()),
+            OutputFormat::Json if self.is_terminal() => self.write_bytes(visible_json(text).as_bytes()),
+            OutputFormat::Json => self.write_bytes(text.as_bytes()),
+            OutputFormat::People => self.write_bytes(shown(text, self.is_terminal()).as_bytes()),
         }
     }
 
@@ -145,15 +145,15 @@ fn shown(text: &str, is_terminal: bool) -> Cow<'_, str> {
 /// A writer for people, for those who want one.
 #[derive(Debug)]
 pub struct Writer {
-    side: Side,
+    side: StandardStream,
     is_terminal: bool,
-    stream: visible::Stream,
+    stream: visible::VisibleStream,
 }
 
 impl Writer {
     /// A writer for one stream.
-    pub fn new(side: Side) -> Self {
-        Self { side, is_terminal: side.is_terminal(), stream: visible::Stream::default() }
+    pub fn new(side: StandardStream) -> Self {
+        Self { side, is_terminal: side.is_terminal(), stream: visible::VisibleStream::default() }
     }
 }
 

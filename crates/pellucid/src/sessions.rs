@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use pellucid_config::Env;
 use pellucid_store::find;
-use pellucid_store::find::Wanted;
+use pellucid_store::find::SessionFilter;
 use pellucid_store::index::Progress;
 use pellucid_store::query::Cursor;
 use pellucid_store::query::Page;
@@ -21,7 +21,7 @@ use pellucid_store::query::Sort;
 use pellucid_store::sessions::LocalSessions;
 use pellucid_store::sessions::Sessions;
 use pellucid_store::sessions::StoreError;
-use pellucid_store::summary::Summary;
+use pellucid_store::summary::SessionSummary;
 use pellucid_store::walk;
 
 use crate::args::SessionOrder;
@@ -30,16 +30,16 @@ use crate::args::SessionsListArgs;
 use crate::pack::table::table;
 use crate::print;
 use crate::screen;
-use crate::screen::Side;
-use crate::start::Failure;
+use crate::screen::StandardStream;
 use crate::start::NoSession;
+use crate::start::ProgramFailure;
 use crate::stored;
 use crate::style;
 
 /// How many characters of a first message a table shows.
 const TITLE_CHARS: usize = 60;
 
-pub fn run(command: SessionsCommand) -> Result<ExitCode, Failure> {
+pub fn run(command: SessionsCommand) -> Result<ExitCode, ProgramFailure> {
     let home = home()?;
     match command {
         SessionsCommand::List(args) => list(&home, &args),
@@ -70,38 +70,39 @@ pub fn run(command: SessionsCommand) -> Result<ExitCode, Failure> {
 }
 
 /// The home folder. Sessions can be looked at whatever the configuration says.
-pub fn home() -> Result<PathBuf, Failure> {
+pub fn home() -> Result<PathBuf, ProgramFailure> {
     pellucid_config::home::find(&Env::process())
-        .map_err(|error| Failure::new(format!("the home folder cannot be found: {error}")))
+        .map_err(|error| ProgramFailure::new(format!("the home folder cannot be found: {error}")))
 }
 
 /// The file of the session that a text names, archived or not.
-pub fn file(home: &Path, session: &str) -> Result<PathBuf, Failure> {
+pub fn file(home: &Path, session: &str) -> Result<PathBuf, ProgramFailure> {
     stored::session(home, session).map(|(_, path)| path).map_err(|error| error.failure())
 }
 
 /// The file of the session that was used last in this folder.
-pub fn last_file(home: &Path) -> Result<PathBuf, Failure> {
-    let cwd = std::env::current_dir().map_err(|error| Failure::new(format!("there is no current folder: {error}")))?;
-    find::newest(home, Wanted { cwd: Some(&cwd), provider: None })
+pub fn last_file(home: &Path) -> Result<PathBuf, ProgramFailure> {
+    let cwd =
+        std::env::current_dir().map_err(|error| ProgramFailure::new(format!("there is no current folder: {error}")))?;
+    find::newest(home, SessionFilter { cwd: Some(&cwd), provider: None })
         .ok_or_else(|| NoSession::listing(format!("no session has worked in {} yet", cwd.display())).failure())
 }
 
 /// The id of the session that a person means.
-fn resolve(home: &Path, session: &str) -> Result<String, Failure> {
+fn resolve(home: &Path, session: &str) -> Result<String, ProgramFailure> {
     stored::session(home, session).map(|(id, _)| id).map_err(|error| error.failure())
 }
 
-fn failed(error: &StoreError) -> Failure {
-    Failure::new(format!("{error}"))
+fn failed(error: &StoreError) -> ProgramFailure {
+    ProgramFailure::new(format!("{error}"))
 }
 
-fn print(text: &str) -> Result<ExitCode, Failure> {
+fn print(text: &str) -> Result<ExitCode, ProgramFailure> {
     print::out(text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn print_json(text: &str) -> Result<ExitCode, Failure> {
+fn print_json(text: &str) -> Result<ExitCode, ProgramFailure> {
     print::json(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -109,7 +110,7 @@ fn print_json(text: &str) -> Result<ExitCode, Failure> {
 /// Reports the progress of long work on standard error: a counting line on a terminal, one line elsewhere.
 fn progress(progress: Progress) {
     let Progress { done, total } = progress;
-    let is_watched = Side::Error.is_terminal();
+    let is_watched = StandardStream::Error.is_terminal();
     if is_watched {
         let end = if done == total { "\n" } else { "" };
         let start = screen::line_start();
@@ -119,10 +120,10 @@ fn progress(progress: Progress) {
     }
 }
 
-fn list(home: &Path, args: &SessionsListArgs) -> Result<ExitCode, Failure> {
+fn list(home: &Path, args: &SessionsListArgs) -> Result<ExitCode, ProgramFailure> {
     let cursor = args.cursor.as_deref().map(str::parse::<Cursor>).transpose();
     let cursor = cursor.map_err(|error| {
-        Failure::new(format!(
+        ProgramFailure::new(format!(
             "--cursor {}: {error}; the line below a page has the one of the next page",
             args.cursor.as_deref().unwrap_or_default()
         ))
@@ -153,7 +154,7 @@ fn list(home: &Path, args: &SessionsListArgs) -> Result<ExitCode, Failure> {
     }
     let done = |code: ExitCode| if unreadable.is_empty() { code } else { ExitCode::FAILURE };
     if args.json {
-        let text = serde_json::to_string(&page).map_err(|error| Failure::new(format!("{error}")))?;
+        let text = serde_json::to_string(&page).map_err(|error| ProgramFailure::new(format!("{error}")))?;
         return print_json(&format!("{text}\n")).map(done);
     }
     if page.sessions.is_empty() && !unreadable.is_empty() {
@@ -166,7 +167,7 @@ fn list_text(page: &Page) -> String {
     if page.sessions.is_empty() {
         return "no sessions\n".to_owned();
     }
-    let row = |it: &Summary| {
+    let row = |it: &SessionSummary| {
         vec![
             it.id.clone(),
             time(it.updated_at),
@@ -191,7 +192,7 @@ fn time(seconds: i64) -> String {
 }
 
 /// A session's title: its name, or the beginning of its first message.
-fn title(summary: &Summary) -> String {
+fn title(summary: &SessionSummary) -> String {
     if let Some(name) = &summary.name {
         return name.clone();
     }

@@ -14,12 +14,12 @@ use crate::args::SkillsArgs;
 use crate::args::SkillsCommand;
 use crate::args::TurnArgs;
 use crate::print;
-use crate::screen::Kind;
-use crate::start::Failure;
+use crate::screen::OutputFormat;
+use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::style;
 
-pub fn run(shared: &Shared, args: SkillsArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: SkillsArgs) -> Result<ExitCode, ProgramFailure> {
     let SkillsCommand::List(args) = args.command;
     let start = Start::new(shared, &TurnArgs { cd: args.cd, ..TurnArgs::default() })?;
     if start.config.layers().is_untrusted() {
@@ -32,7 +32,7 @@ pub fn run(shared: &Shared, args: SkillsArgs) -> Result<ExitCode, Failure> {
         _ => None,
     };
     let text = if args.json { format!("{}\n", json(&skills, &has)) } else { table(&skills, &has) };
-    print::either(&text, Kind::of(args.json))?;
+    print::either(&text, OutputFormat::of(args.json))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -101,9 +101,9 @@ mod tests {
     use expect_test::expect;
     use pellucid_engine::skills::SkillError;
     use pellucid_engine::skills::SkillFault;
-    use pellucid_engine::skills::SkillMetadata;
+    use pellucid_engine::skills::SkillManifest;
+    use pellucid_engine::skills::SkillOwner;
     use pellucid_engine::skills::SkillProblem;
-    use pellucid_engine::skills::SkillScope;
     use pellucid_engine::skills::Switch;
 
     use super::*;
@@ -116,7 +116,7 @@ mod tests {
             path: format!("/h/{name}/SKILL.md"),
             scope,
             switch,
-            metadata: Some(Box::new(SkillMetadata { allow_implicit_invocation: implicit, ..Default::default() })),
+            metadata: Some(Box::new(SkillManifest { allow_implicit_invocation: implicit, ..Default::default() })),
         };
         let need = |kind: &str, value: &str| ToolDependency {
             kind: kind.to_owned(),
@@ -126,14 +126,14 @@ mod tests {
             command: None,
             url: None,
         };
-        let mut lint = skill("lint", SkillScope::User, Switch::On, None);
+        let mut lint = skill("lint", SkillOwner::User, Switch::On, None);
         if let Some(metadata) = &mut lint.metadata {
             metadata.tools = vec![need("env_var", "LINT_KEY"), need("mcp", "linter"), need("else", "x")];
         }
         let found = vec![
             lint,
-            skill("off", SkillScope::User, Switch::Off, None),
-            skill("asked", SkillScope::Repo, Switch::On, Some(false)),
+            skill("off", SkillOwner::User, Switch::Off, None),
+            skill("asked", SkillOwner::Repo, Switch::On, Some(false)),
         ];
         let fault = SkillFault::Skill(SkillError::NoFrontMatter);
         Skills::new(found, vec![SkillProblem { path: "/h/x/SKILL.md".to_owned(), fault }])

@@ -5,18 +5,18 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use pellucid_agent::child::Origin;
+use pellucid_agent::child::StartedBy;
 use pellucid_agent::crew::Crew;
-use pellucid_agent::fork::Places;
+use pellucid_agent::fork::MessageOffsets;
 use pellucid_agent::identity;
-use pellucid_agent::identity::Identity;
+use pellucid_agent::identity::ClientIdentity;
 use pellucid_agent::login;
 use pellucid_agent::open;
-use pellucid_agent::open::Asked;
-pub use pellucid_agent::open::Keep;
 pub use pellucid_agent::open::Opening;
-use pellucid_agent::open::Plan;
+pub use pellucid_agent::open::Persistence;
 use pellucid_agent::open::SCRIPTED;
+use pellucid_agent::open::SessionModel;
+use pellucid_agent::open::SessionPlan;
 use pellucid_agent::own_git;
 use pellucid_agent::restore::SetAside;
 use pellucid_agent::revision::ProjectAt;
@@ -33,7 +33,7 @@ use pellucid_config::value::Data;
 use pellucid_model::Script;
 use pellucid_model::Tape;
 use pellucid_model::Transport;
-use pellucid_model::credentials::Stored;
+use pellucid_model::credentials::StoredLogin;
 use pellucid_model::local;
 use pellucid_model::local::Fetching;
 use pellucid_model::local::LocalServer;
@@ -45,7 +45,7 @@ use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_rules::Policy;
 use pellucid_store::find;
-use pellucid_store::find::Wanted;
+use pellucid_store::find::SessionFilter;
 use pellucid_store::read;
 use pellucid_store::read::SessionFile;
 use pellucid_store::sessions::LocalSessions;
@@ -54,7 +54,7 @@ use pellucid_workspace::images::load_image;
 use serde_json::Value;
 
 use crate::args::LocalProvider;
-use crate::args::Sandbox;
+use crate::args::SandboxArg;
 use crate::args::Shared;
 use crate::args::TurnArgs;
 use crate::environment;
@@ -81,9 +81,9 @@ const ORIGINATOR: &str = "pellucid_exec";
 
 /// Why the program stops: lines for standard error, without the word `error`.
 #[derive(Debug)]
-pub struct Failure(String);
+pub struct ProgramFailure(String);
 
-impl Failure {
+impl ProgramFailure {
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -121,20 +121,20 @@ pub struct Start {
 
 impl Start {
     /// Reads the configuration for a turn.
-    pub fn new(shared: &Shared, turn: &TurnArgs) -> Result<Self, Failure> {
+    pub fn new(shared: &Shared, turn: &TurnArgs) -> Result<Self, ProgramFailure> {
         let overrides = overrides(shared)?;
         let home = find_home()?;
         Self::load(home, overrides, turn, Some(EXEC_POLICY))
     }
 
     /// The same for a face that can ask somebody: under this policy, or the configured one.
-    pub fn asking(shared: &Shared, turn: &TurnArgs, policy: Option<ApprovalPolicy>) -> Result<Self, Failure> {
+    pub fn asking(shared: &Shared, turn: &TurnArgs, policy: Option<ApprovalPolicy>) -> Result<Self, ProgramFailure> {
         let home = find_home()?;
         Self::load(home, overrides(shared)?, turn, policy)
     }
 
     /// The same with another home folder than the user's.
-    pub fn in_home(home: &Path, shared: &Shared, turn: &TurnArgs) -> Result<Self, Failure> {
+    pub fn in_home(home: &Path, shared: &Shared, turn: &TurnArgs) -> Result<Self, ProgramFailure> {
         Self::load(home.to_owned(), overrides(shared)?, turn, Some(EXEC_POLICY))
     }
 
@@ -143,7 +143,7 @@ impl Start {
         overrides: Vec<Override>,
         turn: &TurnArgs,
         policy: Option<ApprovalPolicy>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ProgramFailure> {
         // What a session left that was killed is not to be read.
         for aside in pellucid_exec::sandbox::aside::recover(&home) {
             style::line(&format!("warning: {aside}"));
@@ -153,7 +153,8 @@ impl Start {
         let mut options = LoadOptions::new(cwd, home, env);
         options.overrides = overrides;
         options.harness = HarnessOverrides { approval_policy: policy, ..harness(turn) };
-        let load = |options: &LoadOptions| pellucid_config::load(options).map_err(|error| Failure::new(error.report()));
+        let load =
+            |options: &LoadOptions| pellucid_config::load(options).map_err(|error| ProgramFailure::new(error.report()));
         let local = match (turn.oss, turn.local_provider) {
             (false, _) => None,
             (true, Some(LocalProvider::Lmstudio)) => Some(LocalServer::LmStudio),
@@ -190,22 +191,23 @@ impl Start {
 
     /// Reads the rules about commands. What is wrong in them ends the program: a rule that forbids must not
     /// be lost because another is misspelt.
-    pub fn read_rules(&mut self) -> Result<&Policy, Failure> {
+    pub fn read_rules(&mut self) -> Result<&Policy, ProgramFailure> {
         let policy = match self.policy.take() {
             Some(policy) => policy,
             None => rules::load(&self.config)
-                .map_err(|error| Failure::new(format!("the rules cannot be loaded:\n{error}")))?,
+                .map_err(|error| ProgramFailure::new(format!("the rules cannot be loaded:\n{error}")))?,
         };
         Ok(self.policy.insert(policy))
     }
 
     /// Ends the program when somebody is logged in otherwise than the configuration demands.
-    pub fn enforce_login(&self) -> Result<(), Failure> {
-        login::enforce(&self.config, &self.env).map_err(|violation| Failure::new(format!("{violation}. Logging out.")))
+    pub fn enforce_login(&self) -> Result<(), ProgramFailure> {
+        login::enforce(&self.config, &self.env)
+            .map_err(|violation| ProgramFailure::new(format!("{violation}. Logging out.")))
     }
 
     /// Makes sure that the local model server of `--oss` can answer.
-    pub fn make_ready(&self) -> Result<(), Failure> {
+    pub fn make_ready(&self) -> Result<(), ProgramFailure> {
         let (Some(local), None) = (self.local, &self.script) else {
             return Ok(());
         };
@@ -221,16 +223,16 @@ impl Start {
         let runtime = exec::runtime()?;
         runtime
             .block_on(local::make_ready(local, &self.config.model.provider, model, &mut progress))
-            .map_err(|error| Failure::new(format!("{error}")))
+            .map_err(|error| ProgramFailure::new(format!("{error}")))
     }
 
     /// Has the model's replies written to a file.
-    pub fn record(&mut self, file: &Path) -> Result<Tape, Failure> {
+    pub fn record(&mut self, file: &Path) -> Result<Tape, ProgramFailure> {
         let provider = match &self.script {
             Some(script) => script.provider(),
             None => self.config.model.provider.clone(),
         };
-        let failed = |error| Failure::new(format!("--record: {error}"));
+        let failed = |error| ProgramFailure::new(format!("--record: {error}"));
         let tape = Tape::create(file, &provider).map_err(failed)?;
         self.tape = Some(tape.clone());
         Ok(tape)
@@ -248,7 +250,7 @@ impl Start {
     }
 
     /// Opens a session.
-    pub fn session(mut self, opening: Opening) -> Result<Session, Failure> {
+    pub fn session(mut self, opening: Opening) -> Result<Session, ProgramFailure> {
         let policy = self.read_rules()?.clone();
         for rule in &policy.ignored {
             style::line(&format!("warning: {}: {IGNORED_RULE}", rule.place));
@@ -262,31 +264,31 @@ impl Start {
         let Self { config, env, options, script, tape, local: _, policy: _, project_at } = self;
         let pack = pack::selected(&config)?;
         let mut asked = match script {
-            Some(script) => Asked::scripted(script),
+            Some(script) => SessionModel::scripted(script),
             None => {
                 warn_of_unusable_login(&config, login::session_key(&config, &env).is_some());
-                Asked::over_http(&config, &env, Transport::default())
+                SessionModel::over_http(&config, &env, Transport::default())
             }
         };
         if let Some(tape) = &tape {
             asked.model = asked.model.recorded(tape);
         }
         let path = opening.file().map(|file| file.path.clone());
-        let plan = Plan {
-            identity: Identity::new(ORIGINATOR, &env),
+        let plan = SessionPlan {
+            identity: ClientIdentity::new(ORIGINATOR, &env),
             config: Arc::new(config),
             env,
             policy,
             pack: Arc::new(pack),
             asked,
-            origin: Origin::Face("exec"),
+            origin: StartedBy::Face("exec"),
             dynamic_tools: Vec::new(),
             raw_items: RawItems::Hidden,
             crew: Crew::new(options),
             catalogue: None,
             project_at,
         };
-        let session = open::open(plan, opening).map_err(|error| Failure::new(format!("{error}")))?;
+        let session = open::open(plan, opening).map_err(|error| ProgramFailure::new(format!("{error}")))?;
         if let Some(path) = path {
             tell_set_aside(&path, session.set_aside());
         }
@@ -297,10 +299,10 @@ impl Start {
     ///
     /// # Errors
     /// It cannot be used. A new session in its place would have another history than the person thinks.
-    pub fn find(&self, which: &Which) -> Result<Option<SessionFile>, Failure> {
+    pub fn find(&self, which: &Which) -> Result<Option<SessionFile>, ProgramFailure> {
         let path = self.path_of(which, Some(self.provider_id()));
         let file = path.map(|path| read::open(&path)).transpose();
-        file.map_err(|error| Failure::new(format!("{error}; nothing was sent")))
+        file.map_err(|error| ProgramFailure::new(format!("{error}; nothing was sent")))
     }
 
     /// What is said when there is no such session with this provider.
@@ -309,26 +311,26 @@ impl Start {
     }
 
     /// The session file that a person means, which has to be there.
-    pub fn existing(&self, which: &Which) -> Result<SessionFile, Failure> {
+    pub fn existing(&self, which: &Which) -> Result<SessionFile, ProgramFailure> {
         self.existing_of(which, Some(self.provider_id()))
     }
 
     /// The same, whatever provider the session was used with.
-    pub fn existing_of_any(&self, which: &Which) -> Result<SessionFile, Failure> {
+    pub fn existing_of_any(&self, which: &Which) -> Result<SessionFile, ProgramFailure> {
         self.existing_of(which, None)
     }
 
-    fn existing_of(&self, which: &Which, provider: Option<&str>) -> Result<SessionFile, Failure> {
+    fn existing_of(&self, which: &Which, provider: Option<&str>) -> Result<SessionFile, ProgramFailure> {
         let path = self.path_of(which, provider);
         let path = path.ok_or_else(|| self.no_session_of(which, provider).failure())?;
-        read::open(&path).map_err(|error| Failure::new(format!("{error}")))
+        read::open(&path).map_err(|error| ProgramFailure::new(format!("{error}")))
     }
 
     /// Refuses the id of a stored session for a new one: each of two files with one id would look like the other, changed.
-    pub fn check_is_free(&self, id: &SessionId) -> Result<(), Failure> {
+    pub fn check_is_free(&self, id: &SessionId) -> Result<(), ProgramFailure> {
         let id = id.to_string();
         match find::anywhere(&self.config.folders.home, &id) {
-            Some(path) => Err(Failure::new(format!(
+            Some(path) => Err(ProgramFailure::new(format!(
                 "--session-id {id}: {} is a session with this id; give another id, or continue that one with \
                  `pellucid exec resume {id}`",
                 path.display()
@@ -346,7 +348,7 @@ impl Start {
             },
             Which::Newest { everywhere } => {
                 let cwd = (!everywhere).then_some(self.config.folders.cwd.as_path());
-                find::newest(home, Wanted { cwd, provider })
+                find::newest(home, SessionFilter { cwd, provider })
             }
         }
     }
@@ -402,18 +404,18 @@ impl NoSession {
     }
 
     /// The same as a failure.
-    pub fn failure(&self) -> Failure {
-        Failure::with_hint(&self.why, &self.hint)
+    pub fn failure(&self) -> ProgramFailure {
+        ProgramFailure::with_hint(&self.why, &self.hint)
     }
 }
 
 /// How many bytes of a session a copy has that keeps so many messages of the person.
-pub fn fork_place(file: &SessionFile, at: Option<usize>) -> Result<u64, Failure> {
-    let places = Places::read(file).map_err(|error| Failure::new(format!("{error}")))?;
+pub fn fork_place(file: &SessionFile, at: Option<usize>) -> Result<u64, ProgramFailure> {
+    let places = MessageOffsets::read(file).map_err(|error| ProgramFailure::new(format!("{error}")))?;
     let n_messages = places.messages.len();
     places.keeping(at.unwrap_or(n_messages)).ok_or_else(|| {
         let (at, messages) = (at.unwrap_or_default(), style::counted(n_messages, "message"));
-        Failure::new(format!("--at {at}: the session has {messages} of yours"))
+        ProgramFailure::new(format!("--at {at}: the session has {messages} of yours"))
     })
 }
 
@@ -441,8 +443,9 @@ pub enum Which {
 }
 
 /// The home folder.
-pub fn find_home() -> Result<PathBuf, Failure> {
-    home::find(&Env::process()).map_err(|error| Failure::new(format!("the home folder cannot be found: {error}")))
+pub fn find_home() -> Result<PathBuf, ProgramFailure> {
+    home::find(&Env::process())
+        .map_err(|error| ProgramFailure::new(format!("the home folder cannot be found: {error}")))
 }
 
 /// Why images cannot be shown to the model, for each that cannot.
@@ -466,26 +469,26 @@ pub fn user_inputs(images: &[PathBuf], text: Option<String>) -> Vec<UserInput> {
 }
 
 /// The JSON schema for the final answer.
-pub fn output_schema(file: Option<&Path>) -> Result<Option<Value>, Failure> {
+pub fn output_schema(file: Option<&Path>) -> Result<Option<Value>, ProgramFailure> {
     let Some(file) = file else {
         return Ok(None);
     };
     let shown = file.display();
     let text = pellucid_files::read_given(file, pellucid_files::TEXT_BYTES_MAX)
-        .map_err(|error| Failure::new(format!("Failed to read output schema file {shown}: {error}")))?;
+        .map_err(|error| ProgramFailure::new(format!("Failed to read output schema file {shown}: {error}")))?;
     let schema = serde_json::from_str(&text)
-        .map_err(|error| Failure::new(format!("Output schema file {shown} is not valid JSON: {error}")))?;
+        .map_err(|error| ProgramFailure::new(format!("Output schema file {shown} is not valid JSON: {error}")))?;
     Ok(Some(number::as_doubles(schema)))
 }
 
 /// Values of the command line, in the order in which they apply.
-pub fn overrides(shared: &Shared) -> Result<Vec<Override>, Failure> {
+pub fn overrides(shared: &Shared) -> Result<Vec<Override>, ProgramFailure> {
     let failed = |error: OverrideError| {
         let hint = match error {
             OverrideError::UnknownFeature(_) => "`pellucid features list` shows those that exist",
             _ => "write it as `-c KEY=VALUE`",
         };
-        Failure::with_hint(&error.report(), hint)
+        ProgramFailure::with_hint(&error.report(), hint)
     };
     let mut overrides = Vec::new();
     for argument in &shared.config {
@@ -514,12 +517,12 @@ fn harness(turn: &TurnArgs) -> HarnessOverrides {
 }
 
 /// Which local model server `--oss` means when it does not say.
-fn configured_local_server(config: &Config) -> Result<LocalServer, Failure> {
+fn configured_local_server(config: &Config) -> Result<LocalServer, ProgramFailure> {
     match config.model.oss_provider.as_deref() {
         Some(id) => LocalServer::from_id(id).ok_or_else(|| {
-            Failure::new(format!("oss_provider `{id}` is no local model server: write lmstudio or ollama"))
+            ProgramFailure::new(format!("oss_provider `{id}` is no local model server: write lmstudio or ollama"))
         }),
-        None => Err(Failure::new(
+        None => Err(ProgramFailure::new(
             "--oss needs to know the local model server: add --local-provider ollama or lmstudio, \
              or write oss_provider in config.toml",
         )),
@@ -545,28 +548,28 @@ fn sandbox_mode(turn: &TurnArgs) -> Option<SandboxMode> {
         return Some(SandboxMode::WorkspaceWrite);
     }
     turn.sandbox.map(|mode| match mode {
-        Sandbox::ReadOnly => SandboxMode::ReadOnly,
-        Sandbox::WorkspaceWrite => SandboxMode::WorkspaceWrite,
-        Sandbox::DangerFullAccess => SandboxMode::DangerFullAccess,
+        SandboxArg::ReadOnly => SandboxMode::ReadOnly,
+        SandboxArg::WorkspaceWrite => SandboxMode::WorkspaceWrite,
+        SandboxArg::DangerFullAccess => SandboxMode::DangerFullAccess,
     })
 }
 
-fn script(turn: &TurnArgs) -> Result<Option<Script>, Failure> {
+fn script(turn: &TurnArgs) -> Result<Option<Script>, ProgramFailure> {
     match (&turn.script, turn.provider.as_deref()) {
         (Some(_), Some(provider)) if provider != SCRIPTED => {
-            Err(Failure::new(format!("--script is for the embedded model, not for the provider `{provider}`")))
+            Err(ProgramFailure::new(format!("--script is for the embedded model, not for the provider `{provider}`")))
         }
-        (Some(path), _) => {
-            Script::load(path).map(Some).map_err(|error| Failure::new(format!("the script cannot be loaded: {error}")))
-        }
-        (None, Some(SCRIPTED)) => Err(Failure::new("--provider scripted needs --script FILE")),
+        (Some(path), _) => Script::load(path)
+            .map(Some)
+            .map_err(|error| ProgramFailure::new(format!("the script cannot be loaded: {error}"))),
+        (None, Some(SCRIPTED)) => Err(ProgramFailure::new("--provider scripted needs --script FILE")),
         (None, _) => Ok(None),
     }
 }
 
-fn working_directory(given: Option<&Path>) -> Result<PathBuf, Failure> {
+fn working_directory(given: Option<&Path>) -> Result<PathBuf, ProgramFailure> {
     let current = std::env::current_dir()
-        .map_err(|error| Failure::new(format!("the working directory cannot be read: {error}")))?;
+        .map_err(|error| ProgramFailure::new(format!("the working directory cannot be read: {error}")))?;
     let Some(given) = given else {
         return Ok(current);
     };
@@ -574,18 +577,18 @@ fn working_directory(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let directory = pellucid_files::normal(&current.join(given));
     match std::fs::metadata(&directory) {
         Ok(metadata) if metadata.is_dir() => Ok(directory),
-        Ok(_) => Err(Failure::new(format!("--cd {}: not a directory", given.display()))),
-        Err(error) => Err(Failure::new(format!("--cd {}: {error}", given.display()))),
+        Ok(_) => Err(ProgramFailure::new(format!("--cd {}: not a directory", given.display()))),
+        Err(error) => Err(ProgramFailure::new(format!("--cd {}: {error}", given.display()))),
     }
 }
 
 /// The id that somebody gives a new session.
-pub fn given_session_id(text: Option<&str>) -> Result<Option<SessionId>, Failure> {
+pub fn given_session_id(text: Option<&str>) -> Result<Option<SessionId>, ProgramFailure> {
     let Some(text) = text else {
         return Ok(None);
     };
     let id = identity::parse_session_id(text).map(SessionId::new);
-    id.map(Some).ok_or_else(|| Failure::new(format!("--session-id {text}: this is not a UUID")))
+    id.map(Some).ok_or_else(|| ProgramFailure::new(format!("--session-id {text}: this is not a UUID")))
 }
 
 /// Says that a ChatGPT login is stored where a key is needed: without that the server's refusal is a riddle.
@@ -595,7 +598,7 @@ fn warn_of_unusable_login(config: &Config, has_key: bool) {
     if has_key || brings_its_own || !provider.requires_openai_auth {
         return;
     }
-    if let Ok(Some(Stored::ChatGpt(_))) = login::stored(config) {
+    if let Ok(Some(StoredLogin::ChatGpt(_))) = login::stored(config) {
         style::line(
             "warning: the stored login is a ChatGPT account's, which Pellucid does not send; \
              give it an API key with `pellucid login --with-api-key` or CODEX_API_KEY",

@@ -5,19 +5,19 @@ mod decode;
 use std::io::IsTerminal;
 use std::io::Read;
 
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::style;
 
 /// The prompt: the argument, or standard input if the argument is `-` or missing.
 ///
 /// # Errors
 /// No prompt, or one that is not text.
-pub fn prompt(argument: Option<String>) -> Result<String, Failure> {
+pub fn prompt(argument: Option<String>) -> Result<String, ProgramFailure> {
     match argument.as_deref() {
         Some("-") => {}
         Some(_) => return Ok(argument.unwrap_or_default()),
         None if std::io::stdin().is_terminal() => {
-            return Err(Failure::new(
+            return Err(ProgramFailure::new(
                 "No prompt provided. Either specify one as an argument or pipe the prompt into stdin.",
             ));
         }
@@ -27,9 +27,9 @@ pub fn prompt(argument: Option<String>) -> Result<String, Failure> {
     let read = std::io::stdin().read_to_end(&mut bytes).map_err(|error| error.to_string());
     let text = read
         .and_then(|_n_bytes| decode::decode(&bytes))
-        .map_err(|why| Failure::new(format!("Failed to read prompt from stdin: {why}")))?;
+        .map_err(|why| ProgramFailure::new(format!("Failed to read prompt from stdin: {why}")))?;
     if text.trim().is_empty() {
-        return Err(Failure::new("No prompt provided via stdin."));
+        return Err(ProgramFailure::new("No prompt provided via stdin."));
     }
     Ok(text)
 }

@@ -7,10 +7,10 @@ use pellucid_engine::request_name::near;
 use pellucid_store::names;
 use pellucid_store::sessions::LocalSessions;
 use pellucid_store::walk;
-use pellucid_store::walk::Place;
+use pellucid_store::walk::SessionPlace;
 
-use crate::start::Failure;
 use crate::start::NoSession;
+use crate::start::ProgramFailure;
 
 /// The shortest beginning of an id that names a session: shorter texts are words.
 const BEGINNING_CHARS_MIN: usize = 4;
@@ -40,9 +40,9 @@ pub enum Unclear {
 
 impl Unclear {
     /// The same for people, with what to do.
-    pub fn failure(&self) -> Failure {
+    pub fn failure(&self) -> ProgramFailure {
         match self {
-            Self::Several { text, ids } => Failure::with_hint(&several(text, ids), "give more of the id"),
+            Self::Several { text, ids } => ProgramFailure::with_hint(&several(text, ids), "give more of the id"),
             Self::Nothing { text } => {
                 NoSession::listing(format!("there is no session with the id or name {text}")).failure()
             }
@@ -104,7 +104,8 @@ fn path_of(home: &Path, id: &str) -> Option<PathBuf> {
 
 /// The ids of all stored sessions, the newest first.
 fn ids(home: &Path) -> Vec<String> {
-    let mut found: Vec<_> = [Place::Live, Place::Archived].into_iter().flat_map(|it| walk::walk(home, it)).collect();
+    let mut found: Vec<_> =
+        [SessionPlace::Live, SessionPlace::Archived].into_iter().flat_map(|it| walk::walk(home, it)).collect();
     found.sort_unstable_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.relative.cmp(&b.relative)));
     found.iter().map(|file| file.id().to_owned()).collect()
 }

@@ -14,8 +14,8 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::args::Color;
 use crate::screen;
-use crate::screen::Kind;
-use crate::screen::Side;
+use crate::screen::OutputFormat;
+use crate::screen::StandardStream;
 
 /// Paints text, or leaves it plain.
 #[derive(Debug, Clone, Copy)]
@@ -29,14 +29,14 @@ impl Paint {
         let is_on = match color {
             Color::Always => true,
             Color::Never => false,
-            Color::Auto => Side::Error.is_terminal() && wants_colours(),
+            Color::Auto => StandardStream::Error.is_terminal() && wants_colours(),
         };
         Self { is_on }
     }
 
     /// Paints text for standard output, if that is a terminal which wants colours.
     pub fn out() -> Self {
-        Self { is_on: Side::Out.is_terminal() && wants_colours() }
+        Self { is_on: StandardStream::Out.is_terminal() && wants_colours() }
     }
 
     /// A painter that adds no colours.
@@ -94,7 +94,7 @@ pub fn line(text: &str) {
 
 /// A piece of a line on standard error.
 pub fn part(text: &str) {
-    let _ = Side::Error.write(text, Kind::People);
+    let _ = StandardStream::Error.write(text, OutputFormat::People);
 }
 
 /// Lines of the log as errors for people, without time, level and place.

@@ -11,11 +11,11 @@ use std::process::ExitCode;
 use pellucid_config::LoadOptions;
 use pellucid_config::accepted;
 use pellucid_config::accepted::Accepted;
+use pellucid_config::guard::Acceptance;
 use pellucid_config::guard::Guarded;
 use pellucid_config::guard::GuardedValue;
-use pellucid_config::guard::Standing;
+use pellucid_config::layers::LayerSource;
 use pellucid_config::layers::Layers;
-use pellucid_config::layers::Source;
 use pellucid_config::value::Data;
 use pellucid_config::value::Value;
 use pellucid_config::value::segments;
@@ -28,7 +28,7 @@ use crate::environment;
 use crate::print;
 use crate::screen::name;
 use crate::start;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::style;
 
 /// Parts of names whose values are secret.
@@ -40,7 +40,7 @@ const SHOWN_NAMES: [&str; 7] = ["askpass", "command", "cmd", "exec", "program", 
 /// Tables whose keys the user chooses and whose values may be secret.
 const OPEN_TABLES: [&str; 5] = ["env", "http_headers", "headers", "query_params", "set"];
 
-pub fn run(shared: &Shared, args: &TrustArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: &TrustArgs) -> Result<ExitCode, ProgramFailure> {
     let home = start::find_home()?;
     match &args.command {
         TrustCommand::Accept(args) => accept(shared, &home, args),
@@ -49,26 +49,27 @@ pub fn run(shared: &Shared, args: &TrustArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-fn accept(shared: &Shared, home: &Path, args: &TrustAcceptArgs) -> Result<ExitCode, Failure> {
+fn accept(shared: &Shared, home: &Path, args: &TrustAcceptArgs) -> Result<ExitCode, ProgramFailure> {
     let mut options = LoadOptions::new(project_folder(&args.path)?, home.to_owned(), environment::with_dotenv(home));
     options.overrides = start::overrides(shared)?;
-    let load =
-        |options: &LoadOptions| pellucid_config::load_layers(options).map_err(|error| Failure::new(error.report()));
+    let load = |options: &LoadOptions| {
+        pellucid_config::load_layers(options).map_err(|error| ProgramFailure::new(error.report()))
+    };
     let layers = load(&options)?;
     let mut found: Vec<Guarded> = layers.iter().filter_map(|layer| layer.guarded().cloned()).collect();
     for role in role_files(&layers) {
         let of_role = load(&LoadOptions { role_file: Some(role), ..options.clone() })?;
-        found.extend(of_role.iter().filter(|it| it.source == Source::Role).filter_map(|it| it.guarded().cloned()));
+        found.extend(of_role.iter().filter(|it| it.source == LayerSource::Role).filter_map(|it| it.guarded().cloned()));
     }
     let unused: Vec<_> = layers.iter().filter_map(|layer| layer.file.as_ref().zip(layer.disabled.as_ref())).collect();
     for (file, reason) in &unused {
         style::line(&format!("warning: {} is not used at all: {reason}", file.display()));
     }
     if let Some(problem) = layers.accepted_problem() {
-        return Err(Failure::new(problem));
+        return Err(ProgramFailure::new(problem));
     }
     let root = layers.project_root();
-    let open: Vec<&Guarded> = found.iter().filter(|it| it.standing != Standing::Accepted).collect();
+    let open: Vec<&Guarded> = found.iter().filter(|it| it.standing != Acceptance::Accepted).collect();
     if open.is_empty() {
         return nothing_to_accept(root, found.len(), unused.len());
     }
@@ -78,16 +79,16 @@ fn accept(shared: &Shared, home: &Path, args: &TrustAcceptArgs) -> Result<ExitCo
         style::line("Nothing was accepted.");
         return Ok(ExitCode::FAILURE);
     }
-    accepted::accept(home, &open).map_err(|error| Failure::new(format!("{error}")))?;
+    accepted::accept(home, &open).map_err(|error| ProgramFailure::new(format!("{error}")))?;
     let files = style::counted(open.len(), "file");
     print::out(&format!("Accepted {files}. Any change of these values has to be accepted again.\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn nothing_to_accept(root: &Path, n_accepted: usize, n_unused: usize) -> Result<ExitCode, Failure> {
+fn nothing_to_accept(root: &Path, n_accepted: usize, n_unused: usize) -> Result<ExitCode, ProgramFailure> {
     let root = root.display();
     if n_unused > 0 && n_accepted == 0 {
-        return Err(Failure::new(format!("the project {root} is not trusted, so there is nothing to accept")));
+        return Err(ProgramFailure::new(format!("the project {root} is not trusted, so there is nothing to accept")));
     }
     print::out(&match n_accepted {
         0 => format!("No configuration file of {root} has anything that must be accepted.\n"),
@@ -97,10 +98,10 @@ fn nothing_to_accept(root: &Path, n_accepted: usize, n_unused: usize) -> Result<
 }
 
 /// The folder whose project is meant.
-fn project_folder(path: &Path) -> Result<PathBuf, Failure> {
+fn project_folder(path: &Path) -> Result<PathBuf, ProgramFailure> {
     let absolute = absolute(path)?;
     let metadata = std::fs::metadata(&absolute)
-        .map_err(|error| Failure::new(format!("the project {} cannot be read: {error}", path.display())))?;
+        .map_err(|error| ProgramFailure::new(format!("the project {} cannot be read: {error}", path.display())))?;
     if metadata.is_dir() && absolute.file_name().is_none_or(|name| name != ".codex") {
         return Ok(absolute);
     }
@@ -109,9 +110,9 @@ fn project_folder(path: &Path) -> Result<PathBuf, Failure> {
     Ok(folder.and_then(Path::parent).unwrap_or(&absolute).to_owned())
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+fn absolute(path: &Path) -> Result<PathBuf, ProgramFailure> {
     let current = std::env::current_dir()
-        .map_err(|error| Failure::new(format!("the working directory cannot be read: {error}")))?;
+        .map_err(|error| ProgramFailure::new(format!("the working directory cannot be read: {error}")))?;
     Ok(pellucid_files::normal(&current.join(path)))
 }
 
@@ -131,9 +132,9 @@ fn role_files(layers: &Layers) -> BTreeSet<PathBuf> {
 /// The guarded values of a file as text, for the user to accept or refuse.
 fn shown(guarded: &Guarded, root: &Path) -> String {
     let state = match guarded.standing {
-        Standing::New => "not accepted yet",
-        Standing::Changed => "changed since it was accepted",
-        Standing::Accepted => "accepted",
+        Acceptance::New => "not accepted yet",
+        Acceptance::Changed => "changed since it was accepted",
+        Acceptance::Accepted => "accepted",
     };
     let mut text = format!("{} ({state})\n", name(&guarded.file.to_string_lossy()));
     for value in &guarded.values {
@@ -188,9 +189,9 @@ fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
 }
 
 /// Asks at the terminal for a yes.
-fn ask() -> Result<bool, Failure> {
+fn ask() -> Result<bool, ProgramFailure> {
     if !std::io::stdin().is_terminal() {
-        return Err(Failure::new(
+        return Err(ProgramFailure::new(
             "there is no terminal to ask on, so nothing was accepted; \
              use a terminal, or add --yes to accept these values",
         ));
@@ -199,16 +200,16 @@ fn ask() -> Result<bool, Failure> {
     let mut answer = String::new();
     std::io::stdin()
         .read_line(&mut answer)
-        .map_err(|error| Failure::new(format!("the answer cannot be read: {error}")))?;
+        .map_err(|error| ProgramFailure::new(format!("the answer cannot be read: {error}")))?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-fn list(home: &Path) -> Result<ExitCode, Failure> {
-    let accepted = Accepted::read(home).map_err(|error| Failure::new(format!("{error}")))?;
+fn list(home: &Path) -> Result<ExitCode, ProgramFailure> {
+    let accepted = Accepted::read(home).map_err(|error| ProgramFailure::new(format!("{error}")))?;
     let mut text = String::new();
     for (file, digest) in accepted.iter() {
         let state = match accepted::standing_now(file, digest) {
-            Some(Standing::Accepted) => "as accepted",
+            Some(Acceptance::Accepted) => "as accepted",
             Some(_) => "changed: does not count",
             None => "gone",
         };
@@ -221,14 +222,14 @@ fn list(home: &Path) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn revoke(home: &Path, path: &Path) -> Result<ExitCode, Failure> {
+fn revoke(home: &Path, path: &Path) -> Result<ExitCode, ProgramFailure> {
     let absolute = absolute(path)?;
     let real = absolute.canonicalize().unwrap_or(absolute);
-    let revoked = accepted::revoke(home, &real).map_err(|error| Failure::new(format!("{error}")))?;
+    let revoked = accepted::revoke(home, &real).map_err(|error| ProgramFailure::new(format!("{error}")))?;
     if revoked.is_empty() {
         let real = real.display();
         let hint = "`pellucid trust list` shows what was accepted";
-        return Err(Failure::with_hint(&format!("nothing was accepted of {real}"), hint));
+        return Err(ProgramFailure::with_hint(&format!("nothing was accepted of {real}"), hint));
     }
     let lines: String = revoked.iter().map(|file| format!("{} does not count any more\n", file.display())).collect();
     print::out(&lines)?;

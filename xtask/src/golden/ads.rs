@@ -9,7 +9,7 @@ mod manager;
 
 use std::collections::BTreeMap;
 
-use pellucid_engine::reinject::settings::{Given, Settings, Variant};
+use pellucid_engine::reinject::settings::{ReinjectOverrides, ReinjectSettings, Variant};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -40,9 +40,9 @@ struct EnvCase {
 
 fn env_config(file: &Value) -> Vec<Verdict> {
     cases::run(file, |case: EnvCase| {
-        let given = Given::from_env(case.prefix.as_deref(), &|name| case.env.get(name).cloned());
-        let current = Settings::new(Variant::Current, &given);
-        let initial = Settings::new(Variant::Initial, &given);
+        let given = ReinjectOverrides::from_env(case.prefix.as_deref(), &|name| case.env.get(name).cloned());
+        let current = ReinjectSettings::new(Variant::Current, &given);
+        let initial = ReinjectSettings::new(Variant::Initial, &given);
         let current = json!({
             "enabled": current.enabled,
             "turns": number(current.turns),

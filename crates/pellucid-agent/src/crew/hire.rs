@@ -11,7 +11,7 @@ use pellucid_config::HarnessOverrides;
 use pellucid_config::LoadOptions;
 use pellucid_config::Override;
 use pellucid_config::config::Warning;
-use pellucid_config::layers::Source;
+use pellucid_config::layers::LayerSource;
 use pellucid_config::value::Data;
 use pellucid_engine::assemble;
 use pellucid_engine::facts;
@@ -27,13 +27,13 @@ use pellucid_tools::agents::AgentError;
 
 use super::DEPTH_MAX;
 use super::line::Parent;
-use crate::child::Origin;
+use crate::child::StartedBy;
 use crate::context_events::ContextEvents;
 use crate::gather;
+use crate::gather::FactSources;
 use crate::gather::Gathered;
-use crate::gather::Sources;
 use crate::identity;
-use crate::open::Asked;
+use crate::open::SessionModel;
 use crate::session::Setup;
 
 /// The role of an agent that was given none.
@@ -52,7 +52,7 @@ enum Layer {
 /// What a new agent in a role is made of.
 pub(super) fn setup(parent: &Parent, role: Option<&str>, options: &LoadOptions) -> Result<Setup, AgentError> {
     let from = &parent.setup;
-    let origin = Origin::Spawned { parent: from.session_id.clone(), depth: from.origin.depth() + 1 };
+    let origin = StartedBy::Spawned { parent: from.session_id.clone(), depth: from.origin.depth() + 1 };
     let mut setup = Setup {
         session_id: identity::new_session_id(),
         model: from.model.beside(),
@@ -128,7 +128,7 @@ fn read_again(setup: &mut Setup, parent: &Parent, options: &LoadOptions, layer: 
         }
     }
     let mut config = pellucid_config::load(&options).map_err(|error| unusable(&error.report()))?;
-    let of_role = |it: &&Warning| matches!(it, Warning::NotAccepted { place, .. } if place.source == Source::Role);
+    let of_role = |it: &&Warning| matches!(it, Warning::NotAccepted { place, .. } if place.source == LayerSource::Role);
     let not_accepted = config.noticed.warnings.iter().filter(of_role);
     setup.notices.extend(not_accepted.map(|warning| EventMessage::Warning { message: warning.to_string() }));
     let has_own_provider = layer.names(&config, "model_provider");
@@ -139,13 +139,16 @@ fn read_again(setup: &mut Setup, parent: &Parent, options: &LoadOptions, layer: 
     if has_own_provider && config.model.provider_id != setup.provider_id {
         // Another provider's requests are paid for by the same person.
         let budget = setup.model.budget().clone();
-        let Asked { provider_id, provider, model } = Asked::over_http(&config, &options.env, Transport::default());
+        let SessionModel { provider_id, provider, model } =
+            SessionModel::over_http(&config, &options.env, Transport::default());
         (setup.provider_id, setup.provider, setup.model) = (provider_id, provider, model.within(budget));
     }
     setup.compact_prompt = config.prompt.compact_prompt.as_ref().map(gather::provided);
-    let Sources { env, policy, git, roots, .. } = &parent.setup.sources;
-    setup.sources =
-        Sources::new(config, env.clone()).with_policy(policy.clone()).with_git(git.clone()).with_roots(roots.clone());
+    let FactSources { env, policy, git, roots, .. } = &parent.setup.sources;
+    setup.sources = FactSources::new(config, env.clone())
+        .with_policy(policy.clone())
+        .with_git(git.clone())
+        .with_roots(roots.clone());
     setup.gathered = setup.gathered_now().map_err(|error| unusable(&error.to_string()))?;
     let facts = &mut setup.gathered.facts;
     if freedom(&turn.settings.sandbox_policy) < freedom(&facts.settings.sandbox_policy) {
@@ -162,7 +165,7 @@ impl Layer {
         match self {
             Self::Values(values) => values.iter().any(|(name, _)| *name == key),
             Self::File(_) => {
-                let layer = config.layers().iter().find(|layer| layer.source == Source::Role);
+                let layer = config.layers().iter().find(|layer| layer.source == LayerSource::Role);
                 layer.is_some_and(|layer| layer.counting().at([key]).is_some())
             }
         }

@@ -20,15 +20,15 @@ use pellucid_tools::agents::Depth;
 use pellucid_tools::agents::Doing;
 use tokio::sync::watch;
 
+use super::AgentOpened;
 use super::DEPTH_MAX;
-use super::Opened;
 use super::Shared;
 use super::hire;
 use crate::log::Log;
 use crate::open;
-use crate::open::Keep;
 use crate::open::OpenError;
 use crate::open::Opening;
+use crate::open::Persistence;
 use crate::session::Setup;
 
 /// A session as it is in a turn, for the agents that it starts.
@@ -38,13 +38,13 @@ pub(super) struct Parent {
     /// The base instructions, which come before the conversation.
     pub instructions: String,
     /// Whether the session and its agents have files.
-    pub keep: Keep,
+    pub keep: Persistence,
 }
 
 /// The line of a session to its agents, if it may have some.
 pub(crate) fn line(setup: &Setup, instructions: &[Fragment], log: &Log) -> Option<Arc<dyn Agents>> {
     setup.gathered.facts.settings.features.is_on(Feature::MultiAgent).then(|| {
-        let keep = Keep::like(log.is_kept());
+        let keep = Persistence::like(log.is_kept());
         Arc::new(Parent { setup: setup.clone(), instructions: concat(instructions), keep }) as Arc<dyn Agents>
     })
 }
@@ -66,7 +66,7 @@ impl Parent {
         let session =
             open::begin(setup, Opening::new(self.keep)).map_err(|error| AgentError::Other(error.to_string()))?;
         let (id, path) = (session.id().clone(), session.path().map(Path::to_owned));
-        crew.admit(session, Opened::New, path, self.max())?;
+        crew.admit(session, AgentOpened::New, path, self.max())?;
         crew.submit(&id, said(task)).await?;
         Ok(id)
     }
@@ -90,7 +90,7 @@ impl Parent {
             OpenError::Read(ReadError::Unwritable { source, .. }) => failed(source),
             error => failed(error),
         })?;
-        crew.admit(session, Opened::Again, Some(path), self.max())?;
+        crew.admit(session, AgentOpened::Again, Some(path), self.max())?;
         Ok(())
     }
 }

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use pellucid_engine::turn::Fact;
+use pellucid_engine::turn::TurnEvent;
 use pellucid_engine::turn::Wish;
-use pellucid_engine::turn::calls::CallFact;
+use pellucid_engine::turn::calls::CallEvent;
 use pellucid_engine::turn::calls::CallWish;
 use pellucid_engine::turn::questions::AskId;
 use pellucid_engine::turn::questions::AskKey;
@@ -118,25 +118,25 @@ impl Driver<'_> {
         let (key, event) =
             (AskKey::Question(self.input.id.clone()), Box::new(EventMessage::RequestUserInput(question)));
         let (ask, question) = (self.askers.add(Waiter::Variables), ClientQuestion { key, event, grants: Vec::new() });
-        self.facts.push_back(Fact::Call(CallFact::Asked { ask, question }));
+        self.events.push_back(TurnEvent::Call(CallEvent::Asked { ask, question }));
         true
     }
 
-    /// Takes what a call says. Gives the fact for the turn, if it is one.
-    pub(super) async fn heard(&mut self, message: FromTool, inside: &Inside) -> Result<Option<Fact>, FaceGone> {
+    /// Takes what a call says. Gives the event for the turn, if it is one.
+    pub(super) async fn heard(&mut self, message: FromTool, inside: &Inside) -> Result<Option<TurnEvent>, FaceGone> {
         Ok(Some(match message {
-            FromTool::Event(event) => Fact::Call(CallFact::Told(Box::new(event))),
-            FromTool::Diff => Fact::Call(CallFact::Patched),
-            FromTool::Finished { index, answer } => Fact::Call(CallFact::Finished { index, answer }),
+            FromTool::Event(event) => TurnEvent::Call(CallEvent::Told(Box::new(event))),
+            FromTool::Diff => TurnEvent::Call(CallEvent::Patched),
+            FromTool::Finished { index, answer } => TurnEvent::Call(CallEvent::Finished { index, answer }),
             FromTool::Ask(Asking { question, asker }) => {
-                Fact::Call(CallFact::Asked { ask: self.askers.add(Waiter::Call(asker)), question })
+                TurnEvent::Call(CallEvent::Asked { ask: self.askers.add(Waiter::Call(asker)), question })
             }
-            FromTool::Picture(path) => Fact::Attached(self.session.picture(&path)),
+            FromTool::Picture(path) => TurnEvent::Attached(self.session.picture(&path)),
             FromTool::UserCommandEnded { call_id, record } => {
                 self.session.log_user_command(&call_id);
                 match &self.user_command {
-                    Some(own) if *own == call_id => Fact::UserCommandEnded(record),
-                    _ => Fact::Attached(record),
+                    Some(own) if *own == call_id => TurnEvent::UserCommandEnded(record),
+                    _ => TurnEvent::Attached(record),
                 }
             }
             FromTool::SessionEvent(event) => {
@@ -158,13 +158,13 @@ impl Driver<'_> {
     async fn cancel(&mut self, inside: &Inside) -> Result<(), FaceGone> {
         let (last, _) = self.session.jobs.stop().await;
         self.session.log_calls(Upto::End);
-        self.facts.clear();
+        self.events.clear();
         for message in last {
             let is_of_person = matches!(message, FromTool::UserCommandEnded { .. });
             match self.heard(message, inside).await? {
-                Some(Fact::Call(CallFact::Told(event))) => self.emit(*event, inside).await?,
-                Some(Fact::Call(CallFact::Patched)) => self.tell_diff(inside).await?,
-                fact => self.facts.extend(fact.filter(|_| is_of_person)),
+                Some(TurnEvent::Call(CallEvent::Told(event))) => self.emit(*event, inside).await?,
+                Some(TurnEvent::Call(CallEvent::Patched)) => self.tell_diff(inside).await?,
+                event => self.events.extend(event.filter(|_| is_of_person)),
             }
         }
         // No call waits any more.
@@ -187,11 +187,11 @@ impl Driver<'_> {
                 self.session.record_draft(record);
                 continue;
             }
-            if let Ok(Some(fact)) = self.heard(message, inside).await {
-                self.facts.push_back(fact);
+            if let Ok(Some(event)) = self.heard(message, inside).await {
+                self.events.push_back(event);
             }
         }
-        self.facts.push_back(Fact::Interrupted { running });
+        self.events.push_back(TurnEvent::Interrupted { running });
     }
 
     /// Shows what the patches of this turn changed so far, if they changed something.

@@ -1,7 +1,7 @@
 //! The requests of a turn: what has to be known first, sending, and sending once more.
 
-use pellucid_engine::turn::Fact;
-use pellucid_engine::turn::Turn;
+use pellucid_engine::turn::RunningTurn;
+use pellucid_engine::turn::TurnEvent;
 use pellucid_engine::turn::Wish;
 use pellucid_model::Ask;
 use pellucid_model::budget::Ticket;
@@ -21,7 +21,7 @@ use crate::session::TurnHeaders;
 
 impl Driver<'_> {
     /// Asks the model, after what has to be remembered for it.
-    pub(super) async fn ask_model(&mut self, turn: &Turn, inside: &Inside) -> Result<(), FaceGone> {
+    pub(super) async fn ask_model(&mut self, turn: &RunningTurn, inside: &Inside) -> Result<(), FaceGone> {
         self.session.record_before_request();
         self.tell(inside).await?;
         let is_first = !std::mem::replace(&mut self.has_asked, true);
@@ -45,7 +45,7 @@ impl Driver<'_> {
     }
 
     /// Takes over what the servers that have started offer. Gives what is wished next, or asks the model.
-    pub(super) async fn servers_started(&mut self, turn: &Turn, inside: &Inside) -> Result<Vec<Wish>, FaceGone> {
+    pub(super) async fn servers_started(&mut self, turn: &RunningTurn, inside: &Inside) -> Result<Vec<Wish>, FaceGone> {
         self.session.learn_server_tools();
         self.frame = self.session.frame(self.input.output_schema.clone());
         let situation = self.session.situation(&self.input.id);
@@ -65,7 +65,7 @@ impl Driver<'_> {
     /// Takes over what was remembered, and asks the model; or ends the turn, if nothing fits.
     pub(super) async fn remembered(
         &mut self,
-        turn: &mut Turn,
+        turn: &mut RunningTurn,
         mut remembered: Remembered,
         inside: &Inside,
     ) -> Result<Vec<Wish>, FaceGone> {
@@ -84,13 +84,13 @@ impl Driver<'_> {
             }
             Err(message) => {
                 let error = ReplyError::new(ReplyErrorKind::Local, message);
-                Ok(turn.step(Fact::ReplyFailed(error.coded(code))))
+                Ok(turn.step(TurnEvent::ReplyFailed(error.coded(code))))
             }
         }
     }
 
     /// Sends a request with everything that is recorded.
-    pub(super) async fn send(&mut self, turn: &Turn, inside: &Inside) -> Result<(), FaceGone> {
+    pub(super) async fn send(&mut self, turn: &RunningTurn, inside: &Inside) -> Result<(), FaceGone> {
         self.session.jobs.next_reply();
         // The earlier request is let go first, so that its bytes can be added to.
         self.request = None;
@@ -106,7 +106,7 @@ impl Driver<'_> {
                     self.log_context();
                     self.session.log_not_sent(&self.input.id, "missing_key");
                 }
-                self.facts.push_back(Fact::ReplyFailed(error));
+                self.events.push_back(TurnEvent::ReplyFailed(error));
                 return Ok(());
             }
         };
@@ -120,7 +120,7 @@ impl Driver<'_> {
     }
 
     /// Sends the last request once more, if the limits allow it.
-    pub(super) async fn ask_again(&mut self, turn: &Turn) {
+    pub(super) async fn ask_again(&mut self, turn: &RunningTurn) {
         self.log_context();
         if let Some(ticket) = self.admit_again() {
             self.session.log_request(&self.input.id, Attempt::Again);
@@ -131,11 +131,11 @@ impl Driver<'_> {
     /// Lets the last request out once more, if it may go.
     fn admit_again(&mut self) -> Option<Ticket> {
         let ticket = self.session.admit_again(self.request.as_ref()?);
-        ticket.map_err(|error| self.facts.push_back(Fact::ReplyFailed(error))).ok()
+        ticket.map_err(|error| self.events.push_back(TurnEvent::ReplyFailed(error))).ok()
     }
 
     /// Sends the request that was made last, and begins to wait for the reply.
-    pub(super) async fn ask(&mut self, turn: &Turn, kind: AskKind, ticket: Ticket) {
+    pub(super) async fn ask(&mut self, turn: &RunningTurn, kind: AskKind, ticket: Ticket) {
         let Some(request) = &self.request else {
             return;
         };

@@ -1,6 +1,6 @@
 //! What a client submits while a turn runs.
 
-use pellucid_engine::turn::Fact;
+use pellucid_engine::turn::TurnEvent;
 use pellucid_engine::turn::questions::AskKey;
 use pellucid_engine::turn::questions::ClientAnswer;
 use pellucid_protocol::event::ErrorInfo;
@@ -14,20 +14,20 @@ use crate::door::FaceGone;
 use crate::door::Inside;
 
 impl Driver<'_> {
-    /// Takes a submission; absent when the client has gone. Gives the fact for the turn, if it is one.
+    /// Takes a submission; absent when the client has gone. Gives the event for the turn, if it is one.
     pub(super) async fn submitted(
         &mut self,
         submission: Option<Submission>,
         inside: &mut Inside,
-    ) -> Result<Option<Fact>, FaceGone> {
+    ) -> Result<Option<TurnEvent>, FaceGone> {
         let Some(submission) = submission else {
-            return Ok(Some(Fact::InterruptRequested));
+            return Ok(Some(TurnEvent::InterruptRequested));
         };
         Ok(match submission.operation {
-            Operation::Interrupt => Some(Fact::InterruptRequested),
+            Operation::Interrupt => Some(TurnEvent::InterruptRequested),
             Operation::Shutdown => {
                 inside.waiting.push_back(submission);
-                Some(Fact::InterruptRequested)
+                Some(TurnEvent::InterruptRequested)
             }
             Operation::ThreadRollback { .. } => {
                 let error = EventMessage::Error {
@@ -39,13 +39,13 @@ impl Driver<'_> {
                 None
             }
             Operation::ExecApproval { id, decision, .. } | Operation::PatchApproval { id, decision } => {
-                Some(Fact::Answered { key: AskKey::Approval(id), answer: ClientAnswer::Decision(decision) })
+                Some(TurnEvent::Answered { key: AskKey::Approval(id), answer: ClientAnswer::Decision(decision) })
             }
             Operation::UserInputAnswer { id, response } => {
-                Some(Fact::Answered { key: AskKey::Question(id), answer: ClientAnswer::Answers(response) })
+                Some(TurnEvent::Answered { key: AskKey::Question(id), answer: ClientAnswer::Answers(response) })
             }
             Operation::DynamicToolResponse { id, response } => {
-                Some(Fact::Answered { key: AskKey::DynamicTool(id), answer: ClientAnswer::DynamicTool(response) })
+                Some(TurnEvent::Answered { key: AskKey::DynamicTool(id), answer: ClientAnswer::DynamicTool(response) })
             }
             Operation::RunUserShellCommand { command } => {
                 self.session.jobs.start_user_command(command);
@@ -55,7 +55,7 @@ impl Driver<'_> {
                 self.session.jobs.toolbox.terminals.terminate_all().await;
                 None
             }
-            Operation::UserInput { items, .. } => (!items.is_empty()).then_some(Fact::Steered(items)),
+            Operation::UserInput { items, .. } => (!items.is_empty()).then_some(TurnEvent::Steered(items)),
             Operation::OverrideTurnContext(_) | Operation::Compact | Operation::Review { .. } | Operation::Undo => {
                 inside.waiting.push_back(submission);
                 None

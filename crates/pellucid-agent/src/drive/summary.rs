@@ -4,10 +4,10 @@ use pellucid_engine::compaction::Compaction;
 use pellucid_engine::compaction::Dropped;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::fragment::Origin;
-use pellucid_engine::turn::Fact;
+use pellucid_engine::turn::RunningTurn;
 use pellucid_engine::turn::SummarisedBy;
-use pellucid_engine::turn::Summariser;
-use pellucid_engine::turn::Turn;
+use pellucid_engine::turn::SummaryModel;
+use pellucid_engine::turn::TurnEvent;
 use pellucid_engine::turn::compacting::CompactionWish;
 use pellucid_model::Ask;
 use pellucid_model::ProviderSummary;
@@ -34,7 +34,12 @@ pub(super) struct Summary {
 
 impl Driver<'_> {
     /// Does what the turn wishes for a summary.
-    pub(super) async fn compact(&mut self, turn: &Turn, wish: CompactionWish, inside: &Inside) -> Result<(), FaceGone> {
+    pub(super) async fn compact(
+        &mut self,
+        turn: &RunningTurn,
+        wish: CompactionWish,
+        inside: &Inside,
+    ) -> Result<(), FaceGone> {
         match wish {
             CompactionWish::Start(summariser) => self.start_compaction(turn, summariser, inside).await?,
             CompactionWish::AskAgain => {
@@ -54,20 +59,20 @@ impl Driver<'_> {
             CompactionWish::SummariseLocally => {
                 if let Some(summary) = self.summary.take() {
                     let rebuilt = self.session.rebuild_locally(summary.compaction, &summary.facts);
-                    self.facts.push_back(Fact::Rebuilt(rebuilt));
+                    self.events.push_back(TurnEvent::Rebuilt(rebuilt));
                     self.tell(inside).await?;
                 }
             }
             CompactionWish::Replace(items) => {
                 if let Some(summary) = self.summary.take() {
                     let rebuilt = self.session.replace(summary.compaction, items, &summary.facts);
-                    self.facts.push_back(Fact::Rebuilt(rebuilt));
+                    self.events.push_back(TurnEvent::Rebuilt(rebuilt));
                     self.tell(inside).await?;
                 }
             }
             CompactionWish::Rebuild => {
-                let fact = self.summary.take().map(|summary| self.rebuild(summary));
-                self.facts.extend(fact);
+                let event = self.summary.take().map(|summary| self.rebuild(summary));
+                self.events.extend(event);
                 self.tell(inside).await?;
             }
             CompactionWish::Log => self.session.log_summary(),
@@ -75,11 +80,16 @@ impl Driver<'_> {
         Ok(())
     }
 
-    async fn start_compaction(&mut self, turn: &Turn, summariser: Summariser, inside: &Inside) -> Result<(), FaceGone> {
+    async fn start_compaction(
+        &mut self,
+        turn: &RunningTurn,
+        summariser: SummaryModel,
+        inside: &Inside,
+    ) -> Result<(), FaceGone> {
         let compaction = self.session.compaction(Some(&input_text(&self.input.items)));
         let facts = self.session.summary_facts(summariser);
         if let Some(error) = compaction.failure() {
-            self.facts.push_back(Fact::WindowExceeded(error.clone()));
+            self.events.push_back(TurnEvent::WindowExceeded(error.clone()));
         } else if compaction.has_question() {
             let is_checked = self.session.compaction_rules().is_checked() && !compaction.is_by_window();
             let reply = is_checked.then(Vec::new);
@@ -90,7 +100,7 @@ impl Driver<'_> {
             self.ask_for_summary(turn, inside).await?;
         } else {
             let rebuilt = self.session.rebuild(compaction, &facts);
-            self.facts.push_back(Fact::Rebuilt(rebuilt));
+            self.events.push_back(TurnEvent::Rebuilt(rebuilt));
         }
         Ok(())
     }
@@ -98,27 +108,27 @@ impl Driver<'_> {
     /// Leaves items out of what is summarised, if there is something to leave out.
     fn drop_items(&mut self, drop: impl FnOnce(&mut Compaction) -> Dropped) {
         let dropped = self.summary.as_mut().map_or(Dropped::Nothing, |summary| drop(&mut summary.compaction));
-        self.facts.push_back(Fact::OldestDropped(dropped));
+        self.events.push_back(TurnEvent::OldestDropped(dropped));
     }
 
     /// Puts a summary in place of the history, unless it is refused.
-    fn rebuild(&mut self, mut summary: Summary) -> Fact {
+    fn rebuild(&mut self, mut summary: Summary) -> TurnEvent {
         let reply = summary.reply.take();
         if let Some(reply) = reply {
             let items: Vec<Item> = reply.iter().map(|(item, _)| item.clone()).collect();
             if let Some(error) = self.session.refusal(&summary.compaction, &items) {
                 self.summary = Some(Summary { reply: Some(Vec::new()), ..summary });
-                return Fact::SummaryRefused(error);
+                return TurnEvent::SummaryRefused(error);
             }
             for (item, origin) in &reply {
                 self.session.note(item, origin);
             }
         }
-        Fact::Rebuilt(self.session.rebuild(summary.compaction, &summary.facts))
+        TurnEvent::Rebuilt(self.session.rebuild(summary.compaction, &summary.facts))
     }
 
     /// Asks the model or the provider for the summary that is being made.
-    async fn ask_for_summary(&mut self, turn: &Turn, inside: &Inside) -> Result<(), FaceGone> {
+    async fn ask_for_summary(&mut self, turn: &RunningTurn, inside: &Inside) -> Result<(), FaceGone> {
         let Some(summary) = &mut self.summary else {
             return Ok(());
         };
@@ -130,7 +140,7 @@ impl Driver<'_> {
             match self.session.admit_again(request) {
                 Ok(admitted) => ticket = Some(admitted),
                 Err(error) => {
-                    self.facts.push_back(Fact::ReplyFailed(error));
+                    self.events.push_back(TurnEvent::ReplyFailed(error));
                     return Ok(());
                 }
             }

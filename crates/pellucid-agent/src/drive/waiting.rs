@@ -5,7 +5,7 @@ use std::future::pending;
 use std::pin::Pin;
 use std::time::Duration;
 
-use pellucid_engine::turn::Fact;
+use pellucid_engine::turn::TurnEvent;
 use pellucid_model::ProviderSummary;
 use pellucid_model::Reply;
 use pellucid_protocol::reply::ReplyError;
@@ -34,9 +34,9 @@ pub(super) enum Waiting {
     Starting(Pin<Box<dyn Future<Output = ()> + Send>>),
 }
 
-/// Something that happened: a fact for the turn, or something that the session needs first.
+/// Something that happened: an event for the turn, or something that the session needs first.
 pub(super) enum Happened {
-    Fact(Fact),
+    Event(TurnEvent),
     Remembered(Box<Remembered>),
     Summarised(ProviderSummary),
     ServersStarted,
@@ -69,7 +69,7 @@ impl Waiting {
                 Self::Nothing => pending::<()>().await,
                 Self::Asking(reply) => match contained("asking the model", reply).await.unwrap_or_else(broken) {
                     Ok(reply) => *self = Self::Reading(Box::new(reply)),
-                    Err(error) => return self.over(Fact::ReplyFailed(error)),
+                    Err(error) => return self.over(TurnEvent::ReplyFailed(error)),
                 },
                 Self::Summarising(summary) => {
                     match contained("asking for a summary", summary).await.unwrap_or_else(broken) {
@@ -77,23 +77,23 @@ impl Waiting {
                             *self = Self::Nothing;
                             return Happened::Summarised(summary);
                         }
-                        Err(error) => return self.over(Fact::ReplyFailed(error)),
+                        Err(error) => return self.over(TurnEvent::ReplyFailed(error)),
                     }
                 }
                 Self::Reading(reply) => {
                     match contained("reading a reply", reply.next()).await.unwrap_or_else(|it| Some(broken(it))) {
-                        Some(Ok(event @ ReplyEvent::Completed { .. })) => return self.over(Fact::Reply(event)),
-                        Some(Ok(event)) => return Happened::Fact(Fact::Reply(event)),
-                        Some(Err(error)) => return self.over(Fact::ReplyFailed(error)),
+                        Some(Ok(event @ ReplyEvent::Completed { .. })) => return self.over(TurnEvent::Reply(event)),
+                        Some(Ok(event)) => return Happened::Event(TurnEvent::Reply(event)),
+                        Some(Err(error)) => return self.over(TurnEvent::ReplyFailed(error)),
                         None => {
                             let error = ReplyError::stream("stream closed before response.completed");
-                            return self.over(Fact::ReplyFailed(error));
+                            return self.over(TurnEvent::ReplyFailed(error));
                         }
                     }
                 }
                 Self::Pausing(sleep) => {
                     sleep.await;
-                    return self.over(Fact::PauseOver);
+                    return self.over(TurnEvent::PauseOver);
                 }
                 Self::Starting(starting) => {
                     starting.await;
@@ -109,9 +109,9 @@ impl Waiting {
         }
     }
 
-    fn over(&mut self, fact: Fact) -> Happened {
+    fn over(&mut self, event: TurnEvent) -> Happened {
         *self = Self::Nothing;
-        Happened::Fact(fact)
+        Happened::Event(event)
     }
 }
 

@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 
 use pellucid_engine::memories::files;
-use pellucid_engine::memories::files::Shown;
+use pellucid_engine::memories::files::ShownExtract;
 use pellucid_files::Folder;
 use pellucid_protocol::memories::Extract;
 
@@ -20,10 +20,10 @@ const NAMES_MAX: usize = 100_000;
 /// made of them goes too.
 pub(super) fn write(folder: &Path, extracts: &[Extract]) -> io::Result<()> {
     let times: Vec<String> = extracts.iter().map(|it| time(it.updated_at)).collect();
-    let shown: Vec<Shown<'_>> = extracts
+    let shown: Vec<ShownExtract<'_>> = extracts
         .iter()
         .zip(&times)
-        .map(|(it, updated_at)| Shown {
+        .map(|(it, updated_at)| ShownExtract {
             session: &it.session,
             updated_at,
             cwd: &it.cwd,

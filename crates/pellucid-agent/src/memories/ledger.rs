@@ -7,16 +7,16 @@ use std::path::Path;
 use pellucid_config::config::MemorySettings;
 use pellucid_engine::memories::choice;
 use pellucid_engine::memories::choice::Ages;
-use pellucid_engine::memories::extraction::Answer;
+use pellucid_engine::memories::extraction::ExtractionAnswer;
 use pellucid_engine::memories::job;
 use pellucid_engine::memories::job::Claim;
 use pellucid_engine::memories::job::Holder;
 use pellucid_protocol::memories::Extract;
-use pellucid_protocol::memories::Job;
 use pellucid_protocol::memories::JobKind;
-use pellucid_store::memories::Change;
+use pellucid_protocol::memories::MemoriesJob;
 use pellucid_store::memories::Memories;
 use pellucid_store::memories::MemoriesError;
+use pellucid_store::memories::MemoriesTransaction;
 use pellucid_store::query::Query;
 use pellucid_store::query::Sort;
 use pellucid_store::sessions::LocalSessions;
@@ -104,7 +104,11 @@ pub(super) fn take_sessions(
 
 /// Keeps what a model said of a session, or that there is nothing to keep. What was kept before goes then, so that the
 /// merging is due in both cases.
-pub(super) fn finish_session(home: &Path, taken: &Taken, answer: Option<Answer>) -> Result<(), MemoriesError> {
+pub(super) fn finish_session(
+    home: &Path,
+    taken: &Taken,
+    answer: Option<ExtractionAnswer>,
+) -> Result<(), MemoriesError> {
     let now = now();
     finish(home, JobKind::Extraction, &taken.session, |change, known| {
         let Some(done) = job::succeeded(known, &taken.token, taken.updated_at, now) else {
@@ -112,7 +116,7 @@ pub(super) fn finish_session(home: &Path, taken: &Taken, answer: Option<Answer>)
         };
         change.put_job(&done)?;
         match answer {
-            Some(Answer { raw_memory, rollout_summary, rollout_slug }) => change.put_extract(&Extract {
+            Some(ExtractionAnswer { raw_memory, rollout_summary, rollout_slug }) => change.put_extract(&Extract {
                 session: taken.session.clone(),
                 updated_at: taken.updated_at,
                 made_at: now,
@@ -183,7 +187,7 @@ fn finish(
     home: &Path,
     kind: JobKind,
     key: &str,
-    change_it: impl FnOnce(&Change<'_>, &Job) -> Result<(), MemoriesError>,
+    change_it: impl FnOnce(&MemoriesTransaction<'_>, &MemoriesJob) -> Result<(), MemoriesError>,
 ) -> Result<(), MemoriesError> {
     Memories::open(home)?.change(|change| match change.job(kind, key)? {
         Some(known) => change_it(change, &known),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::memories::AT_ONCE_MAX;
 use pellucid_engine::memories::extraction;
-use pellucid_engine::memories::extraction::Answer;
+use pellucid_engine::memories::extraction::ExtractionAnswer;
 use pellucid_protocol::item::Item;
 use pellucid_store::read;
 use pellucid_store::record::Record;
@@ -23,18 +23,18 @@ use crate::session::Session;
 
 /// A session that was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Read {
+pub struct ReadSession {
     /// The id of the past session.
     pub session: String,
     /// What came of it.
     #[serde(flatten)]
-    pub reading: Reading,
+    pub reading: SessionReading,
 }
 
 /// What came of reading a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "result", rename_all = "snake_case")]
-pub enum Reading {
+pub enum SessionReading {
     /// Something is kept.
     Kept,
     /// Nothing is worth keeping.
@@ -63,7 +63,11 @@ impl Pipeline {
     }
 
     /// Reads sessions, some at a time. What comes of each is kept at once.
-    pub(super) async fn read(&self, taken: Vec<Taken>, worker: &mut Option<Session>) -> Result<Vec<Read>, String> {
+    pub(super) async fn read(
+        &self,
+        taken: Vec<Taken>,
+        worker: &mut Option<Session>,
+    ) -> Result<Vec<ReadSession>, String> {
         let worker = self.worker(worker).await?;
         let redactor = self.redactor();
         let mut read = BTreeMap::new();
@@ -88,7 +92,7 @@ impl Pipeline {
             read.insert(n, self.finish(&taken[n], answer).await);
         }
         let read = read.into_iter();
-        Ok(read.map(|(n, reading)| Read { session: taken[n].session.clone(), reading }).collect())
+        Ok(read.map(|(n, reading)| ReadSession { session: taken[n].session.clone(), reading }).collect())
     }
 
     /// Asks about a session: the request is written down, and is sent when the future is awaited.
@@ -106,7 +110,7 @@ impl Pipeline {
         let input: Vec<Fragment> = blocking(move || {
             let loaded = read::read(&path).map_err(|error| error.to_string())?;
             let items: Vec<Item> = loaded.records.into_iter().filter_map(item).collect();
-            let session = extraction::Session { path: &path.to_string_lossy(), cwd: &cwd, items: &items };
+            let session = extraction::ExtractionSource { path: &path.to_string_lossy(), cwd: &cwd, items: &items };
             Ok::<_, String>(extraction::input(&pack, &session, window))
         })
         .await??;
@@ -116,12 +120,12 @@ impl Pipeline {
     }
 
     /// Keeps what came of a session.
-    async fn finish(&self, taken: &Taken, answer: Result<Option<Answer>, String>) -> Reading {
+    async fn finish(&self, taken: &Taken, answer: Result<Option<ExtractionAnswer>, String>) -> SessionReading {
         let (home, taken) = (self.config().folders.home.clone(), taken.clone());
         let reading = match &answer {
-            Ok(Some(_)) => Reading::Kept,
-            Ok(None) => Reading::Nothing,
-            Err(why) => Reading::Failed { why: why.clone() },
+            Ok(Some(_)) => SessionReading::Kept,
+            Ok(None) => SessionReading::Nothing,
+            Err(why) => SessionReading::Failed { why: why.clone() },
         };
         let kept = blocking(move || match answer {
             Ok(answer) => ledger::finish_session(&home, &taken, answer),
@@ -129,7 +133,7 @@ impl Pipeline {
         });
         match kept.await.and_then(|kept| kept.map_err(|error| error.to_string())) {
             Ok(()) => reading,
-            Err(why) => Reading::Failed { why },
+            Err(why) => SessionReading::Failed { why },
         }
     }
 
@@ -147,9 +151,9 @@ fn item(record: Record) -> Option<Item> {
     }
 }
 
-fn redacted(redactor: &Redactor, answer: Answer) -> Answer {
+fn redacted(redactor: &Redactor, answer: ExtractionAnswer) -> ExtractionAnswer {
     let blank = |text: String| redactor.text(&text).0;
-    Answer {
+    ExtractionAnswer {
         raw_memory: blank(answer.raw_memory),
         rollout_summary: blank(answer.rollout_summary),
         rollout_slug: answer.rollout_slug.map(blank),

@@ -10,12 +10,12 @@ use pellucid_protocol::settings::SandboxMode;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_protocol::settings::WebSearchMode;
 
-use crate::child::Origin;
+use crate::child::StartedBy;
 use crate::context_events::ContextEvents;
 use crate::crew::Crew;
 use crate::open;
-use crate::open::Keep;
 use crate::open::Opening;
+use crate::open::Persistence;
 use crate::session::Session;
 use crate::session::Setup;
 
@@ -29,7 +29,7 @@ pub(super) fn open(from: &Setup, session_id: SessionId) -> Result<Session, Strin
     sources.project_at = None;
     let mut setup = Setup {
         session_id,
-        origin: Origin::Memories,
+        origin: StartedBy::Memories,
         sources,
         model: from.model.beside(),
         raw_items: RawItems::Hidden,
@@ -40,7 +40,7 @@ pub(super) fn open(from: &Setup, session_id: SessionId) -> Result<Session, Strin
     };
     setup.gathered = setup.gathered_now().map_err(|error| error.to_string())?;
     setup.gathered.facts.settings.web_search = WebSearchMode::Disabled;
-    let mut session = open::begin(setup, Opening::new(Keep::File)).map_err(|error| error.to_string())?;
+    let mut session = open::begin(setup, Opening::new(Persistence::File)).map_err(|error| error.to_string())?;
     // The questions of the first phase are in no message of the conversation, so nothing else would write the file.
     session.log.persist();
     Ok(session)

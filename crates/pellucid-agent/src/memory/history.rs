@@ -12,8 +12,8 @@ use std::sync::Arc;
 use pellucid_engine::boundary;
 use pellucid_engine::encode::Span;
 use pellucid_engine::fragment::Origin;
-use pellucid_engine::memory::entry::Entry;
-use pellucid_engine::memory::entry::Role;
+use pellucid_engine::memory::entry::ChatEntry;
+use pellucid_engine::memory::entry::ChatRole;
 use pellucid_engine::transcript::Draft;
 use pellucid_engine::transcript::Transcript;
 use pellucid_protocol::item::ContentPart;
@@ -91,8 +91,8 @@ impl History {
     }
 
     /// The entries, oldest first, each with the items that it is made of.
-    pub fn entries(&self) -> Vec<(Entry, Range<usize>)> {
-        let mut entries: Vec<(Entry, Range<usize>)> = Vec::new();
+    pub fn entries(&self) -> Vec<(ChatEntry, Range<usize>)> {
+        let mut entries: Vec<(ChatEntry, Range<usize>)> = Vec::new();
         let mut start = 0;
         let mut n_open = 0_usize;
         for (n, said) in self.said.iter().enumerate() {
@@ -120,17 +120,17 @@ impl History {
         entries
     }
 
-    fn close(&self, range: Range<usize>, entries: &mut Vec<(Entry, Range<usize>)>) {
+    fn close(&self, range: Range<usize>, entries: &mut Vec<(ChatEntry, Range<usize>)>) {
         if !range.is_empty() {
-            entries.push((self.entry(Role::Function, range.clone()), range));
+            entries.push((self.entry(ChatRole::Function, range.clone()), range));
         }
     }
 
-    fn entry(&self, role: Role, range: Range<usize>) -> Entry {
+    fn entry(&self, role: ChatRole, range: Range<usize>) -> ChatEntry {
         let id = self.said[range.start].id.clone();
         let texts: Vec<String> =
             self.said[range].iter().map(|said| text(&said.item)).filter(|it| !it.is_empty()).collect();
-        Entry::new(role, texts.join("\n")).with_memo(id)
+        ChatEntry::new(role, texts.join("\n")).with_memo(id)
     }
 
     /// Records what was said from an entry on.
@@ -164,7 +164,7 @@ fn is_layout(item: &Item) -> bool {
 }
 
 enum Kind {
-    Message(Role),
+    Message(ChatRole),
     Thought,
     Call,
     Output,
@@ -173,9 +173,9 @@ enum Kind {
 fn kind(item: &Item) -> Kind {
     match item {
         Item::Message { role, .. } => Kind::Message(match role.as_str() {
-            "assistant" => Role::Assistant,
-            "user" => Role::User,
-            _ => Role::System,
+            "assistant" => ChatRole::Assistant,
+            "user" => ChatRole::User,
+            _ => ChatRole::System,
         }),
         Item::FunctionCall { .. } | Item::CustomToolCall { .. } | Item::LocalShellCall { .. } => Kind::Call,
         Item::FunctionCallOutput { .. } | Item::CustomToolCallOutput { .. } => Kind::Output,

@@ -2,23 +2,23 @@
 
 use pellucid_engine::memory::BatchFate;
 use pellucid_engine::memory::Chat;
+use pellucid_engine::memory::ChatLimits;
 use pellucid_engine::memory::HYPA_MEMORY;
-use pellucid_engine::memory::Limits;
-use pellucid_engine::memory::Outcome;
 use pellucid_engine::memory::SUPA_MEMORY;
 use pellucid_engine::memory::Stop;
-use pellucid_engine::memory::ask::Answer;
+use pellucid_engine::memory::StrategyOutcome;
 use pellucid_engine::memory::ask::Answers;
-use pellucid_engine::memory::count::Count;
+use pellucid_engine::memory::ask::MemoryAnswer;
+use pellucid_engine::memory::count::EntryCounter;
 use pellucid_engine::memory::data::V2Data;
 use pellucid_engine::memory::data::V3Data;
-use pellucid_engine::memory::entry::Entry;
+use pellucid_engine::memory::entry::ChatEntry;
 use pellucid_engine::memory::hanurai;
 use pellucid_engine::memory::hypa_v2;
 use pellucid_engine::memory::hypa_v3;
 use pellucid_engine::memory::hypa_v3::Chance;
 use pellucid_engine::memory::layout::MemoryLayout;
-use pellucid_engine::memory::layout::Strategy;
+use pellucid_engine::memory::layout::MemoryStrategy;
 use pellucid_engine::memory::preset;
 use pellucid_engine::memory::prompt::SPARE;
 use pellucid_engine::memory::supa;
@@ -35,13 +35,13 @@ const WINDOW: f64 = 100_000.0;
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
     pub layout: MemoryLayout,
-    pub preset: preset::Settings,
+    pub preset: preset::HypaV3Settings,
     prompt: String,
     model: String,
-    entries: Vec<Entry>,
+    entries: Vec<ChatEntry>,
     /// What surrounds the conversation, in tokens.
     around: f64,
-    limits: Limits,
+    limits: ChatLimits,
     pub file: MemoryFile,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Done {
     /// The first entry that stays in the window.
     pub first: usize,
     /// The memories before that entry.
-    pub memories: Vec<Entry>,
+    pub memories: Vec<ChatEntry>,
     /// What HypaMemory v2 remembers after the run.
     pub v2: Option<V2Data>,
     /// What SupaMemory remembers after the run.
@@ -66,45 +66,45 @@ impl Job {
         let own = window.map_or(f64::INFINITY, |window| window as f64);
         let max = layout.max_context.unwrap_or(f64::INFINITY).min(own);
         let max = if max.is_finite() { max } else { WINDOW };
-        let limits = Limits { max, response: layout.max_response.unwrap_or(0.0) };
+        let limits = ChatLimits { max, response: layout.max_response.unwrap_or(0.0) };
         let entries = memory.history.entries().into_iter().map(|(entry, _)| entry).collect();
         let (prompt, file) = (memory.prompt.clone(), memory.file.clone());
         Self { preset: layout.preset(), layout, prompt, model: model.to_owned(), entries, around, limits, file }
     }
 
     /// The tokens of everything, as a strategy counts them.
-    fn tokens(&self, count: &Count<'_>, first: usize) -> f64 {
+    fn tokens(&self, count: &EntryCounter<'_>, first: usize) -> f64 {
         let entries = self.entries.get(first..).unwrap_or_default();
         self.limits.response + SPARE + self.around + count.entries(entries)
     }
 
     /// Whether what is shown from an entry on does not fit.
     pub(super) fn is_over(&self, first: usize) -> bool {
-        self.tokens(&Count::new(&Estimate, &self.model), first) > self.limits.max
+        self.tokens(&EntryCounter::new(&Estimate, &self.model), first) > self.limits.max
     }
 
     /// Goes as far as the answers lead. What HypaV3 remembers is in `v3`, also after a failure.
-    pub(super) fn run(&self, given: &[Answer], v3: &mut V3Data) -> Result<Done, Stop> {
-        let count = Count::new(&Estimate, &self.model);
+    pub(super) fn run(&self, given: &[MemoryAnswer], v3: &mut V3Data) -> Result<Done, Stop> {
+        let count = EntryCounter::new(&Estimate, &self.model);
         let tokens = self.tokens(&count, 0);
         let chat =
             Chat { entries: &self.entries, tokens, limits: self.limits, count: &count, known: &self.file.vectors };
         let answers = &mut Answers::new(given);
         match self.layout.strategy() {
-            Strategy::Window => {
+            MemoryStrategy::Window => {
                 let window = window(self.entries.clone(), tokens, self.limits.max, &count)?;
                 Ok(Done { first: window.n_dropped, memories: Vec::new(), v2: None, supa: None, batches: Vec::new() })
             }
-            Strategy::Hanurai => {
-                let settings = hanurai::Settings {
+            MemoryStrategy::Hanurai => {
+                let settings = hanurai::HanuraiSettings {
                     tokens: self.layout.recall_tokens.unwrap_or(1000.0),
                     is_split: self.layout.recall_paragraphs.unwrap_or(false),
                 };
                 Ok(self.done(&hanurai::hanurai(&chat, &settings, answers)?))
             }
-            strategy @ (Strategy::Supa | Strategy::HypaV1) => {
-                let settings = supa::Settings {
-                    mode: if strategy == Strategy::Supa { supa::Mode::Supa } else { supa::Mode::HypaV1 },
+            strategy @ (MemoryStrategy::Supa | MemoryStrategy::HypaV1) => {
+                let settings = supa::SupaSettings {
+                    mode: if strategy == MemoryStrategy::Supa { supa::SupaMode::Supa } else { supa::SupaMode::HypaV1 },
                     chunk_tokens_max: self.layout.chunk_tokens.unwrap_or(1200.0),
                     removes_punctuation: self.layout.remove_punctuation.unwrap_or(true),
                     prompt: self.prompt.clone(),
@@ -117,8 +117,8 @@ impl Job {
                 let supa = outcome.data.memory.take();
                 Ok(Done { supa, ..self.done(&outcome) })
             }
-            Strategy::HypaV2 => {
-                let settings = hypa_v2::Settings {
+            MemoryStrategy::HypaV2 => {
+                let settings = hypa_v2::HypaV2Settings {
                     allocated_tokens: self.layout.allocated_tokens.unwrap_or(3000.0),
                     chunk_size: self.layout.chunk_tokens.unwrap_or(3000.0),
                     prompt: self.prompt.clone(),
@@ -128,7 +128,7 @@ impl Job {
                 let v2 = Some(std::mem::take(&mut outcome.data));
                 Ok(Done { v2, ..self.done(&outcome) })
             }
-            Strategy::HypaV3 => {
+            MemoryStrategy::HypaV3 => {
                 v3.clone_from(&self.file.v3);
                 let (settings, prompt, chance) = (&self.preset, &*self.prompt, self.chance());
                 let input = hypa_v3::Input { chat, settings, prompt, chance };
@@ -146,9 +146,9 @@ impl Job {
         )
     }
 
-    fn done<D>(&self, outcome: &Outcome<D>) -> Done {
-        let is_memory = |entry: &&Entry| matches!(entry.memo.as_deref(), Some(SUPA_MEMORY | HYPA_MEMORY));
-        let memories: Vec<Entry> = outcome.entries.iter().take_while(is_memory).cloned().collect();
+    fn done<D>(&self, outcome: &StrategyOutcome<D>) -> Done {
+        let is_memory = |entry: &&ChatEntry| matches!(entry.memo.as_deref(), Some(SUPA_MEMORY | HYPA_MEMORY));
+        let memories: Vec<ChatEntry> = outcome.entries.iter().take_while(is_memory).cloned().collect();
         let n_kept = outcome.entries.len() - memories.len();
         let batches = outcome.batches.iter().map(|batch| (batch.memos.len(), batch.fate)).collect();
         Done { first: self.entries.len() - n_kept, memories, v2: None, supa: None, batches }

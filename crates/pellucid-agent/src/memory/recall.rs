@@ -9,31 +9,31 @@ use std::sync::OnceLock;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use pellucid_engine::digest::Account;
 use pellucid_engine::digest::Digest;
+use pellucid_engine::digest::RequestDigest;
 use pellucid_engine::encode::Encoded;
 use pellucid_engine::encode::Encoder;
 use pellucid_engine::encode::Span;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Origin;
-use pellucid_engine::memory::Failure;
+use pellucid_engine::memory::MemoryFailure;
 use pellucid_engine::memory::Stop;
-use pellucid_engine::memory::ask::Answer;
-use pellucid_engine::memory::ask::Keep;
-use pellucid_engine::memory::ask::Message;
-use pellucid_engine::memory::ask::Question;
+use pellucid_engine::memory::ask::MemoryAnswer;
+use pellucid_engine::memory::ask::MemoryQuestion;
+use pellucid_engine::memory::ask::SummaryMessage;
+use pellucid_engine::memory::ask::VectorLifetime;
 use pellucid_engine::memory::data::V3Data;
-use pellucid_engine::memory::entry::Role;
+use pellucid_engine::memory::entry::ChatRole;
 use pellucid_engine::memory::layout::Embedder;
 use pellucid_engine::memory::layout::MemoryLayout;
-use pellucid_engine::memory::layout::Strategy;
+use pellucid_engine::memory::layout::MemoryStrategy;
 use pellucid_engine::memory::layout::Summariser;
 use pellucid_engine::memory::lexical;
-use pellucid_engine::memory::ranking::Known;
+use pellucid_engine::memory::ranking::KnownVectors;
 use pellucid_engine::memory::rate_limiter::AfterFailure;
-use pellucid_engine::memory::rate_limiter::End;
 use pellucid_engine::memory::rate_limiter::Options;
 use pellucid_engine::memory::rate_limiter::RateLimiter;
+use pellucid_engine::memory::rate_limiter::TaskEnd;
 use pellucid_engine::report::Report;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
@@ -80,11 +80,11 @@ pub(crate) const UNCUT: TruncationPolicy = TruncationPolicy { mode: TruncationMo
 /// What came of a strategy.
 #[derive(Debug)]
 pub(crate) struct Remembered {
-    pub result: Result<Done, Failure>,
+    pub result: Result<Done, MemoryFailure>,
     /// What HypaV3 remembers now, where it is worth keeping.
     pub v3: Option<V3Data>,
     /// Vectors that are worth keeping.
-    pub vectors: Known,
+    pub vectors: KnownVectors,
     /// What kept a model from answering, if something did.
     pub failure: Option<FailureCode>,
 }
@@ -126,7 +126,7 @@ pub(crate) struct Asked {
     pub frame: Frame,
     /// The items of a request for a summary; absent for one for vectors, whose frame is all of it.
     pub items: Option<Vec<(Item, Arc<[Span]>)>>,
-    pub account: Account,
+    pub account: RequestDigest,
     pub sent_at: Moment,
     pub attempts: Attempts,
     /// How the request ended; absent while that is unknown.
@@ -150,20 +150,20 @@ impl Over {
     }
 
     /// What the record gets of the reply.
-    pub(crate) fn reply(self, attempts: &Attempts) -> entry::Reply {
+    pub(crate) fn reply(self, attempts: &Attempts) -> entry::ReplyEntry {
         let (answer, failure) = match self.answer {
             Ok(answer) => (Some(answer), None),
             Err(word) => (None, Some(word.to_owned())),
         };
         let (response_id, usage) = answer.unwrap_or_default();
-        entry::Reply {
+        entry::ReplyEntry {
             response_id: (!response_id.is_empty()).then_some(response_id),
             usage,
             first_event_at: self.first_event_at.map(|moment| moment.to_string()),
             done_at: Some(self.done_at.to_string()),
             attempts: attempts.statuses(),
             failure,
-            ..entry::Reply::default()
+            ..entry::ReplyEntry::default()
         }
     }
 }
@@ -217,8 +217,8 @@ impl Place {
 
 /// Runs a strategy to its end.
 pub(crate) async fn remember(job: Job, asker: Asker) -> Remembered {
-    let mut given: Vec<Answer> = Vec::new();
-    let mut vectors = Known::new();
+    let mut given: Vec<MemoryAnswer> = Vec::new();
+    let mut vectors = KnownVectors::new();
     let mut v3 = V3Data::default();
     let result = loop {
         match job.run(&given, &mut v3) {
@@ -239,14 +239,14 @@ pub(crate) enum Offline {
     /// The recall is over, with what it found.
     Done(Box<Remembered>),
     /// A summary of these messages is asked for first.
-    AsksForSummary(Vec<Message>),
+    AsksForSummary(Vec<SummaryMessage>),
     /// Vectors of these texts are asked for first.
     AsksForVectors(Vec<String>),
 }
 
 /// Runs a strategy as far as it comes without asking a model.
 pub(crate) fn remember_offline(job: &Job) -> Offline {
-    let mut given: Vec<Answer> = Vec::new();
+    let mut given: Vec<MemoryAnswer> = Vec::new();
     let mut v3 = V3Data::default();
     let result = loop {
         match job.run(&given, &mut v3) {
@@ -254,52 +254,52 @@ pub(crate) fn remember_offline(job: &Job) -> Offline {
             Err(Stop::Fails(failure)) => break Err(failure),
             Err(Stop::Asks(question)) => match (without_a_model(&question, &job.layout), question) {
                 (Some(answer), _) => given.push(answer),
-                (None, Question::Summaries(requests)) => match requests.into_iter().next() {
+                (None, MemoryQuestion::Summaries(requests)) => match requests.into_iter().next() {
                     Some(first) => return Offline::AsksForSummary(first),
-                    None => given.push(Answer::Summaries(Vec::new())),
+                    None => given.push(MemoryAnswer::Summaries(Vec::new())),
                 },
-                (None, Question::Vectors { texts, .. }) => return Offline::AsksForVectors(texts),
+                (None, MemoryQuestion::Vectors { texts, .. }) => return Offline::AsksForVectors(texts),
             },
         }
     };
-    Offline::Done(Box::new(ended(job, result, v3, Known::new())))
+    Offline::Done(Box::new(ended(job, result, v3, KnownVectors::new())))
 }
 
-fn ended(job: &Job, result: Result<Done, Failure>, v3: V3Data, vectors: Known) -> Remembered {
+fn ended(job: &Job, result: Result<Done, MemoryFailure>, v3: V3Data, vectors: KnownVectors) -> Remembered {
     let is_worth = result.as_ref().map_or_else(|failure| !failure.is_raised, |_| true);
-    let is_v3 = job.layout.strategy() == Strategy::HypaV3;
+    let is_v3 = job.layout.strategy() == MemoryStrategy::HypaV3;
     Remembered { result, v3: (is_v3 && is_worth).then_some(v3), vectors, failure: None }
 }
 
 /// The answer where the layout wants none of a model.
-fn without_a_model(question: &Question, layout: &MemoryLayout) -> Option<Answer> {
+fn without_a_model(question: &MemoryQuestion, layout: &MemoryLayout) -> Option<MemoryAnswer> {
     match question {
-        Question::Summaries(requests) if layout.summaries == Some(Summariser::Lexical) => {
-            Some(Answer::Summaries(requests.iter().map(|messages| lexical::summary(messages)).collect()))
+        MemoryQuestion::Summaries(requests) if layout.summaries == Some(Summariser::Lexical) => {
+            Some(MemoryAnswer::Summaries(requests.iter().map(|messages| lexical::summary(messages)).collect()))
         }
-        Question::Vectors { texts, .. } if layout.vectors.unwrap_or_default() == Embedder::Lexical => {
-            Some(Answer::Vectors(Ok(texts.iter().map(|text| lexical::vector(text)).collect())))
+        MemoryQuestion::Vectors { texts, .. } if layout.vectors.unwrap_or_default() == Embedder::Lexical => {
+            Some(MemoryAnswer::Vectors(Ok(texts.iter().map(|text| lexical::vector(text)).collect())))
         }
-        Question::Summaries(_) | Question::Vectors { .. } => None,
+        MemoryQuestion::Summaries(_) | MemoryQuestion::Vectors { .. } => None,
     }
 }
 
 impl Asker {
-    async fn answer(&self, question: &Question, job: &Job, vectors: &mut Known) -> Answer {
+    async fn answer(&self, question: &MemoryQuestion, job: &Job, vectors: &mut KnownVectors) -> MemoryAnswer {
         match question {
-            Question::Summaries(requests) => Answer::Summaries(self.summaries(requests, job).await),
-            Question::Vectors { texts, keep } => {
+            MemoryQuestion::Summaries(requests) => MemoryAnswer::Summaries(self.summaries(requests, job).await),
+            MemoryQuestion::Vectors { texts, keep } => {
                 let answer = self.vectors(texts, job).await;
-                if let (Ok(fresh), Keep::Kept) = (&answer, keep) {
+                if let (Ok(fresh), VectorLifetime::Kept) = (&answer, keep) {
                     vectors.extend(texts.iter().cloned().zip(fresh.iter().cloned()));
                 }
-                Answer::Vectors(answer)
+                MemoryAnswer::Vectors(answer)
             }
         }
     }
 
     /// Asks for summaries, as many at once and as fast as the settings allow.
-    async fn summaries(&self, requests: &[Vec<Message>], job: &Job) -> Vec<Result<String, String>> {
+    async fn summaries(&self, requests: &[Vec<SummaryMessage>], job: &Job) -> Vec<Result<String, String>> {
         let per_minute = job.preset.summarization_requests_per_minute;
         let at_once = job.preset.summarization_max_concurrent;
         limited(per_minute, at_once, requests.len(), |task| self.summary(&requests[task])).await
@@ -343,7 +343,7 @@ impl Asker {
     }
 
     /// A request for one summary, to be awaited.
-    fn summary(&self, messages: &[Message]) -> impl Future<Output = Result<String, String>> + Send + 'static {
+    fn summary(&self, messages: &[SummaryMessage]) -> impl Future<Output = Result<String, String>> + Send + 'static {
         let mut transcript = self.transcript(messages);
         let request = self.frame.request(&mut transcript);
         let ticket = self.least.admit(&self.model, &request.segments);
@@ -368,7 +368,7 @@ impl Asker {
     }
 
     /// The request for one summary, with what it is made of.
-    pub(crate) fn reported(&self, messages: &[Message]) -> (Request, Report) {
+    pub(crate) fn reported(&self, messages: &[SummaryMessage]) -> (Request, Report) {
         let mut transcript = self.transcript(messages);
         let request = self.frame.request(&mut transcript);
         let omissions = self.frame.omissions().to_vec();
@@ -376,13 +376,13 @@ impl Asker {
     }
 
     /// The messages of a request for one summary.
-    fn transcript(&self, messages: &[Message]) -> Transcript {
+    fn transcript(&self, messages: &[SummaryMessage]) -> Transcript {
         let mut transcript = Transcript::new(self.ids, UNCUT);
         for message in messages {
             let (part, role) = match message.role {
-                Role::User | Role::Function => ("memory_source", "user"),
-                Role::System => ("memory_prompt", "developer"),
-                Role::Assistant => ("memory_source", "assistant"),
+                ChatRole::User | ChatRole::Function => ("memory_source", "user"),
+                ChatRole::System => ("memory_prompt", "developer"),
+                ChatRole::Assistant => ("memory_source", "assistant"),
             };
             let text = vec![Fragment::provided(MEMORY, message.content.as_str())];
             transcript.record_draft(&Draft::text(part, role, text));
@@ -412,8 +412,8 @@ fn vectors_frame(model: &str, texts: &[String]) -> Frame {
     Frame::recorded(View::default(), body.finish(), Encoded::default())
 }
 
-pub(crate) fn account(request: &Request, n_items: usize) -> Account {
-    Account { bytes: request.len(), body: Digest::of_body(request), n_items, marks: Vec::new() }
+pub(crate) fn account(request: &Request, n_items: usize) -> RequestDigest {
+    RequestDigest { bytes: request.len(), body: Digest::of_body(request), n_items, marks: Vec::new() }
 }
 
 /// The last thing that a model says in answer to a request, and how the request ended.
@@ -499,11 +499,11 @@ where
             Some(ended) = running.join_next() => {
                 let end = match ended {
                     Ok((number, answer)) => {
-                        let end = if answer.is_ok() { End::Done } else { End::Failed };
+                        let end = if answer.is_ok() { TaskEnd::Done } else { TaskEnd::Failed };
                         answers[number] = answer;
                         end
                     }
-                    Err(_) => End::Failed,
+                    Err(_) => TaskEnd::Failed,
                 };
                 limiter.end(end, now_ms())
             }

@@ -1,8 +1,8 @@
 //! The cards of a session's memory, for people.
 
 use pellucid_engine::memory::cards;
-use pellucid_engine::memory::count::Count;
-use pellucid_engine::memory::data::Summary;
+use pellucid_engine::memory::count::EntryCounter;
+use pellucid_engine::memory::data::MemorySummary;
 use pellucid_engine::tokens::Estimate;
 use serde::Serialize;
 
@@ -28,12 +28,12 @@ pub struct CardView {
     /// The text of the card.
     pub text: String,
     /// The messages it was made from.
-    pub origins: Vec<Origin>,
+    pub origins: Vec<CardOrigin>,
 }
 
 /// A message that a card was made from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Origin {
+pub struct CardOrigin {
     /// The id of the message.
     pub id: String,
     /// Who said it; absent if the message is gone.
@@ -44,15 +44,15 @@ pub struct Origin {
 
 /// The cards of a memory, in the order in which they are stored.
 pub fn cards(file: &MemoryFile, history: &History, model: &str) -> Vec<CardView> {
-    let count = Count::new(&Estimate, model);
+    let count = EntryCounter::new(&Estimate, model);
     let entries = history.entries();
     let find = |memo: &str| entries.iter().map(|(entry, _)| entry).find(|entry| entry.memo.as_deref() == Some(memo));
-    let view = |(n, summary): (usize, &Summary)| {
+    let view = |(n, summary): (usize, &MemorySummary)| {
         let memos = summary.chat_memos.iter().flatten();
         let origin = |memo: &String| {
             let entry = find(memo);
             let begins = entry.map(|entry| shown(&entry.content)).unwrap_or_default();
-            Origin { id: memo.clone(), role: entry.map(|entry| entry.role.word()), begins }
+            CardOrigin { id: memo.clone(), role: entry.map(|entry| entry.role.word()), begins }
         };
         let replaced = memos.clone().filter_map(|memo| find(memo)).map(|entry| count.entry(entry)).sum::<f64>();
         CardView {

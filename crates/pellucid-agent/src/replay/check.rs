@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use pellucid_engine::compaction::Compaction;
-use pellucid_engine::digest::Account;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::digest::Items;
 use pellucid_engine::digest::Ledger;
+use pellucid_engine::digest::RequestDigest;
 use pellucid_engine::encode::Span;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Origin;
@@ -16,10 +16,10 @@ use pellucid_engine::transcript::Rendered;
 use pellucid_engine::transcript::Transcript;
 use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
-use pellucid_store::requests::entry::Piece;
 use pellucid_store::requests::entry::Purpose;
-use pellucid_store::requests::entry::Request;
-use pellucid_store::requests::parts::Parts;
+use pellucid_store::requests::entry::RequestEntry;
+use pellucid_store::requests::entry::StoredPiece;
+use pellucid_store::requests::parts::PartStore;
 
 use super::Difference;
 use super::Verdict;
@@ -36,7 +36,13 @@ pub(super) struct Checker {
 }
 
 impl Checker {
-    pub fn check(&mut self, recorded: &Request, frame: &Frame, history: &mut History<'_>, parts: &Parts) -> Verdict {
+    pub fn check(
+        &mut self,
+        recorded: &RequestEntry,
+        frame: &Frame,
+        history: &mut History<'_>,
+        parts: &PartStore,
+    ) -> Verdict {
         let body = match &recorded.purpose {
             Purpose::Answer => return self.check_answer(recorded, frame, history),
             Purpose::AnswerAgain => self.last,
@@ -55,7 +61,7 @@ impl Checker {
         Verdict::Differs(Difference { part, item: None, byte, what })
     }
 
-    fn check_answer(&mut self, recorded: &Request, frame: &Frame, history: &mut History<'_>) -> Verdict {
+    fn check_answer(&mut self, recorded: &RequestEntry, frame: &Frame, history: &mut History<'_>) -> Verdict {
         let transcript = &mut history.transcript;
         let request = frame.request(transcript);
         let items = if transcript.take_divergence().is_some() { Items::Changed } else { Items::Extended };
@@ -69,8 +75,12 @@ impl Checker {
 }
 
 /// The items of a request that does not ask for an answer.
-pub(super) fn own_items(recorded: &Request, history: &History<'_>, parts: &Parts) -> Result<Transcript, String> {
-    let lists = |piece: &Piece| parts.text(piece).ok().and_then(|text| origins::read(&text)).unwrap_or_default();
+pub(super) fn own_items(
+    recorded: &RequestEntry,
+    history: &History<'_>,
+    parts: &PartStore,
+) -> Result<Transcript, String> {
+    let lists = |piece: &StoredPiece| parts.text(piece).ok().and_then(|text| origins::read(&text)).unwrap_or_default();
     let (prompt, dropped, shown, kept) = match &recorded.purpose {
         Purpose::Summary { prompt, dropped, shown, origins } => (prompt, dropped, shown, origins),
         Purpose::MemorySummary { items, origins } => {
@@ -120,7 +130,7 @@ fn fragments(text: &str, spans: &[Span]) -> Vec<Fragment> {
 }
 
 /// The first place where marks differ says where the requests part.
-fn difference(recorded: &Request, rebuilt: &Account, frame: &Frame, history: &History<'_>) -> Difference {
+fn difference(recorded: &RequestEntry, rebuilt: &RequestDigest, frame: &Frame, history: &History<'_>) -> Difference {
     let first = rebuilt.marks.first();
     let mut item = first.map_or(0, |mark| mark.n_items.saturating_sub(1));
     let mut differs = false;
@@ -153,7 +163,7 @@ fn difference(recorded: &Request, rebuilt: &Account, frame: &Frame, history: &Hi
     Difference { part, item: Some(item as u64), byte, what }
 }
 
-fn prompt_text(prompt: &Piece, parts: &Parts) -> Result<String, String> {
+fn prompt_text(prompt: &StoredPiece, parts: &PartStore) -> Result<String, String> {
     match history::item(prompt, parts)? {
         Item::Message { content, .. } => match content.into_iter().next() {
             Some(ContentPart::InputText { text }) => Ok(text),

@@ -10,17 +10,17 @@ use pellucid_store::redact;
 use pellucid_store::requests::anchors;
 use pellucid_store::requests::anchors::Anchors;
 use pellucid_store::requests::chain::Chain;
-use pellucid_store::requests::damage::Change;
 use pellucid_store::requests::damage::Damage;
-use pellucid_store::requests::entry::Entry;
-use pellucid_store::requests::entry::Text;
+use pellucid_store::requests::damage::DamageKind;
+use pellucid_store::requests::entry::LogEntry;
+use pellucid_store::requests::entry::StoredText;
 use pellucid_store::requests::parts::PartError;
-use pellucid_store::requests::parts::Parts;
+use pellucid_store::requests::parts::PartStore;
 use pellucid_store::requests::verify;
 use pellucid_store::requests::verify::Foreign;
 
 use super::BLANKED;
-use super::Outcome;
+use super::ReplayedRequest;
 use super::SERVER_IDS;
 use super::Verdict;
 
@@ -39,7 +39,7 @@ pub(super) fn look(
     file: &SessionFile,
     record: Option<&Path>,
     chain: &Chain,
-    parts: &Parts,
+    parts: &PartStore,
 ) -> Result<Files, ReadError> {
     let verified = verify::verify(home, &file.path, chain).map_err(|error| ReadError::io(&file.path, error))?;
     let mut damages = verified.damages;
@@ -55,9 +55,9 @@ pub(super) fn look(
 /// A first line that cannot be trusted.
 fn doubted(home: &Path, file: &SessionFile) -> Damage {
     let (kind, change) = match file.doubt {
-        Some(Doubt::OtherId) => ("session_meta of another session", Change::Changed),
-        Some(Doubt::NoHead) => ("session_meta", Change::Missing),
-        Some(Doubt::NoLine) | None => ("session_meta", Change::Changed),
+        Some(Doubt::OtherId) => ("session_meta of another session", DamageKind::Changed),
+        Some(Doubt::NoHead) => ("session_meta", DamageKind::Missing),
+        Some(Doubt::NoLine) | None => ("session_meta", DamageKind::Changed),
     };
     Damage {
         file: below(home, &file.path),
@@ -72,17 +72,17 @@ fn doubted(home: &Path, file: &SessionFile) -> Damage {
 }
 
 /// Long texts that are not what their names say, each once.
-fn texts(home: &Path, chain: &Chain, parts: &Parts) -> Vec<Damage> {
+fn texts(home: &Path, chain: &Chain, parts: &PartStore) -> Vec<Damage> {
     let mut seen = BTreeMap::new();
     for piece in chain.pieces() {
-        if let Text::Kept { sha256, .. } = &piece.text {
+        if let StoredText::Kept { sha256, .. } = &piece.text {
             seen.entry(sha256).or_insert(piece);
         }
     }
     let damage = |(sha256, piece): (&String, _)| {
         let change = match parts.text(piece) {
-            Err(PartError::Changed { .. }) => Change::Changed,
-            Err(PartError::Missing { .. }) => Change::Missing,
+            Err(PartError::Changed { .. }) => DamageKind::Changed,
+            Err(PartError::Missing { .. }) => DamageKind::Missing,
             _ => return None,
         };
         let kind = match piece.part.as_str() {
@@ -101,7 +101,7 @@ fn below(home: &Path, path: &Path) -> String {
 
 impl Files {
     /// Says of requests what the state of the files means for them, and adds those that no record has.
-    pub fn settle(&self, requests: &mut Vec<(u64, Outcome)>, unrecorded: Vec<(u64, Outcome)>) {
+    pub fn settle(&self, requests: &mut Vec<(u64, ReplayedRequest)>, unrecorded: Vec<(u64, ReplayedRequest)>) {
         if let Some(damage) = self.damages.first() {
             for (_, outcome) in requests.iter_mut() {
                 if let Verdict::NotProvable { why } = &outcome.verdict
@@ -130,7 +130,7 @@ impl Files {
 /// What limits the proof that nothing is missing at the end.
 pub(super) fn notes(chain: &Chain, kept: &Anchors, session: &str) -> Vec<String> {
     let mut notes: Vec<String> = kept.warning().into_iter().collect();
-    let has_seal = chain.links.iter().any(|link| matches!(link.entry, Entry::Sealed(_)));
+    let has_seal = chain.links.iter().any(|link| matches!(link.entry, LogEntry::Sealed(_)));
     if has_seal && kept.failure.is_none() && kept.of(session).is_empty() {
         notes.push(format!(
             "{} has no hash of this session: that the end of its files is missing would show only with --anchor",

@@ -8,28 +8,28 @@ use pellucid_protocol::item::ToolOutput;
 use pellucid_store::find;
 use pellucid_store::lines::Forwards;
 use pellucid_store::read;
-use pellucid_store::read::Kind;
 use pellucid_store::read::ReadError;
+use pellucid_store::read::RecordKind;
 use pellucid_store::read::SessionFile;
 use pellucid_store::read::split;
 use pellucid_store::requests::anchors::Anchors;
 use pellucid_store::requests::chain::Chain;
 use pellucid_store::requests::entry;
-use pellucid_store::requests::entry::Entry;
+use pellucid_store::requests::entry::LogEntry;
 use serde::Deserialize;
 use serde::Serialize;
 
-use super::Outcome;
 use super::Replay;
 use super::ReplayError;
-use super::Status;
+use super::ReplayStatus;
+use super::ReplayedRequest;
 use super::Verdict;
 use super::chain;
 use super::replay_within;
 
 /// A session that was started from another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Child {
+pub struct ChildSession {
     /// The id of the session.
     pub session: String,
     /// What it is for: `review`, `agent` or `memories`.
@@ -39,16 +39,16 @@ pub struct Child {
     pub replay: Option<Box<Replay>>,
 }
 
-impl Child {
-    pub(super) fn status(&self) -> Status {
-        self.replay.as_ref().map_or(Status::NotProvable, |replay| replay.status())
+impl ChildSession {
+    pub(super) fn status(&self) -> ReplayStatus {
+        self.replay.as_ref().map_or(ReplayStatus::NotProvable, |replay| replay.status())
     }
 }
 
 /// What a session is a copy of, if it is one, and where its own lines begin.
 pub(super) fn copied_from(chain: &Chain) -> Option<(&entry::Parent, u64)> {
     chain.links.iter().find_map(|link| match &link.entry {
-        Entry::Opened(opened) => Some((opened.parent.as_ref()?, opened.at)),
+        LogEntry::Opened(opened) => Some((opened.parent.as_ref()?, opened.at)),
         _ => None,
     })
 }
@@ -91,7 +91,7 @@ impl Numbering {
         let inherited = inherited(home, chain, &seen)?;
         let mut own: Vec<Place> = Vec::new();
         for (link, it) in chain.links.iter().enumerate() {
-            if let Entry::Request(request) = &it.entry {
+            if let LogEntry::Request(request) = &it.entry {
                 own.push(Place { at: request.at, found: Found::Recorded { link } });
             }
         }
@@ -130,10 +130,10 @@ fn inherited(home: &Path, chain: &Chain, seen: &BTreeSet<String>) -> Result<Opti
 
 impl Inherited {
     /// What came of the parent's requests.
-    pub fn outcomes(&self, home: &Path, seen: &mut BTreeSet<String>) -> Result<Vec<Outcome>, ReplayError> {
+    pub fn outcomes(&self, home: &Path, seen: &mut BTreeSet<String>) -> Result<Vec<ReplayedRequest>, ReplayError> {
         let anchors = Anchors::read(home, Some(&self.file.meta.id));
         let replay = replay_within(home, &self.file, &self.chain, &anchors, seen)?;
-        let numbered = |(n, outcome): (usize, Outcome)| Outcome {
+        let numbered = |(n, outcome): (usize, ReplayedRequest)| ReplayedRequest {
             verdict: match outcome.verdict {
                 Verdict::Equal | Verdict::EqualInParent { .. } => {
                     Verdict::EqualInParent { parent: self.file.meta.id.clone(), number: n + 1 }
@@ -147,9 +147,14 @@ impl Inherited {
 }
 
 /// The sessions that were started from one: reviewers, which its record names, and agents, which its calls name.
-pub(super) fn children(home: &Path, file: &SessionFile, chain: &Chain, seen: &mut BTreeSet<String>) -> Vec<Child> {
+pub(super) fn children(
+    home: &Path,
+    file: &SessionFile,
+    chain: &Chain,
+    seen: &mut BTreeSet<String>,
+) -> Vec<ChildSession> {
     let reviewers = chain.links.iter().filter_map(|link| match &link.entry {
-        Entry::Child(child) => Some((child.session.clone(), child.purpose.clone())),
+        LogEntry::Child(child) => Some((child.session.clone(), child.purpose.clone())),
         _ => None,
     });
     let agents = agents(file, copied_from(chain).map_or(0, |(_, at)| at));
@@ -160,7 +165,7 @@ pub(super) fn children(home: &Path, file: &SessionFile, chain: &Chain, seen: &mu
             let anchors = Anchors::read(home, Some(&session));
             replay_within(home, &file, &record, &anchors, seen).ok().map(Box::new)
         });
-        children.push(Child { session, purpose, replay });
+        children.push(ChildSession { session, purpose, replay });
     }
     children
 }
@@ -178,7 +183,7 @@ fn agents(file: &SessionFile, from: u64) -> Vec<String> {
     let mut calls: BTreeSet<String> = BTreeSet::new();
     let mut agents = Vec::new();
     while let Ok(Some(line)) = lines.next_line() {
-        let Some((Kind::ResponseItem, payload)) = split(line.bytes) else {
+        let Some((RecordKind::ResponseItem, payload)) = split(line.bytes) else {
             continue;
         };
         if !payload.starts_with(b"{\"type\":\"function_call") {

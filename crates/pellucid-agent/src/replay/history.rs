@@ -17,24 +17,24 @@ use pellucid_protocol::item::Item;
 use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
 use pellucid_store::lines::Forwards;
+use pellucid_store::read::LineReading;
 use pellucid_store::read::ReadError;
-use pellucid_store::read::Reading;
 use pellucid_store::read::SessionFile;
 use pellucid_store::read::read_line;
 use pellucid_store::record::Compacted;
 use pellucid_store::record::Record;
 use pellucid_store::redact;
 use pellucid_store::requests::entry::How;
-use pellucid_store::requests::entry::Opened;
-use pellucid_store::requests::entry::Piece;
+use pellucid_store::requests::entry::OpenedEntry;
+use pellucid_store::requests::entry::StoredPiece;
 use pellucid_store::requests::entry::Stretch;
 use pellucid_store::requests::parts::PartError;
-use pellucid_store::requests::parts::Parts;
+use pellucid_store::requests::parts::PartStore;
 
-use super::Outcome;
+use super::ReplayedRequest;
 use super::Verdict;
 use crate::restore;
-use crate::restore::Rules;
+use crate::restore::RestoreOptions;
 
 /// Nothing is cut.
 pub(super) const UNCUT: TruncationPolicy = TruncationPolicy { mode: TruncationMode::Bytes, limit: i64::MAX };
@@ -47,7 +47,7 @@ pub(super) struct History<'a> {
     /// The origin of items whose own was not kept.
     pub origin: Origin,
     file: &'a SessionFile,
-    parts: &'a Parts,
+    parts: &'a PartStore,
     lines: Forwards,
     at: u64,
     /// Why the items are not known, if they are not.
@@ -59,8 +59,8 @@ impl<'a> History<'a> {
     /// The history that a session was opened with.
     pub fn open(
         file: &'a SessionFile,
-        opened: &Opened,
-        parts: &'a Parts,
+        opened: &OpenedEntry,
+        parts: &'a PartStore,
         origins: &Origins,
     ) -> Result<Self, ReadError> {
         let ids = serde_json::from_value(opened.ids.clone()).unwrap_or_default();
@@ -116,7 +116,7 @@ impl<'a> History<'a> {
             };
             self.at = line.end;
             self.is_redacted |= redact::has_blank(line.bytes);
-            if let Reading::Record(record) = read_line(line.bytes) {
+            if let LineReading::Record(record) = read_line(line.bytes) {
                 let rebuilt = rebuilt.get(&line.end).copied();
                 let kept = Kept { origins, at: line.start, otherwise: &self.origin };
                 follow(&mut self.transcript, record, rebuilt, self.parts, kept, &mut self.unknown);
@@ -134,7 +134,7 @@ impl<'a> History<'a> {
     }
 
     /// Adds an item that the file does not have.
-    pub fn note(&mut self, piece: &Piece, at: u64, origins: &Origins) {
+    pub fn note(&mut self, piece: &StoredPiece, at: u64, origins: &Origins) {
         match item(piece, self.parts) {
             Ok(item) => self.transcript.record_again(&item, origins, at, &self.origin),
             Err(why) => self.unknown = Some(why),
@@ -169,7 +169,7 @@ fn follow(
     transcript: &mut Transcript,
     record: Record,
     rebuilt: Option<&[Stretch]>,
-    parts: &Parts,
+    parts: &PartStore,
     kept: Kept<'_>,
     unknown: &mut Option<String>,
 ) {
@@ -202,7 +202,7 @@ fn replace(transcript: &mut Transcript, items: &[Item], kept: Kept<'_>) {
 }
 
 /// Puts what the record says in place of the history. Nothing is cut, because it was cut when it was recorded.
-fn put(transcript: &mut Transcript, stretches: &[Stretch], parts: &Parts, kept: Kept<'_>) -> Result<(), String> {
+fn put(transcript: &mut Transcript, stretches: &[Stretch], parts: &PartStore, kept: Kept<'_>) -> Result<(), String> {
     let before: Vec<Item> = transcript.items().collect();
     let mut items: Vec<Item> = Vec::new();
     for stretch in stretches {
@@ -223,16 +223,16 @@ fn put(transcript: &mut Transcript, stretches: &[Stretch], parts: &Parts, kept: 
 }
 
 /// An item that was kept.
-pub(super) fn item(piece: &Piece, parts: &Parts) -> Result<Item, String> {
+pub(super) fn item(piece: &StoredPiece, parts: &PartStore) -> Result<Item, String> {
     let text = parts.text(piece).map_err(|error| error.to_string())?;
     serde_json::from_str(&text).map_err(|error| format!("an item of the record cannot be read: {error}"))
 }
 
 fn restored(
     file: &SessionFile,
-    opened: &Opened,
+    opened: &OpenedEntry,
     ids: ItemIds,
-    parts: &Parts,
+    parts: &PartStore,
     origins: &Origins,
 ) -> Result<Result<Transcript, PartError>, ReadError> {
     let (mut prefix, mut context) = (String::new(), Vec::new());
@@ -248,7 +248,7 @@ fn restored(
             }
         }
     }
-    let rules = Rules {
+    let rules = RestoreOptions {
         ids,
         truncation: opened.truncation,
         view: None,
@@ -283,7 +283,7 @@ pub(super) fn unrecorded(
     file: &SessionFile,
     places: &BTreeSet<u64>,
     turns: &BTreeSet<&str>,
-) -> Result<Vec<(u64, Outcome)>, ReadError> {
+) -> Result<Vec<(u64, ReplayedRequest)>, ReadError> {
     let failed = |source| ReadError::io(&file.path, source);
     let mut lines = forwards(file, 0)?;
     let mut transcript = Transcript::new(ItemIds::Hidden, UNCUT);
@@ -291,7 +291,7 @@ pub(super) fn unrecorded(
     let mut outcomes = Vec::new();
     let (origins, otherwise) = (Origins::default(), Origin::Model);
     while let Some(line) = lines.next_line().map_err(failed)? {
-        let Reading::Record(record) = read_line(line.bytes) else {
+        let LineReading::Record(record) = read_line(line.bytes) else {
             continue;
         };
         let turn = match &record {
@@ -299,7 +299,7 @@ pub(super) fn unrecorded(
             _ => None,
         };
         let kept = Kept { origins: &origins, at: line.start, otherwise: &otherwise };
-        follow(&mut transcript, record, None, &Parts::new("".as_ref()), kept, &mut unknown);
+        follow(&mut transcript, record, None, &PartStore::new("".as_ref()), kept, &mut unknown);
         if let Some(turn) = turn.filter(|turn| !turns.contains(turn.as_str())) {
             transcript.view(View::default());
             let (items, bytes) = (transcript.rendered().len(), transcript.shown_len());
@@ -311,7 +311,14 @@ pub(super) fn unrecorded(
             let verdict = Verdict::NotProvable { why };
             outcomes.push((
                 line.end,
-                Outcome { turn, purpose: "answer", bytes: None, items: items as u64, verdict, cache_break: None },
+                ReplayedRequest {
+                    turn,
+                    purpose: "answer",
+                    bytes: None,
+                    items: items as u64,
+                    verdict,
+                    cache_break: None,
+                },
             ));
         }
     }

@@ -9,11 +9,11 @@ use pellucid_store::moment::Moment;
 use pellucid_store::name;
 use pellucid_store::read::SessionFile;
 use pellucid_store::requests::chain::Chain;
-use pellucid_store::requests::entry::Entry;
-use pellucid_store::requests::entry::Link;
+use pellucid_store::requests::entry::ChainLink;
+use pellucid_store::requests::entry::LogEntry;
 use pellucid_store::requests::entry::Purpose;
-use pellucid_store::requests::entry::Request;
-use pellucid_store::requests::parts::Parts;
+use pellucid_store::requests::entry::RequestEntry;
+use pellucid_store::requests::parts::PartStore;
 
 use super::frame;
 
@@ -68,14 +68,14 @@ fn last_request(home: &Path, chain: &Chain) -> Option<LastRequest> {
         return None;
     }
     let mut marks: Vec<(usize, usize, String)> = Vec::new();
-    let mut last: Option<&Request> = None;
+    let mut last: Option<&RequestEntry> = None;
     let mut is_opened = false;
     let (mut n_last, mut sent_at, mut tokens) = (None, None, None);
     for link in &chain.links {
         match &link.entry {
             // A process that sends nothing changes nothing of what was sent before.
-            Entry::Opened(_) => is_opened = true,
-            Entry::Request(request) if request.purpose == Purpose::Answer => {
+            LogEntry::Opened(_) => is_opened = true,
+            LogEntry::Request(request) if request.purpose == Purpose::Answer => {
                 if std::mem::take(&mut is_opened) {
                     marks.clear();
                 }
@@ -92,10 +92,10 @@ fn last_request(home: &Path, chain: &Chain) -> Option<LastRequest> {
                 tokens = None;
                 (n_last, sent_at) = (Some(link.n), moment(link, request));
             }
-            Entry::Request(request) if request.purpose == Purpose::AnswerAgain => {
+            LogEntry::Request(request) if request.purpose == Purpose::AnswerAgain => {
                 (n_last, sent_at) = (Some(link.n), moment(link, request));
             }
-            Entry::Reply(reply) if Some(reply.request) == n_last => {
+            LogEntry::Reply(reply) if Some(reply.request) == n_last => {
                 tokens = reply.usage.map(|usage| usage.input_tokens);
             }
             _ => {}
@@ -103,14 +103,14 @@ fn last_request(home: &Path, chain: &Chain) -> Option<LastRequest> {
     }
     let last = last?;
     let recorded = chain.links.iter().rev().find_map(|link| match &link.entry {
-        Entry::Frame(frame) if frame.digest == last.frame => Some(frame),
+        LogEntry::Frame(frame) if frame.digest == last.frame => Some(frame),
         _ => None,
     })?;
-    let frame = frame(recorded, &Parts::new(home)).ok()?;
+    let frame = frame(recorded, &PartStore::new(home)).ok()?;
     Some(LastRequest { sent: Recorded { frame, marks }, sent_at, tokens })
 }
 
 /// When a request was sent. Older records tell only when its line was written.
-fn moment(link: &Link, request: &Request) -> Option<Moment> {
+fn moment(link: &ChainLink, request: &RequestEntry) -> Option<Moment> {
     Moment::parse(request.sent_at.as_ref().unwrap_or(&link.timestamp))
 }

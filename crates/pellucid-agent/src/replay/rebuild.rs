@@ -12,9 +12,9 @@ use pellucid_store::read::SessionFile;
 use pellucid_store::requests::anchors::Anchors;
 use pellucid_store::requests::chain::Chain;
 use pellucid_store::requests::entry;
-use pellucid_store::requests::entry::Entry;
+use pellucid_store::requests::entry::LogEntry;
 use pellucid_store::requests::entry::Purpose;
-use pellucid_store::requests::parts::Parts;
+use pellucid_store::requests::parts::PartStore;
 
 use super::Difference;
 use super::Reached;
@@ -28,7 +28,7 @@ use super::recall;
 
 /// Which request is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WantedRequest {
     /// The request of this number, from one, as a replay counts.
     Number(usize),
     /// The last one.
@@ -37,13 +37,13 @@ pub enum Wanted {
 
 /// A request that was sent, rebuilt.
 #[derive(Debug, Clone)]
-pub struct Rebuilt {
+pub struct RebuiltRequest {
     /// Its number, from one, as a replay counts.
     pub number: usize,
     /// How many requests the session has.
     pub of: usize,
     /// What the record says of it.
-    pub entry: entry::Request,
+    pub entry: entry::RequestEntry,
     /// Its body, whose SHA-256 is the one in the record.
     pub body: Vec<u8>,
     /// What it is made of.
@@ -106,7 +106,7 @@ impl From<ReadError> for RebuildError {
 ///
 /// # Errors
 /// When there is no such request, or its bytes cannot be proved to be those that were sent.
-pub fn rebuild(home: &Path, file: &SessionFile, wanted: Wanted) -> Result<Rebuilt, RebuildError> {
+pub fn rebuild(home: &Path, file: &SessionFile, wanted: WantedRequest) -> Result<RebuiltRequest, RebuildError> {
     let chain = super::chain(home, file, &Anchors::read(home, Some(&file.meta.id)))?;
     rebuild_within(home, file, &chain, wanted, &mut BTreeSet::new())
 }
@@ -115,26 +115,26 @@ fn rebuild_within(
     home: &Path,
     file: &SessionFile,
     chain: &Chain,
-    wanted: Wanted,
+    wanted: WantedRequest,
     seen: &mut BTreeSet<String>,
-) -> Result<Rebuilt, RebuildError> {
+) -> Result<RebuiltRequest, RebuildError> {
     let numbering = Numbering::of(home, file, chain, seen)?;
     let (n_inherited, of) = (numbering.n_inherited(), numbering.n());
     let number = match wanted {
-        Wanted::Number(number) => number,
-        Wanted::Last => of,
+        WantedRequest::Number(number) => number,
+        WantedRequest::Last => of,
     };
     if let Some(inherited) = numbering.inherited.filter(|_| (1..=n_inherited).contains(&number)) {
         seen.insert(file.meta.id.clone());
-        let in_parent = rebuild_within(home, &inherited.file, &inherited.chain, Wanted::Number(number), seen)?;
-        return Ok(Rebuilt { of, ..in_parent });
+        let in_parent = rebuild_within(home, &inherited.file, &inherited.chain, WantedRequest::Number(number), seen)?;
+        return Ok(RebuiltRequest { of, ..in_parent });
     }
     let own = number.checked_sub(n_inherited + 1);
     let place = own.and_then(|n| numbering.own.into_iter().nth(n));
     let found = place.map(|place| place.found).ok_or(RebuildError::NoSuchRequest {
         number: match wanted {
-            Wanted::Number(number) => Some(number),
-            Wanted::Last => None,
+            WantedRequest::Number(number) => Some(number),
+            WantedRequest::Last => None,
         },
         of,
     })?;
@@ -145,7 +145,7 @@ fn rebuild_within(
     match made {
         Ok(Body { entry, body, report, wire }) => {
             let broken = chain.broken.as_ref().map(ToString::to_string);
-            Ok(Rebuilt { number, of, entry, body, report, wire, broken })
+            Ok(RebuiltRequest { number, of, entry, body, report, wire, broken })
         }
         Err(Verdict::NotProvable { why } | Verdict::Altered { what: why } | Verdict::Foreign { why }) => {
             Err(RebuildError::NotProvable { number, why })
@@ -159,7 +159,7 @@ fn rebuild_within(
 
 /// A request that came out as it was sent.
 struct Body {
-    entry: entry::Request,
+    entry: entry::RequestEntry,
     body: Vec<u8>,
     report: Report,
     wire: WireApi,
@@ -170,27 +170,27 @@ type Made = Result<Body, Verdict>;
 
 /// Rebuilds the request of a line of the record.
 fn made(home: &Path, file: &SessionFile, chain: &Chain, link: usize) -> Result<Made, ReadError> {
-    let Entry::Request(wanted) = &chain.links[link].entry else {
+    let LogEntry::Request(wanted) = &chain.links[link].entry else {
         return Ok(Err(Verdict::NotProvable { why: "the line is no request".to_owned() }));
     };
     // A request that is sent again is the one before, whatever was recorded since.
     let is_meant = |it: &usize| match &chain.links[*it].entry {
-        Entry::Request(request) => request.purpose != Purpose::AnswerAgain && request.body == wanted.body,
+        LogEntry::Request(request) => request.purpose != Purpose::AnswerAgain && request.body == wanted.body,
         _ => false,
     };
     let first = if wanted.purpose == Purpose::AnswerAgain { (0..link).rev().find(is_meant) } else { Some(link) };
     let Some(first) = first else {
         return Ok(Err(Verdict::NotProvable { why: "the record does not have what was sent again".to_owned() }));
     };
-    let parts = Parts::new(home);
+    let parts = PartStore::new(home);
     let mut run = Run::new(file, &parts, chain);
     for it in &chain.links[..first] {
         match &it.entry {
-            Entry::Request(request) => drop(run.reach(request)?),
+            LogEntry::Request(request) => drop(run.reach(request)?),
             entry => run.follow(entry)?,
         }
     }
-    let Entry::Request(recorded) = &chain.links[first].entry else {
+    let LogEntry::Request(recorded) = &chain.links[first].entry else {
         return Ok(Err(Verdict::NotProvable { why: "the line is no request".to_owned() }));
     };
     let Reached { frame, history, parts, .. } = match run.reach(recorded)? {
@@ -221,7 +221,7 @@ fn made(home: &Path, file: &SessionFile, chain: &Chain, link: usize) -> Result<M
     let (mut run, mut verdict) = (Run::new(file, run.parts, chain), Verdict::Equal);
     for it in &chain.links[..=first] {
         match &it.entry {
-            Entry::Request(request) => verdict = run.verdict(request)?,
+            LogEntry::Request(request) => verdict = run.verdict(request)?,
             entry => run.follow(entry)?,
         }
     }

@@ -16,10 +16,10 @@ use pellucid_store::lines::Forwards;
 use pellucid_store::name;
 use pellucid_store::read;
 use pellucid_store::read::SessionFile;
-use pellucid_store::requests::entry::Entry;
-use pellucid_store::requests::entry::Link;
-use pellucid_store::requests::entry::Piece;
-use pellucid_store::requests::parts::Parts;
+use pellucid_store::requests::entry::ChainLink;
+use pellucid_store::requests::entry::LogEntry;
+use pellucid_store::requests::entry::StoredPiece;
+use pellucid_store::requests::parts::PartStore;
 
 /// What a resumed session takes over from its record.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ impl Recalled {
     /// Reads the record of a session; empty if there is none.
     pub fn read(home: &Path, file: &SessionFile) -> Self {
         let lines = read_lines(home, file).unwrap_or_default();
-        let parts = Parts::new(home);
+        let parts = PartStore::new(home);
         let frame = last_frame(&lines, &parts);
         let inherited = if frame.is_none() { inherited_frame(home, &lines, &parts) } else { None };
         let (_, files) = files(lines.iter(), &parts);
@@ -65,16 +65,16 @@ impl Recalled {
 }
 
 /// The last frame of these lines, with its digest.
-fn last_frame(lines: &[Entry], parts: &Parts) -> Option<(Frame, String)> {
+fn last_frame(lines: &[LogEntry], parts: &PartStore) -> Option<(Frame, String)> {
     let frame = lines.iter().rev().find_map(|entry| match entry {
-        Entry::Frame(frame) => Some(frame),
+        LogEntry::Frame(frame) => Some(frame),
         _ => None,
     })?;
     Some((super::frame(frame, parts).ok()?, frame.digest.clone()))
 }
 
 /// The last frame of the session that these lines are of a copy of, or of the one that that is a copy of.
-fn inherited_frame(home: &Path, lines: &[Entry], parts: &Parts) -> Option<Frame> {
+fn inherited_frame(home: &Path, lines: &[LogEntry], parts: &PartStore) -> Option<Frame> {
     let mut parent = parent(lines);
     for _ in 0..COPIES_MAX {
         let file = read::open(&find::by_id(home, &parent?)?).ok()?;
@@ -88,15 +88,15 @@ fn inherited_frame(home: &Path, lines: &[Entry], parts: &Parts) -> Option<Frame>
 }
 
 /// The session that these lines are of a copy of.
-fn parent(lines: &[Entry]) -> Option<String> {
+fn parent(lines: &[LogEntry]) -> Option<String> {
     lines.iter().find_map(|entry| match entry {
-        Entry::Opened(opened) => opened.parent.as_ref().map(|parent| parent.session.clone()),
+        LogEntry::Opened(opened) => opened.parent.as_ref().map(|parent| parent.session.clone()),
         _ => None,
     })
 }
 
 /// The lines that say something of origins.
-fn read_lines(home: &Path, file: &SessionFile) -> Option<Vec<Entry>> {
+fn read_lines(home: &Path, file: &SessionFile) -> Option<Vec<LogEntry>> {
     const KINDS: [&[u8]; 4] =
         [b"\"kind\":\"origins\"", b"\"kind\":\"opened\"", b"\"kind\":\"frame\"", b"\"kind\":\"request\""];
     let path = name::requests_path(home, file.path.file_name()?.to_str()?)?;
@@ -106,7 +106,7 @@ fn read_lines(home: &Path, file: &SessionFile) -> Option<Vec<Entry>> {
         // A line names its kind after its number, its time and the hash of the line before.
         let start = &line.bytes[..line.bytes.len().min(KIND_WITHIN)];
         if KINDS.iter().any(|kind| start.windows(kind.len()).any(|it| it == *kind))
-            && let Ok(link) = serde_json::from_slice::<Link>(line.bytes)
+            && let Ok(link) = serde_json::from_slice::<ChainLink>(line.bytes)
         {
             entries.push(link.entry);
         }
@@ -123,43 +123,43 @@ const KIND_WITHIN: usize = 256;
 /// The files that the last request of these lines was made from, behind those that the request before it was made from.
 /// Absent where the record does not say it.
 pub(super) fn files<'e>(
-    entries: impl Iterator<Item = &'e Entry>,
-    parts: &Parts,
+    entries: impl Iterator<Item = &'e LogEntry>,
+    parts: &PartStore,
 ) -> (Option<FileStates>, Option<FileStates>) {
-    let (mut before, mut last): (Option<&Piece>, Option<&Piece>) = (None, None);
+    let (mut before, mut last): (Option<&StoredPiece>, Option<&StoredPiece>) = (None, None);
     for entry in entries {
         match entry {
-            Entry::Opened(opened) => last = opened.files.as_ref().or(last),
-            Entry::Request(request) => {
+            LogEntry::Opened(opened) => last = opened.files.as_ref().or(last),
+            LogEntry::Request(request) => {
                 before = last;
                 last = request.files.as_ref().or(last);
             }
             _ => {}
         }
     }
-    let read = |piece: Option<&Piece>| FileStates::read(&parts.text(piece?).ok()?);
+    let read = |piece: Option<&StoredPiece>| FileStates::read(&parts.text(piece?).ok()?);
     (read(before), read(last))
 }
 
 /// The origins that lines of a record say.
-pub(super) fn origins<'e>(entries: impl Iterator<Item = &'e Entry>, parts: &Parts) -> Origins {
+pub(super) fn origins<'e>(entries: impl Iterator<Item = &'e LogEntry>, parts: &PartStore) -> Origins {
     let mut all = Origins::default();
     // Where the process that is looked at began to keep origins, and up to where it did.
     let mut covered: Option<(u64, u64)> = None;
     for entry in entries {
         match entry {
-            Entry::Opened(opened) => {
+            LogEntry::Opened(opened) => {
                 if let Some((from, to)) = covered.take() {
                     all.cover(from..to);
                 }
                 covered = opened.origins_from.map(|from| (from, from.max(opened.at)));
             }
-            Entry::Request(request) => {
+            LogEntry::Request(request) => {
                 if let Some((_, to)) = &mut covered {
                     *to = (*to).max(request.at);
                 }
             }
-            Entry::Origins(kept) => {
+            LogEntry::Origins(kept) => {
                 if let Some((_, to)) = &mut covered {
                     *to = (*to).max(kept.at);
                 }

@@ -17,9 +17,9 @@ use pellucid_store::read::SessionFile;
 use pellucid_store::requests::anchors::Anchors;
 use pellucid_store::requests::chain::Chain;
 use pellucid_store::requests::entry;
-use pellucid_store::requests::entry::Entry;
+use pellucid_store::requests::entry::LogEntry;
 use pellucid_store::requests::entry::Purpose;
-use pellucid_store::requests::parts::Parts;
+use pellucid_store::requests::parts::PartStore;
 
 use super::Reached;
 use super::ReplayError;
@@ -37,9 +37,9 @@ pub struct WalkedRequest<'w> {
     /// The id of the session whose record has the request: the session itself, or the one it was forked from.
     pub session: &'w str,
     /// The request's line of the record; absent for a request that only the session file mentions.
-    pub entry: Option<&'w entry::Request>,
+    pub entry: Option<&'w entry::RequestEntry>,
     /// The line of the record about the reply, if one came.
-    pub reply: Option<&'w entry::Reply>,
+    pub reply: Option<&'w entry::ReplyEntry>,
     /// The bytes, or why they cannot be told.
     pub bytes: WalkedBytes<'w>,
 }
@@ -146,11 +146,11 @@ fn walk_within(
     }
     let mut unrecorded = unrecorded.into_iter().peekable();
     let replies = replies(chain);
-    let parts = Parts::new(home);
+    let parts = PartStore::new(home);
     let mut run = Run::new(file, &parts, chain);
     let mut bodies: BTreeMap<&str, usize> = BTreeMap::new();
     for (link, it) in chain.links.iter().enumerate() {
-        let Entry::Request(entry) = &it.entry else {
+        let LogEntry::Request(entry) = &it.entry else {
             run.follow(&it.entry)?;
             continue;
         };
@@ -189,9 +189,9 @@ fn walk_within(
 }
 
 /// The replies of a record, by the number of the request's line.
-fn replies(chain: &Chain) -> BTreeMap<u64, &entry::Reply> {
+fn replies(chain: &Chain) -> BTreeMap<u64, &entry::ReplyEntry> {
     let replies = chain.links.iter().filter_map(|link| match &link.entry {
-        Entry::Reply(reply) => Some((reply.request, reply.as_ref())),
+        LogEntry::Reply(reply) => Some((reply.request, reply.as_ref())),
         _ => None,
     });
     replies.collect()
@@ -203,7 +203,7 @@ fn unknown<'w>(file: &'w SessionFile, number: usize, verdict: &Verdict) -> Walke
 }
 
 /// The bytes of a request that the run comes to next.
-fn reached<'r>(run: &'r mut Run<'_>, entry: &entry::Request) -> Result<WalkedBytes<'r>, ReplayError> {
+fn reached<'r>(run: &'r mut Run<'_>, entry: &entry::RequestEntry) -> Result<WalkedBytes<'r>, ReplayError> {
     let verdict = run.verdict(entry)?;
     if verdict != Verdict::Equal {
         return Ok(WalkedBytes::Unknown(verdict.to_string()));

@@ -17,8 +17,8 @@ use pellucid_engine::compaction;
 use pellucid_engine::compaction::USER_TOKENS_MAX;
 use pellucid_protocol::item::Item;
 use pellucid_store::lines::Backwards;
-use pellucid_store::read::Kind;
-use pellucid_store::read::Reading;
+use pellucid_store::read::LineReading;
+use pellucid_store::read::RecordKind;
 use pellucid_store::read::read_line;
 use pellucid_store::read::split;
 use serde::Deserialize;
@@ -84,12 +84,12 @@ impl Start {
         let mut front = Vec::new();
         file.take(limit).read_to_end(&mut front)?;
         let lines = || front.split(|byte| *byte == b'\n').rev().filter_map(split);
-        let last = |is_meant: fn(Kind, &[u8]) -> bool| {
+        let last = |is_meant: fn(RecordKind, &[u8]) -> bool| {
             lines().find(|(kind, payload)| is_meant(*kind, payload)).map(|(_, payload)| payload.to_vec())
         };
-        self.turn = self.turn.take().or_else(|| last(|kind, _| kind == Kind::TurnContext));
+        self.turn = self.turn.take().or_else(|| last(|kind, _| kind == RecordKind::TurnContext));
         self.figures =
-            self.figures.take().or_else(|| last(|kind, payload| kind == Kind::EventMsg && is_figures(payload)));
+            self.figures.take().or_else(|| last(|kind, payload| kind == RecordKind::EventMsg && is_figures(payload)));
         Ok(())
     }
 }
@@ -103,16 +103,16 @@ impl Search {
     /// Looks at a line. Gives whether it is written as usual, or is no line at all.
     fn line(&mut self, bytes: &[u8], offset: u64, summary_prefix: &str) -> bool {
         let Some((kind, payload)) = split(bytes) else {
-            return read_line(bytes) == Reading::SetAside;
+            return read_line(bytes) == LineReading::SetAside;
         };
         match kind {
-            Kind::TurnContext if self.start.turn.is_none() => self.start.turn = Some(payload.to_vec()),
-            Kind::EventMsg if is_figures(payload) => {
+            RecordKind::TurnContext if self.start.turn.is_none() => self.start.turn = Some(payload.to_vec()),
+            RecordKind::EventMsg if is_figures(payload) => {
                 self.start.figures.get_or_insert_with(|| payload.to_vec());
             }
-            Kind::EventMsg => self.has_rollback |= payload.starts_with(b"{\"type\":\"thread_rolled_back\""),
-            Kind::Compacted if !self.is_found => self.summary(payload, offset),
-            Kind::ResponseItem if !self.is_found => self.item(payload, summary_prefix),
+            RecordKind::EventMsg => self.has_rollback |= payload.starts_with(b"{\"type\":\"thread_rolled_back\""),
+            RecordKind::Compacted if !self.is_found => self.summary(payload, offset),
+            RecordKind::ResponseItem if !self.is_found => self.item(payload, summary_prefix),
             _ => {}
         }
         true

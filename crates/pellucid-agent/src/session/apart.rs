@@ -36,7 +36,7 @@ pub(crate) struct Answered {
     /// The text of the answer, or why there is none.
     pub said: Result<String, String>,
     /// What the record gets of the answer, or of its failure.
-    reply: entry::Reply,
+    reply: entry::ReplyEntry,
 }
 
 impl Session {

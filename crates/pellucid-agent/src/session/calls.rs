@@ -2,7 +2,7 @@
 
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::item::Item;
-use pellucid_tools::notes::Noted;
+use pellucid_tools::notes::NotedCall;
 
 use super::Session;
 use crate::open_notes::Upto;
@@ -29,7 +29,7 @@ impl Session {
         }
     }
 
-    fn log_call(&mut self, turn: &TurnId, noted: Noted) {
+    fn log_call(&mut self, turn: &TurnId, noted: NotedCall) {
         if let Some((sent, at)) = self.log.sent() {
             sent.call(at, turn, &self.setup.identity.originator, noted, None);
         }

@@ -9,15 +9,15 @@ use std::ops::Range;
 use pellucid_engine::compaction::Compaction;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::fragment::Origin;
-use pellucid_engine::pack::Strategy;
+use pellucid_engine::pack::CompactionStrategy;
 use pellucid_engine::report::Report;
 use pellucid_engine::request::Request;
 use pellucid_engine::transcript::ReasoningCounted;
 use pellucid_engine::turn::Due;
-use pellucid_engine::turn::Fact;
 use pellucid_engine::turn::FirstRetry;
+use pellucid_engine::turn::RunningTurn;
 use pellucid_engine::turn::SummarisedBy;
-use pellucid_engine::turn::Turn;
+use pellucid_engine::turn::TurnEvent;
 use pellucid_engine::turn::TurnSettings;
 use pellucid_engine::turn::Wish;
 use pellucid_engine::turn::compacting::CompactionWish;
@@ -39,7 +39,7 @@ const UNKNOWN: &str = "(the summary, which is not known yet)";
 
 /// What a turn would send first.
 #[derive(Debug)]
-pub struct Next {
+pub struct TurnPreview {
     /// What the request asks for.
     pub purpose: NextPurpose,
     /// The body, byte for byte as it would be sent.
@@ -49,7 +49,7 @@ pub struct Next {
     /// Why the history is made shorter first, if it is.
     pub due: Option<Due>,
     /// The request after it, if a part of that one is not known yet.
-    pub plan: Option<Plan>,
+    pub plan: Option<UnfinishedRequest>,
     /// Reasons why other bytes may be sent.
     pub reasons: Vec<String>,
     /// Warnings that the person sees.
@@ -86,7 +86,7 @@ impl NextPurpose {
 
 /// A request with a part that is not known yet.
 #[derive(Debug)]
-pub struct Plan {
+pub struct UnfinishedRequest {
     /// The body, with a placeholder where the hole is.
     pub body: Vec<u8>,
     /// What the body is made of.
@@ -117,7 +117,7 @@ struct Summarising {
 /// A turn that is run without a model being asked.
 struct Rehearsal<'a> {
     session: &'a mut Session,
-    turn: Turn,
+    turn: RunningTurn,
     inputs: &'a [UserInput],
     warnings: Vec<String>,
 }
@@ -154,13 +154,13 @@ impl Session {
     ///
     /// # Errors
     /// Why nothing would be sent.
-    pub fn next_request(&mut self, inputs: &[UserInput], output_schema: Option<Value>) -> Result<Next, String> {
+    pub fn next_request(&mut self, inputs: &[UserInput], output_schema: Option<Value>) -> Result<TurnPreview, String> {
         let prepared = self.prepare_input(inputs)?;
         self.begin_turn();
         let changed_files = self.requests.changed_files();
         let prepared = prepared.into_iter().chain(self.take_events()).collect();
         let settings = self.turn_settings(&TurnId::new(""));
-        let turn = Turn::new(settings, self.conversation.meter().clone(), &self.setup.pack);
+        let turn = RunningTurn::new(settings, self.conversation.meter().clone(), &self.setup.pack);
         let mut rehearsal = Rehearsal { session: self, turn, inputs, warnings: warnings(prepared) };
         let first = rehearsal.turn.begin(inputs);
         let reached = rehearsal.run(first);
@@ -175,11 +175,11 @@ impl Session {
         };
         let due = due.filter(|_| next.purpose != NextPurpose::Answer);
         let report = Report { changed_files, ..next.report };
-        Ok(Next { due, report, warnings: warnings.into_iter().chain(next.warnings).collect(), ..next })
+        Ok(TurnPreview { due, report, warnings: warnings.into_iter().chain(next.warnings).collect(), ..next })
     }
 
     /// The request for an answer, after what has to be remembered for it.
-    fn next_answer(&mut self, output_schema: Option<Value>) -> Result<Next, String> {
+    fn next_answer(&mut self, output_schema: Option<Value>) -> Result<TurnPreview, String> {
         self.record_before_request();
         let frame = self.frame(output_schema);
         let mut reasons = Vec::new();
@@ -192,28 +192,28 @@ impl Session {
                 }
                 Offline::AsksForSummary(messages) => {
                     let (request, report) = self.memory_asker(Vec::new(), &TurnId::new("")).reported(&messages);
-                    return Ok(Next::new(NextPurpose::MemorySummary, &request, report));
+                    return Ok(TurnPreview::new(NextPurpose::MemorySummary, &request, report));
                 }
                 Offline::AsksForVectors(texts) => {
                     let asker = self.memory_asker(Vec::new(), &TurnId::new(""));
                     let (request, report) = asker.reported_vectors(&texts, &job.layout);
-                    return Ok(Next::new(NextPurpose::MemoryVectors, &request, report));
+                    return Ok(TurnPreview::new(NextPurpose::MemoryVectors, &request, report));
                 }
             }
         }
         let request = self.request(&frame);
         let report = self.report().ok_or("no request was made")?;
-        Ok(Next { reasons, ..Next::new(NextPurpose::Answer, &request, report) })
+        Ok(TurnPreview { reasons, ..TurnPreview::new(NextPurpose::Answer, &request, report) })
     }
 
     /// The request for a summary, and the plan of the one behind it.
     fn next_summary(
         &mut self,
         summarising: Summarising,
-        mut turn: Turn,
+        mut turn: RunningTurn,
         inputs: &[UserInput],
         output_schema: Option<Value>,
-    ) -> Next {
+    ) -> TurnPreview {
         let Summarising { compaction, facts, asked } = summarising;
         drop(self.requests.take_changed_files());
         let tokens_max = self.summary_tokens_max(&facts);
@@ -227,23 +227,26 @@ impl Session {
                 (NextPurpose::ProviderSummary, self.replace(compaction, vec![sealed], &facts))
             }
         };
-        let wishes = turn.step(Fact::Rebuilt(rebuilt));
+        let wishes = turn.step(TurnEvent::Rebuilt(rebuilt));
         let mut rehearsal = Rehearsal { session: self, turn, inputs, warnings: Vec::new() };
         let reached = rehearsal.run(wishes);
         let warnings = rehearsal.warnings;
         let plan = match reached {
-            Reached::Answer => self.next_answer(output_schema).ok().and_then(|next| Plan::of(next, tokens_max)),
+            Reached::Answer => {
+                self.next_answer(output_schema).ok().and_then(|next| UnfinishedRequest::of(next, tokens_max))
+            }
             Reached::Summary(_) | Reached::End(_) => None,
         };
         let SummaryRequest { request, mut report, .. } = asked;
         report.omissions.splice(0..0, self.notices.omissions().iter().cloned());
-        Next { plan, warnings, ..Next::new(purpose, &request, report) }
+        TurnPreview { plan, warnings, ..TurnPreview::new(purpose, &request, report) }
     }
 
     /// How many tokens a summary has at most.
     fn summary_tokens_max(&self, facts: &Facts) -> Option<i64> {
         let layout = self.setup.pack.layout.compaction;
-        let of_layout = (layout.strategy == Strategy::Window).then(|| output_tokens(layout.summary_max_output_tokens));
+        let of_layout =
+            (layout.strategy == CompactionStrategy::Window).then(|| output_tokens(layout.summary_max_output_tokens));
         let of_provider = self.setup.wire(None).output_tokens_max.and_then(|max| i64::try_from(max).ok());
         of_layout.or(of_provider).or_else(|| facts.settings.model.effective_window())
     }
@@ -264,20 +267,20 @@ impl Rehearsal<'_> {
                 }
                 Wish::Measure(reasoning) => {
                     let unreported = self.session.measure(&input_text(self.inputs), reasoning);
-                    Some(Fact::Measured { unreported })
+                    Some(TurnEvent::Measured { unreported })
                 }
                 Wish::Compact(CompactionWish::Start(summariser)) => {
                     let compaction = self.session.compaction(Some(&input_text(self.inputs)));
                     let facts = self.session.summary_facts(summariser);
                     if let Some(error) = compaction.failure() {
-                        Some(Fact::WindowExceeded(error.clone()))
+                        Some(TurnEvent::WindowExceeded(error.clone()))
                     } else if !compaction.has_question() {
-                        Some(Fact::Rebuilt(self.session.rebuild(compaction, &facts)))
+                        Some(TurnEvent::Rebuilt(self.session.rebuild(compaction, &facts)))
                     } else if let Some(asked) = self.session.summary_request(&compaction, &facts) {
                         return Reached::Summary(Box::new(Summarising { compaction, facts, asked }));
                     } else {
                         // A provider is not asked to summarise nothing.
-                        Some(Fact::Rebuilt(self.session.replace(compaction, Vec::new(), &facts)))
+                        Some(TurnEvent::Rebuilt(self.session.replace(compaction, Vec::new(), &facts)))
                     }
                 }
                 wish => {
@@ -309,17 +312,17 @@ impl Rehearsal<'_> {
     }
 }
 
-impl Next {
+impl TurnPreview {
     fn new(purpose: NextPurpose, request: &Request, report: Report) -> Self {
         let (body, due, plan) = (request.body(), None, None);
         Self { purpose, body, report, due, plan, reasons: Vec::new(), warnings: Vec::new() }
     }
 }
 
-impl Plan {
+impl UnfinishedRequest {
     /// A request that has the placeholder where the summary will be.
-    fn of(next: Next, tokens_max: Option<i64>) -> Option<Self> {
-        let Next { body, report, .. } = next;
+    fn of(next: TurnPreview, tokens_max: Option<i64>) -> Option<Self> {
+        let TurnPreview { body, report, .. } = next;
         let at = body.windows(UNKNOWN.len()).position(|window| window == UNKNOWN.as_bytes())?;
         let row = report.row_at(at)?;
         let hole = row.start..row.start + row.bytes;

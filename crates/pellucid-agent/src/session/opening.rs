@@ -32,7 +32,7 @@ use crate::jobs::Jobs;
 use crate::log::Log;
 use crate::sandbox;
 use crate::sent::Extent;
-use crate::sent::Opening;
+use crate::sent::OpeningRecord;
 use crate::sent::SentLog;
 
 /// What a session begins with.
@@ -180,7 +180,7 @@ fn begin_log(
             let sent = log.sent_from_start();
             sent.recall(&mut past.recalled);
             let summaries = past.summaries(&prefix);
-            sent.open(&Opening { summaries, ..setup.opening(How::Resumed, len) });
+            sent.open(&OpeningRecord { summaries, ..setup.opening(How::Resumed, len) });
             log.keep_client_tools(setup);
         }
         (Beginning::Forked(..), Some(((file, upto), past))) => {
@@ -192,7 +192,7 @@ fn begin_log(
                 let origins_from = if past.restored.transcript.is_attributed() { 0 } else { at };
                 let (files, summaries) = (past.recalled.files.as_ref(), past.summaries(&prefix));
                 let sent = log.sent_from_start();
-                sent.open(&Opening { summaries, parent, origins_from, files, ..setup.opening(How::Forked, at) });
+                sent.open(&OpeningRecord { summaries, parent, origins_from, files, ..setup.opening(How::Forked, at) });
                 // The file is there at once, so the record of whose requests its first lines name is too.
                 sent.begin();
             }

@@ -78,7 +78,7 @@ impl Session {
             let (usage, kept_for) = (reply.usage.as_ref(), self.setup.provider.cache_kept());
             let judge = || self.requests.judge_beside(asked.sent_at, continuity.as_ref(), usage, kept_for);
             let cache = is_answered.then(judge);
-            let reply = entry::Reply { cache, ..reply };
+            let reply = entry::ReplyEntry { cache, ..reply };
             if let (Some(request), Some(cache)) = (reply.split(), &reply.cache) {
                 let event = self.requests.spend(request, cache.clone());
                 if is_wanted {

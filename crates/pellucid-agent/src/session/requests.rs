@@ -11,16 +11,16 @@ use pellucid_engine::continuity;
 use pellucid_engine::continuity::Cause;
 use pellucid_engine::continuity::Continuity;
 use pellucid_engine::continuity::Recorded;
-use pellucid_engine::continuity::Sent;
-use pellucid_engine::digest::Account;
+use pellucid_engine::continuity::SentRequest;
 use pellucid_engine::digest::Items;
 use pellucid_engine::digest::Ledger;
+use pellucid_engine::digest::RequestDigest;
 use pellucid_engine::facts::Candidate;
 use pellucid_engine::file_states::ChangedFile;
 use pellucid_engine::file_states::FileStates;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::increment::Increment;
-use pellucid_engine::increment::Step;
+use pellucid_engine::increment::RequestPair;
 use pellucid_engine::report::Report;
 use pellucid_engine::report::Row;
 use pellucid_engine::request::Frame;
@@ -28,7 +28,7 @@ use pellucid_engine::request::Request;
 use pellucid_engine::transcript::Divergence;
 use pellucid_engine::transcript::Transcript;
 use pellucid_model::failure::OVERFLOW_ADVICE;
-use pellucid_model::socket::Known;
+use pellucid_model::socket::KnownPrefix;
 use pellucid_model::transport::Attempts;
 use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::event::CacheBreak;
@@ -79,14 +79,14 @@ pub(super) struct Requests {
 struct LastRequest {
     frame: Frame,
     n_items: usize,
-    sent: Sent,
+    sent: SentRequest,
     continuity: Option<Continuity>,
     /// The files that differ from those of the request before.
     changed_files: Vec<ChangedFile>,
     /// The digests of the request, where requests are recorded.
-    account: Option<Account>,
+    account: Option<RequestDigest>,
     /// What a server knows of the request if it remembers the one before.
-    known: Option<Known>,
+    known: Option<KnownPrefix>,
 }
 
 impl Requests {
@@ -127,9 +127,9 @@ impl Requests {
         let continuity = self.continuity(frame, &request, transcript, setup, divergence);
         self.cache.next_request();
         let known = self.last.as_ref().zip(continuity.as_ref()).and_then(|(last, continuity)| {
-            let step = Step { sent: &last.sent, frame, continuity, items: transcript.rendered() };
+            let step = RequestPair { sent: &last.sent, frame, continuity, items: transcript.rendered() };
             let Increment { known_bytes, n_returned } = Increment::of(&step)?;
-            Some(Known { number: self.n, bytes: known_bytes, n_returned })
+            Some(KnownPrefix { number: self.n, bytes: known_bytes, n_returned })
         });
         self.n += 1;
         let changed_files = self.files.take_changed();
@@ -137,7 +137,7 @@ impl Requests {
         self.previous = self.last.replace(LastRequest {
             frame: frame.clone(),
             n_items,
-            sent: Sent::new(frame, transcript.shown_len(), n_items),
+            sent: SentRequest::new(frame, transcript.shown_len(), n_items),
             continuity,
             changed_files,
             account,
@@ -156,7 +156,7 @@ impl Requests {
         divergence: Option<Divergence>,
     ) -> Option<Continuity> {
         let left = transcript.take_left();
-        let next = continuity::Next {
+        let next = continuity::NextRequest {
             frame,
             request,
             items: transcript.rendered(),
@@ -180,7 +180,7 @@ impl Requests {
     ) -> Option<Continuity> {
         self.recall(setup, is_recording);
         let order = setup.provider.reading_order();
-        let next = continuity::Next { frame, request, items: &[], order, left: None, cause: None };
+        let next = continuity::NextRequest { frame, request, items: &[], order, left: None, cause: None };
         let Some(last) = self.last.as_ref() else {
             return self.recorded.as_ref()?.continued_by(&next);
         };
@@ -242,13 +242,13 @@ impl Requests {
     }
 
     /// The frame and the digests of the last request, where requests are recorded.
-    pub(super) fn last_account(&self) -> Option<(&Frame, &Account)> {
+    pub(super) fn last_account(&self) -> Option<(&Frame, &RequestDigest)> {
         let last = self.last.as_ref()?;
         Some((&last.frame, last.account.as_ref()?))
     }
 
     /// What a server knows of the last request if it remembers the one before.
-    pub(super) fn last_known(&self) -> Option<Known> {
+    pub(super) fn last_known(&self) -> Option<KnownPrefix> {
         self.last.as_ref()?.known
     }
 
@@ -351,21 +351,21 @@ impl Requests {
         response_id: Option<String>,
         usage: Option<&TokenUsage>,
         kept_for: Option<Duration>,
-    ) -> (entry::Reply, Option<EventMessage>) {
+    ) -> (entry::ReplyEntry, Option<EventMessage>) {
         let last = self.last.as_ref().and_then(|last| last.continuity.as_ref());
         let cache = self.cache.judge(last, usage, kept_for);
         if let Some(usage) = usage.filter(|_| !self.cache.is_summary()) {
             self.size.reported(usage.input_tokens);
         }
         let (usage_copy, cache_copy) = (usage.copied(), Some(cache.clone()));
-        let reply = entry::Reply { response_id, usage: usage_copy, cache: cache_copy, ..self.cache.over() };
+        let reply = entry::ReplyEntry { response_id, usage: usage_copy, cache: cache_copy, ..self.cache.over() };
         let event = usage.map(|usage| self.spend(UsageSplit::new(usage, reply.cache_write), cache));
         (reply, event)
     }
 
     /// Notes that a request has no answer, for this reason. Gives what the record gets of it.
-    pub(super) fn failed(&mut self, why: &str) -> entry::Reply {
-        entry::Reply { failure: Some(why.to_owned()), ..self.cache.over() }
+    pub(super) fn failed(&mut self, why: &str) -> entry::ReplyEntry {
+        entry::ReplyEntry { failure: Some(why.to_owned()), ..self.cache.over() }
     }
 
     /// What came of the provider's cache for a request beside the conversation that was sent at this time.

@@ -1,10 +1,10 @@
 //! Sending a request: what surrounds its items, whether it may go out, and what the record gets of it.
 
-use pellucid_engine::digest::Account;
+use pellucid_engine::digest::RequestDigest;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
 use pellucid_model::budget::Ticket;
-use pellucid_model::catalogue::Match;
+use pellucid_model::catalogue::CatalogueMatch;
 use pellucid_model::socket::SocketAsk;
 use pellucid_model::socket::SocketVersion;
 use pellucid_model::transport::Attempts;
@@ -94,7 +94,7 @@ impl Session {
             match attempt {
                 Attempt::First => sent.request(at, turn, Purpose::Answer, frame, account, cache_break, sent_at),
                 Attempt::Again => {
-                    let account = Account { marks: Vec::new(), ..account.clone() };
+                    let account = RequestDigest { marks: Vec::new(), ..account.clone() };
                     sent.request(at, turn, Purpose::AnswerAgain, frame, &account, None, sent_at);
                 }
             }
@@ -168,7 +168,7 @@ impl Session {
         self.log_reply(reply);
     }
 
-    fn log_reply(&mut self, reply: entry::Reply) {
+    fn log_reply(&mut self, reply: entry::ReplyEntry) {
         if let Some((sent, _)) = self.log.sent() {
             sent.reply(reply);
         }
@@ -209,7 +209,8 @@ fn least(setup: &Setup) -> Least {
 
 /// The model's window, where the catalogue or the person gives its size.
 fn known_window(setup: &Setup) -> Option<u64> {
-    let is_guess = setup.gathered.model_match == Match::Fallback && setup.sources.config.model.context_window.is_none();
+    let is_guess =
+        setup.gathered.model_match == CatalogueMatch::Fallback && setup.sources.config.model.context_window.is_none();
     let window = setup.gathered.facts.settings.model.context_window.filter(|_| !is_guess)?;
     u64::try_from(window).ok()
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use pellucid_engine::assemble;
 use pellucid_engine::assemble::Context;
-use pellucid_engine::assemble::ContextMessage;
+use pellucid_engine::assemble::LayoutMessage;
 use pellucid_engine::compaction;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::facts::Provided;
@@ -29,7 +29,7 @@ use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
 use pellucid_store::record::Record;
 use pellucid_store::requests::entry::How;
-use pellucid_store::side::Side;
+use pellucid_store::side::SideFile;
 use serde_json::Value;
 
 use crate::child;
@@ -38,16 +38,16 @@ use crate::client_tools::Indexed;
 use crate::context_events::ContextEvents;
 use crate::crew::Crew;
 use crate::gather;
+use crate::gather::FactSources;
 use crate::gather::Gathered;
-use crate::gather::Sources;
-use crate::identity::Identity;
+use crate::identity::ClientIdentity;
 use crate::prepare;
 use crate::prepare::InjectError;
 use crate::replay::Recalled;
 use crate::restore;
+use crate::restore::RestoreOptions;
 use crate::restore::Restored;
-use crate::restore::Rules;
-use crate::sent::Opening;
+use crate::sent::OpeningRecord;
 
 /// What a session is made of.
 #[derive(Debug, Clone)]
@@ -55,11 +55,11 @@ pub struct Setup {
     /// The id of the session.
     pub session_id: SessionId,
     /// The client or session that started it.
-    pub origin: child::Origin,
+    pub origin: child::StartedBy,
     /// The pack whose layout orders the input.
     pub pack: Arc<Pack>,
     /// The configuration and environment that facts are gathered from.
-    pub sources: Sources,
+    pub sources: FactSources,
     /// The facts that were gathered, with what they leave out.
     pub gathered: Gathered,
     /// The id of the provider.
@@ -69,7 +69,7 @@ pub struct Setup {
     /// The model that requests are sent to.
     pub model: Model,
     /// The name and version that headers give.
-    pub identity: Identity,
+    pub identity: ClientIdentity,
     /// Whether clients receive the model's raw reasoning.
     pub raw_reasoning: RawReasoning,
     /// Whether clients receive each item as it is recorded.
@@ -81,7 +81,7 @@ pub struct Setup {
     /// Events that clients receive before the first turn.
     pub notices: Vec<EventMessage>,
     /// What is kept of the session beside its file.
-    pub side: Side,
+    pub side: SideFile,
     /// The agents that the session started.
     pub crew: Crew,
 }
@@ -108,16 +108,16 @@ impl Setup {
     /// Restores a history from some lines of a file, with the context as it is now.
     pub(crate) fn restore_records(&self, file: &SessionFile, records: Vec<Record>) -> Restored {
         let context = assemble::assemble(&self.pack, &self.gathered.facts);
-        let items: Vec<Item> = context.messages.iter().map(ContextMessage::item).collect();
+        let items: Vec<Item> = context.messages.iter().map(LayoutMessage::item).collect();
         let prefix = compaction::summary_prefix(&self.pack);
         let origins = Origins::default();
-        let rules = Rules { context_messages: &context.messages, ..self.rules(&prefix, &items, &origins) };
+        let rules = RestoreOptions { context_messages: &context.messages, ..self.rules(&prefix, &items, &origins) };
         restore::restore_records(file, records, &rules)
     }
 
     /// The variables that hold our keys. No program that the session starts receives them.
     pub(crate) fn key_variables(&self) -> BTreeSet<String> {
-        let Sources { config, env, .. } = &self.sources;
+        let FactSources { config, env, .. } = &self.sources;
         config.key_variables(env, |value| self.model.is_key(value))
     }
 
@@ -176,9 +176,10 @@ impl Setup {
     pub(super) fn restore(&mut self, file: &SessionFile, upto: u64, context: &Context) -> Result<Past, ReadError> {
         let recalled = Recalled::read(&self.sources.config.folders.home, file);
         self.recall_dynamic_tools(file);
-        let items: Vec<Item> = context.messages.iter().map(ContextMessage::item).collect();
+        let items: Vec<Item> = context.messages.iter().map(LayoutMessage::item).collect();
         let prefix = compaction::summary_prefix(&self.pack);
-        let rules = Rules { context_messages: &context.messages, ..self.rules(&prefix, &items, &recalled.origins) };
+        let rules =
+            RestoreOptions { context_messages: &context.messages, ..self.rules(&prefix, &items, &recalled.origins) };
         let mut restored = restore::restore(file, upto, &rules)?;
         let place = format!("the session file {}", file.path.display());
         let instructions = restored.instructions.take();
@@ -189,8 +190,8 @@ impl Setup {
     }
 
     /// What the record says of how the session was opened, for a history without summaries.
-    pub(super) fn opening(&self, how: How, at: u64) -> Opening<'_> {
-        Opening {
+    pub(super) fn opening(&self, how: How, at: u64) -> OpeningRecord<'_> {
+        OpeningRecord {
             session: &self.session_id,
             how,
             at,
@@ -203,9 +204,9 @@ impl Setup {
         }
     }
 
-    fn rules<'a>(&self, summary_prefix: &'a str, context: &'a [Item], origins: &'a Origins) -> Rules<'a> {
+    fn rules<'a>(&self, summary_prefix: &'a str, context: &'a [Item], origins: &'a Origins) -> RestoreOptions<'a> {
         let (facts, wire) = (&self.gathered.facts, self.wire(None));
-        Rules {
+        RestoreOptions {
             ids: wire.ids,
             truncation: facts.settings.model.truncation_policy,
             view: Some(Frame::new(&self.pack, facts, &[], &wire).view()),

@@ -2,7 +2,7 @@
 
 use pellucid_engine::assemble;
 use pellucid_engine::assemble::Context;
-use pellucid_engine::assemble::ContextMessage;
+use pellucid_engine::assemble::LayoutMessage;
 use pellucid_engine::compaction::Compaction;
 use pellucid_engine::compaction::CompactionError;
 use pellucid_engine::compaction::Fit;
@@ -10,21 +10,21 @@ use pellucid_engine::compaction::Region;
 use pellucid_engine::compaction::WINDOW_SUMMARY;
 use pellucid_engine::compaction::local_summary;
 use pellucid_engine::continuity::Cause;
-use pellucid_engine::digest::Account;
 use pellucid_engine::digest::Digest;
+use pellucid_engine::digest::RequestDigest;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::loss::Loss;
 use pellucid_engine::pack::CompactionRules;
+use pellucid_engine::pack::CompactionStrategy;
 use pellucid_engine::pack::Pack;
-use pellucid_engine::pack::Strategy;
 use pellucid_engine::report::Report;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
-use pellucid_engine::turn::Rebuilt;
+use pellucid_engine::turn::CompactionEffect;
 use pellucid_engine::turn::SummarisedBy;
-use pellucid_engine::turn::Summariser;
+use pellucid_engine::turn::SummaryModel;
 use pellucid_engine::turn::Takeover;
 use pellucid_engine::window::summary::output_tokens;
 use pellucid_protocol::event::EventMessage;
@@ -130,7 +130,7 @@ impl Session {
     }
 
     /// Puts a summary that is made without a model in place of the history.
-    pub(crate) fn rebuild_locally(&mut self, compaction: Compaction, facts: &Facts) -> Rebuilt {
+    pub(crate) fn rebuild_locally(&mut self, compaction: Compaction, facts: &Facts) -> CompactionEffect {
         let before: Vec<Item> = self.conversation.items();
         let summary = local_summary(&before, &self.setup.pack);
         self.note(&Item::text("assistant", summary), &Origin::Layout);
@@ -138,7 +138,7 @@ impl Session {
     }
 
     /// Reports what a summary did to clients that ask for it.
-    fn report_compaction(&mut self, by: &str, before: &[Item], rebuilt: &Rebuilt) {
+    fn report_compaction(&mut self, by: &str, before: &[Item], rebuilt: &CompactionEffect) {
         if !self.setup.context_events.are_wanted() {
             return;
         }
@@ -171,10 +171,10 @@ impl Session {
     pub(crate) fn summary_frame(&self, facts: &Facts) -> Frame {
         let pack = &self.setup.pack;
         match pack.layout.compaction.strategy {
-            Strategy::Summarise => {
+            CompactionStrategy::Summarise => {
                 Frame::for_summary(pack, facts, self.conversation.instructions(), &self.setup.wire(None))
             }
-            Strategy::Window => {
+            CompactionStrategy::Window => {
                 let instructions = pack.template(WINDOW_SUMMARY).text();
                 let mut wire = self.setup.wire(None);
                 let tokens = output_tokens(pack.layout.compaction.summary_max_output_tokens);
@@ -185,8 +185,8 @@ impl Session {
     }
 
     /// The facts under which a summary is made: those of this turn, with the model of the last turn where that one makes it.
-    pub(crate) fn summary_facts(&self, summariser: Summariser) -> Facts {
-        let previous = self.last_turn.model().filter(|_| summariser == Summariser::Previous);
+    pub(crate) fn summary_facts(&self, summariser: SummaryModel) -> Facts {
+        let previous = self.last_turn.model().filter(|_| summariser == SummaryModel::Previous);
         self.setup.facts_of_model(self.setup.sources.config.compaction.model.as_deref().or(previous))
     }
 
@@ -204,7 +204,7 @@ impl Session {
 
     /// What the history has to fit into, for layouts that drop the oldest turns.
     pub(crate) fn fit<'a>(&'a self, input: Option<&'a str>) -> Option<Fit<'a>> {
-        (self.setup.pack.layout.compaction.strategy == Strategy::Window).then(|| Fit {
+        (self.setup.pack.layout.compaction.strategy == CompactionStrategy::Window).then(|| Fit {
             pack: &self.setup.pack,
             facts: &self.setup.gathered.facts,
             instructions: self.conversation.instructions(),
@@ -238,7 +238,7 @@ impl Session {
             Compaction::new(self.conversation.transcript(), pack, prompt)
         } else {
             let context = assemble::assemble(pack, &self.setup.gathered.facts);
-            let pinned: Vec<Item> = context.messages.iter().map(ContextMessage::item).collect();
+            let pinned: Vec<Item> = context.messages.iter().map(LayoutMessage::item).collect();
             let region = Region { keep_turns: rules.keep_turns, input, pinned: &pinned };
             Compaction::of_region(self.conversation.transcript(), pack, prompt, &region)
         };
@@ -259,7 +259,7 @@ impl Session {
         let provider = &self.setup.provider;
         let has_endpoint = provider.name == "OpenAI"
             && provider.wire_api == WireApi::Responses
-            && self.setup.pack.layout.compaction.strategy == Strategy::Summarise;
+            && self.setup.pack.layout.compaction.strategy == CompactionStrategy::Summarise;
         if has_endpoint { SummarisedBy::Provider } else { SummarisedBy::Model }
     }
 
@@ -269,7 +269,7 @@ impl Session {
     }
 
     /// Puts the provider's items in place of the history, with the context as it is now.
-    pub(crate) fn replace(&mut self, compaction: Compaction, items: Vec<Item>, facts: &Facts) -> Rebuilt {
+    pub(crate) fn replace(&mut self, compaction: Compaction, items: Vec<Item>, facts: &Facts) -> CompactionEffect {
         let (before, tokens_before) = (self.conversation.items(), self.conversation.tokens());
         let context = assemble::assemble(&self.setup.pack, facts);
         self.shortening.replace(compaction, items, &mut self.conversation, context);
@@ -277,12 +277,12 @@ impl Session {
     }
 
     /// Puts the summary in place of the history, with the context as it is now.
-    pub(crate) fn rebuild(&mut self, compaction: Compaction, facts: &Facts) -> Rebuilt {
+    pub(crate) fn rebuild(&mut self, compaction: Compaction, facts: &Facts) -> CompactionEffect {
         let before = self.conversation.items();
         self.rebuild_by("model", &before, compaction, facts)
     }
 
-    fn rebuild_by(&mut self, by: &str, before: &[Item], compaction: Compaction, facts: &Facts) -> Rebuilt {
+    fn rebuild_by(&mut self, by: &str, before: &[Item], compaction: Compaction, facts: &Facts) -> CompactionEffect {
         let (tokens_before, n_dropped) = (self.conversation.tokens(), compaction.n_dropped());
         let context = assemble::assemble(&self.setup.pack, facts);
         let is_recording = self.log.is_recording();
@@ -291,10 +291,10 @@ impl Session {
     }
 
     /// Notes that the history was replaced, and reports it to clients that ask for it.
-    fn shortened(&mut self, by: &str, before: &[Item], tokens_before: usize, n_dropped: usize) -> Rebuilt {
+    fn shortened(&mut self, by: &str, before: &[Item], tokens_before: usize, n_dropped: usize) -> CompactionEffect {
         self.requests.expect_break(Cause::Compaction);
         self.habits.note(&mut self.setup, &Happened::Shortened);
-        let rebuilt = Rebuilt { tokens_before, tokens_after: self.conversation.tokens(), n_dropped };
+        let rebuilt = CompactionEffect { tokens_before, tokens_after: self.conversation.tokens(), n_dropped };
         self.report_compaction(by, before, &rebuilt);
         rebuilt
     }
@@ -343,7 +343,7 @@ impl Session {
     /// Whether the bytes of a request for a summary, or when it is made, depend on the tools that are offered.
     pub(crate) fn summary_needs_tools(&self) -> bool {
         self.setup.provider.wire_api == WireApi::Messages
-            || self.setup.pack.layout.compaction.strategy == Strategy::Window
+            || self.setup.pack.layout.compaction.strategy == CompactionStrategy::Window
     }
 
     /// Records that a summary is asked for.
@@ -378,7 +378,7 @@ impl Session {
             SummarisedBy::Provider => compaction.n_items(),
             SummarisedBy::Model => compaction.items_with_prompt().n_items(),
         };
-        let account = Account { bytes, body, n_items, marks: Vec::new() };
+        let account = RequestDigest { bytes, body, n_items, marks: Vec::new() };
         sent.request(at, turn, purpose, frame, &account, cache_break, sent_at);
     }
 }

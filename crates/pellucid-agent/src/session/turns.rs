@@ -9,7 +9,7 @@ use pellucid_engine::file_states::FileStates;
 use pellucid_engine::presets;
 use pellucid_engine::reinject::again::Again;
 use pellucid_engine::transcript::Draft;
-use pellucid_engine::update::Change;
+use pellucid_engine::update::FactsChange;
 use pellucid_engine::update::Updates;
 use pellucid_engine::update::updates;
 use pellucid_protocol::call::ToolCall;
@@ -85,7 +85,8 @@ impl Session {
         self.record_due_context();
         let LastTurn { facts: before, model: previous_model, .. } = &self.last_turn;
         let facts = &self.setup.gathered.facts;
-        let change = Change { pack: &self.setup.pack, before, after: facts, previous_model: previous_model.as_deref() };
+        let change =
+            FactsChange { pack: &self.setup.pack, before, after: facts, previous_model: previous_model.as_deref() };
         let Updates { messages, omissions } = updates(&change);
         self.last_turn.facts = facts.clone();
         for message in messages {

@@ -1,13 +1,13 @@
 //! Sessions for tests: opened in a folder, and run to their end.
 
-use pellucid_agent::child::Origin;
+use pellucid_agent::child::StartedBy;
 use pellucid_agent::context_events::ContextEvents;
 use pellucid_agent::crew::Crew;
 use pellucid_agent::door;
 use pellucid_agent::gather;
-use pellucid_agent::gather::Sources;
+use pellucid_agent::gather::FactSources;
 use pellucid_agent::identity;
-use pellucid_agent::identity::Identity;
+use pellucid_agent::identity::ClientIdentity;
 use pellucid_agent::prepare;
 use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
@@ -24,7 +24,7 @@ use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
 use pellucid_protocol::provider::Provider;
 use pellucid_store::recorder::Recorder;
-use pellucid_store::side::Side;
+use pellucid_store::side::SideFile;
 use pellucid_testkit::MockServer;
 use pellucid_testkit::Workspace;
 use pellucid_workspace::pack_files;
@@ -59,12 +59,12 @@ pub fn setup_with(files: &Workspace, pack: impl FnOnce(&str) -> Pack, model: imp
     let (provider_id, provider) = (config.model.provider_id.clone(), config.model.provider.clone());
     let pack = pack(&config.prompt.pack);
     let crew = Crew::new(options);
-    let sources = Sources::new(config, env);
+    let sources = FactSources::new(config, env);
     let mut gathered = gather::gather(&sources);
     prepare::prepare(&mut gathered, &pack, &sources).unwrap();
     Setup {
-        origin: Origin::Face("exec"),
-        side: Side::default(),
+        origin: StartedBy::Face("exec"),
+        side: SideFile::default(),
         crew,
         session_id: identity::new_session_id(),
         pack: pack.into(),
@@ -73,7 +73,7 @@ pub fn setup_with(files: &Workspace, pack: impl FnOnce(&str) -> Pack, model: imp
         sources,
         provider_id,
         provider,
-        identity: Identity::new("test", &Env::from_pairs([])),
+        identity: ClientIdentity::new("test", &Env::from_pairs([])),
         raw_reasoning: RawReasoning::Hidden,
         raw_items: RawItems::Hidden,
         compact_prompt: None,

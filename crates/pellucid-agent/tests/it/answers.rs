@@ -1,7 +1,7 @@
 //! Turns in which somebody else has to answer: a person, a program, or a command of the person.
 
 use expect_test::expect;
-use pellucid_agent::child::Origin;
+use pellucid_agent::child::StartedBy;
 use pellucid_agent::door;
 use pellucid_agent::identity;
 use pellucid_agent::session::Beginning;
@@ -73,7 +73,7 @@ pub fn talk_in(
     let server = MockServer::start(replies);
     configure(files, config, &server);
     let mut setup = setup(files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
-    setup.origin = Origin::Face("vscode");
+    setup.origin = StartedBy::Face("vscode");
     setup.gathered.facts.tools.dynamic_tools = tools;
     let session = Session::open(setup, Recorder::none(), Beginning::Nothing).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

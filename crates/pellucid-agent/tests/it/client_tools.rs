@@ -41,7 +41,7 @@ fn check_tools(config: &str, change: fn(&mut Value), expected: &Expect) {
     configure(&files, config, &server);
     let fresh = || -> Setup {
         let mut setup = setup(&files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
-        setup.side = pellucid_store::side::Side::open(&files.folder("home"), setup.session_id.as_str());
+        setup.side = pellucid_store::side::SideFile::open(&files.folder("home"), setup.session_id.as_str());
         setup
     };
     let mut first = fresh();

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pellucid_agent::child::Origin;
+use pellucid_agent::child::StartedBy;
 use pellucid_agent::crew::NewChild;
 use pellucid_agent::crew::Nursery;
 use pellucid_agent::door;
@@ -49,11 +49,11 @@ impl World {
     }
 
     fn session(&self, recorder: Recorder, tools: Vec<DynamicTool>) -> Session {
-        self.session_of(Origin::Face("vscode"), recorder, tools)
+        self.session_of(StartedBy::Face("vscode"), recorder, tools)
     }
 
     /// A session with this origin, which decides who can be asked.
-    pub fn session_of(&self, origin: Origin, recorder: Recorder, tools: Vec<DynamicTool>) -> Session {
+    pub fn session_of(&self, origin: StartedBy, recorder: Recorder, tools: Vec<DynamicTool>) -> Session {
         let mut setup = setup(&self.files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
         setup.origin = origin;
         setup.gathered.facts.tools.dynamic_tools = tools;

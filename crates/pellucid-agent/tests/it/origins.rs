@@ -18,8 +18,8 @@ use pellucid_store::name;
 use pellucid_store::read;
 use pellucid_store::recorder::Recorder;
 use pellucid_store::requests::chain::Chain;
-use pellucid_store::requests::entry::Entry;
-use pellucid_store::requests::parts::Parts;
+use pellucid_store::requests::entry::LogEntry;
+use pellucid_store::requests::parts::PartStore;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
 use pellucid_testkit::Workspace;
@@ -130,12 +130,12 @@ fn two_processes() -> (Workspace, Chain) {
 #[test]
 fn origins_cost_the_record_at_most_forty_bytes_a_span() {
     let (files, chain) = two_processes();
-    let parts = Parts::new(&files.path("home"));
+    let parts = PartStore::new(&files.path("home"));
     let (mut n_spans, mut n_bytes) = (0, 0);
     for link in &chain.links {
         let (kept, line) = match &link.entry {
-            Entry::Origins(origins) => (&origins.spans, serde_json::to_vec(link).unwrap().len()),
-            Entry::Frame(frame) => {
+            LogEntry::Origins(origins) => (&origins.spans, serde_json::to_vec(link).unwrap().len()),
+            LogEntry::Frame(frame) => {
                 let kept = frame.origins.as_ref().unwrap();
                 (kept, serde_json::to_vec(kept).unwrap().len() + "\"origins\":,".len())
             }

@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::PathBuf;
 
-use pellucid_agent::fork::Places;
+use pellucid_agent::fork::MessageOffsets;
 use pellucid_agent::replay;
 use pellucid_agent::replay::RebuildError;
-use pellucid_agent::replay::Rebuilt;
+use pellucid_agent::replay::RebuiltRequest;
 use pellucid_agent::replay::Replay;
-use pellucid_agent::replay::Status;
+use pellucid_agent::replay::ReplayStatus;
 use pellucid_agent::replay::Verdict;
-use pellucid_agent::replay::Wanted;
+use pellucid_agent::replay::WantedRequest;
 use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
 use pellucid_engine::pack::Pack;
@@ -28,7 +28,7 @@ use pellucid_store::name;
 use pellucid_store::read;
 use pellucid_store::recorder::Recorder;
 use pellucid_store::requests::chain::Chain;
-use pellucid_store::requests::entry::Entry;
+use pellucid_store::requests::entry::LogEntry;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
 use pellucid_testkit::Workspace;
@@ -177,7 +177,7 @@ fn record_with(settings: &str, replies: Vec<MockReply>, wire: &str, steps: &[Ste
             Step::Fork(n_less) => {
                 drop(session);
                 let file = read::open(&path).unwrap();
-                let places = Places::read(&file).unwrap();
+                let places = MessageOffsets::read(&file).unwrap();
                 let upto = places.keeping(places.messages.len().saturating_sub(*n_less)).unwrap();
                 let next = make();
                 path = place(&next.session_id);
@@ -239,7 +239,7 @@ impl Recorded {
         replay::replay(&self.files.path("home"), &read::open_damaged(&self.path).unwrap(), None).unwrap()
     }
 
-    pub fn rebuild(&self, wanted: Wanted) -> Result<Rebuilt, RebuildError> {
+    pub fn rebuild(&self, wanted: WantedRequest) -> Result<RebuiltRequest, RebuildError> {
         replay::rebuild(&self.files.path("home"), &read::open(&self.path).unwrap(), wanted)
     }
 }
@@ -294,17 +294,17 @@ proptest! {
         let n_requests = replay.requests.len();
         // A copy that was cut before anything was sent has no last request.
         if n_requests > 0 {
-            let last = recorded.rebuild(Wanted::Last).unwrap();
+            let last = recorded.rebuild(WantedRequest::Last).unwrap();
             prop_assert_eq!((last.number, last.of), (n_requests, n_requests));
         }
         prop_assert!(n_forks || replay.requests.len() == recorded.inputs.len());
         for n in 1..=n_requests {
-            let body = recorded.rebuild(Wanted::Number(n)).unwrap().body;
+            let body = recorded.rebuild(WantedRequest::Number(n)).unwrap().body;
             prop_assert!(recorded.bodies.contains(&body), "request {} of {:?}", n, steps);
         }
         if !n_forks {
             for (n, body) in recorded.bodies.iter().enumerate() {
-                let rebuilt = recorded.rebuild(Wanted::Number(n + 1)).unwrap();
+                let rebuilt = recorded.rebuild(WantedRequest::Number(n + 1)).unwrap();
                 prop_assert!(rebuilt.body == *body, "request {} of {:?}", n + 1, steps);
                 prop_assert_eq!(rebuilt.report.bytes(), body.len());
                 for (_, rows) in recorded.rows.iter().filter(|(it, _)| *it == n) {
@@ -337,15 +337,15 @@ proptest! {
 #[test]
 fn a_request_is_rebuilt_by_its_number() {
     let recorded = record("messages", &[say("hello", 1), Step::Compact, say("again", 0)]);
-    let last = recorded.rebuild(Wanted::Last).unwrap();
+    let last = recorded.rebuild(WantedRequest::Last).unwrap();
     assert_eq!((last.number, last.of, &last.body), (4, 4, &recorded.bodies[3]));
     let error = |wanted| recorded.rebuild(wanted).unwrap_err().to_string();
-    assert_eq!(error(Wanted::Number(5)), "there is no request 5: the session has 4, from 1 on");
-    assert_eq!(error(Wanted::Number(0)), "there is no request 0: the session has 4, from 1 on");
+    assert_eq!(error(WantedRequest::Number(5)), "there is no request 5: the session has 4, from 1 on");
+    assert_eq!(error(WantedRequest::Number(0)), "there is no request 0: the session has 4, from 1 on");
     let text = fs::read_to_string(&recorded.path).unwrap();
     fs::write(&recorded.path, text.replacen("a \\\\\\\"b", "a \\\\\\\"c", 1)).unwrap();
-    assert!(recorded.rebuild(Wanted::Number(1)).is_ok(), "what was before the change is as it was");
-    let error = error(Wanted::Number(2));
+    assert!(recorded.rebuild(WantedRequest::Number(1)).is_ok(), "what was before the change is as it was");
+    let error = error(WantedRequest::Number(2));
     assert!(error.starts_with("request 2 comes out differently at byte "), "{error}");
 }
 
@@ -368,7 +368,7 @@ fn check_all(recorded: &Recorded, what: &str) -> Replay {
     assert_eq!(replay.requests.len(), recorded.bodies.len(), "{what}: {replay:#?}");
     let mut rebuilt: Vec<Vec<u8>> = (1..=recorded.bodies.len())
         .map(|n| {
-            let rebuilt = recorded.rebuild(Wanted::Number(n)).unwrap();
+            let rebuilt = recorded.rebuild(WantedRequest::Number(n)).unwrap();
             assert_eq!(rebuilt.report.bytes(), rebuilt.body.len(), "{what}: the rows cover request {n}");
             rebuilt.body
         })
@@ -376,7 +376,7 @@ fn check_all(recorded: &Recorded, what: &str) -> Replay {
     let mut sent = recorded.bodies.clone();
     for (n, rows) in &recorded.rows {
         let of = rebuilt.iter().position(|body| *body == recorded.bodies[*n]).unwrap();
-        let report = recorded.rebuild(Wanted::Number(of + 1)).unwrap().report;
+        let report = recorded.rebuild(WantedRequest::Number(of + 1)).unwrap().report;
         check_rows(rows, &report.rows, &format!("{what}, request {}", of + 1));
     }
     rebuilt.sort();
@@ -430,7 +430,7 @@ fn the_requests_before_a_copy_are_proved_in_the_record_of_its_parent() {
     assert_eq!((replay.requests.len(), numbers), (4, vec![1, 2, 3]));
     let bodies: Vec<&Vec<u8>> = [0, 1, 3, 4].map(|n: usize| &recorded.bodies[n]).to_vec();
     for (n, body) in bodies.into_iter().enumerate() {
-        assert_eq!(recorded.rebuild(Wanted::Number(n + 1)).unwrap().body, *body, "request {}", n + 1);
+        assert_eq!(recorded.rebuild(WantedRequest::Number(n + 1)).unwrap().body, *body, "request {}", n + 1);
     }
     let Verdict::EqualInParent { parent, .. } = &replay.requests[2].verdict else { panic!("{replay:?}") };
     let gone = pellucid_store::find::by_id(&recorded.files.path("home"), parent).unwrap();
@@ -440,11 +440,11 @@ fn the_requests_before_a_copy_are_proved_in_the_record_of_its_parent() {
 }
 
 fn is_proved(replay: &Replay) -> bool {
-    replay.status() == Status::Proved
+    replay.status() == ReplayStatus::Proved
 }
 
 fn is_refuted(replay: &Replay) -> bool {
-    replay.status() == Status::Refuted
+    replay.status() == ReplayStatus::Refuted
 }
 
 /// The causes of breaks in the record, each with the number of its request.
@@ -545,7 +545,7 @@ fn what_was_changed_is_found_with_its_place() {
         .links
         .iter()
         .filter_map(|link| match &link.entry {
-            Entry::Request(request) => request.marks.last().map(|(_, end, _)| *end),
+            LogEntry::Request(request) => request.marks.last().map(|(_, end, _)| *end),
             _ => None,
         })
         .collect();
@@ -636,7 +636,7 @@ fn a_copy_of_a_session_with_lost_origins_keeps_those_that_are_known() {
     let file = read::open(&recorded.path).unwrap();
     let next = setup(&recorded.files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
     let path = recorded.path.with_file_name(format!("rollout-2026-01-02T03-04-05-{}.jsonl", next.session_id));
-    let end = Places::read(&file).unwrap().end;
+    let end = MessageOffsets::read(&file).unwrap().end;
     drop(Session::open(next, Recorder::new(path.clone()), Beginning::Forked(&file, end)).unwrap());
     let copy = Recorded { path, ..recorded };
     let of_copy = origins(&copy.next_report());

@@ -3,7 +3,7 @@
 use expect_test::Expect;
 use expect_test::expect;
 use pellucid_agent::gather;
-use pellucid_agent::gather::Sources;
+use pellucid_agent::gather::FactSources;
 use pellucid_agent::rules;
 use pellucid_config::Env;
 use pellucid_config::LoadOptions;
@@ -13,7 +13,7 @@ use pellucid_engine::facts::SessionSettings;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::update;
-use pellucid_engine::update::Change;
+use pellucid_engine::update::FactsChange;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_testkit::Workspace;
 
@@ -37,7 +37,7 @@ fn check_rules(config: &str, files: &[(&str, &str)], expected: &Expect) {
         Ok(policy) => {
             let mut found: String = policy.rules.iter().map(|rule| format!("{}: {rule}\n", rule.place)).collect();
             found.extend(policy.ignored.iter().map(|rule| format!("ignored {}\n", rule.place)));
-            let sources = Sources::new(config, Env::from_pairs([])).with_policy(policy);
+            let sources = FactSources::new(config, Env::from_pairs([])).with_policy(policy);
             format!("{found}told: {:?}\n", gather::gather(&sources).facts.settings.approved_prefixes)
         }
         Err(error) => format!("{error}\n"),
@@ -118,14 +118,14 @@ fn a_prefix_that_is_saved_meanwhile_is_told_with_the_next_permissions() {
     options.system = SystemPaths::in_folder(&workspace.folder("etc"));
     let config = pellucid_config::load(&options).unwrap();
     let policy = rules::load(&config).unwrap();
-    let mut gathered = gather::gather(&Sources::new(config, Env::from_pairs([])).with_policy(policy));
+    let mut gathered = gather::gather(&FactSources::new(config, Env::from_pairs([])).with_policy(policy));
     let before = gathered.facts.clone();
     for prefix in [["touch", "a.txt"], ["git", "pull"], ["touch", "a.txt"]] {
         gathered.allow(&prefix.map(str::to_owned));
     }
     let pack = Pack::builtin("codex").unwrap();
     let told = |before: &Facts, after: &Facts| {
-        let change = Change { pack: &pack, before, after, previous_model: None };
+        let change = FactsChange { pack: &pack, before, after, previous_model: None };
         update::updates(&change).messages.iter().map(|message| concat(&message.fragments)).collect::<String>()
     };
     // Nothing is told anew only because of it.

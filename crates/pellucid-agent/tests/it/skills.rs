@@ -7,14 +7,14 @@ use std::path::PathBuf;
 
 use expect_test::Expect;
 use expect_test::expect;
-use pellucid_agent::child::Origin;
+use pellucid_agent::child::StartedBy;
 use pellucid_agent::context_events::ContextEvents;
 use pellucid_agent::crew::Crew;
 use pellucid_agent::door;
 use pellucid_agent::gather;
-use pellucid_agent::gather::Sources;
+use pellucid_agent::gather::FactSources;
 use pellucid_agent::identity;
-use pellucid_agent::identity::Identity;
+use pellucid_agent::identity::ClientIdentity;
 use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
 use pellucid_agent::session::Setup;
@@ -34,7 +34,7 @@ use pellucid_protocol::provider::Provider;
 use pellucid_protocol::question::UserAnswer;
 use pellucid_protocol::question::UserAnswers;
 use pellucid_store::recorder::Recorder;
-use pellucid_store::side::Side;
+use pellucid_store::side::SideFile;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -81,12 +81,12 @@ impl World {
         options.system.config = self.root.join("system/config.toml");
         let config = pellucid_config::load(&options).unwrap();
         let script = Script::parse("script.toml", script).unwrap();
-        let identity = Identity::new("test", &env);
-        let sources = Sources::new(config, env);
+        let identity = ClientIdentity::new("test", &env);
+        let sources = FactSources::new(config, env);
         Session::open(
             Setup {
-                origin: Origin::Face(face),
-                side: Side::default(),
+                origin: StartedBy::Face(face),
+                side: SideFile::default(),
                 crew: Crew::default(),
                 session_id: identity::new_session_id(),
                 pack: Pack::builtin("codex").unwrap().into(),

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use pellucid_agent::fsck;
 use pellucid_agent::replay::Replay;
-use pellucid_agent::replay::Status;
+use pellucid_agent::replay::ReplayStatus;
 use pellucid_agent::replay::Verdict;
-use pellucid_agent::replay::Wanted;
+use pellucid_agent::replay::WantedRequest;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::file_states::ChangedFile;
 use pellucid_engine::fragment::Origin;
@@ -17,9 +17,9 @@ use pellucid_store::name;
 use pellucid_store::requests::anchors;
 use pellucid_store::requests::chain;
 use pellucid_store::requests::chain::Chain;
-use pellucid_store::requests::damage::Change;
-use pellucid_store::requests::entry::Entry;
-use pellucid_store::requests::entry::Link;
+use pellucid_store::requests::damage::DamageKind;
+use pellucid_store::requests::entry::ChainLink;
+use pellucid_store::requests::entry::LogEntry;
 use pellucid_store::requests::entry::Sealed;
 use pellucid_store::requests::seal;
 
@@ -45,8 +45,8 @@ impl Recorded {
 
     fn seals(&self) -> Vec<Sealed> {
         let chain = Chain::read(&self.record_path()).unwrap();
-        let sealed = |link: Link| match link.entry {
-            Entry::Sealed(sealed) => Some(sealed),
+        let sealed = |link: ChainLink| match link.entry {
+            LogEntry::Sealed(sealed) => Some(sealed),
             _ => None,
         };
         chain.links.into_iter().filter_map(sealed).collect()
@@ -62,7 +62,7 @@ impl Recorded {
             let is_told = findings.problems.iter().any(|it| it.is_serious && it.what == damage.what().to_string());
             assert!(is_told, "{label}: {damage} in {findings:#?}");
         }
-        if replay.status() == Status::Refuted {
+        if replay.status() == ReplayStatus::Refuted {
             let n_unproved = replay.counts().2;
             assert_eq!(n_unproved, 0, "{label}: what was tampered with is not called not provable: {replay:#?}");
         }
@@ -98,29 +98,29 @@ fn flipped(line: &str, percent: usize) -> String {
 }
 
 /// Every single thing that can be done to the lines of a file: what, the lines, the line (from one) and the change.
-fn mutations(lines: &[String], new: &[&str]) -> Vec<(String, Vec<String>, usize, Change)> {
+fn mutations(lines: &[String], new: &[&str]) -> Vec<(String, Vec<String>, usize, DamageKind)> {
     let mut mutations = Vec::new();
     for at in 0..lines.len() {
         for percent in [at * 37 % 100, (at * 37 + 50) % 100] {
             let mut copy = lines.to_vec();
             copy[at] = flipped(&lines[at], percent);
-            mutations.push((format!("flip at {percent} %"), copy, at + 1, Change::Changed));
+            mutations.push((format!("flip at {percent} %"), copy, at + 1, DamageKind::Changed));
         }
         // Of equal lines side by side, it does not matter which is gone.
         if lines.get(at + 1) != Some(&lines[at]) {
             let mut copy = lines.to_vec();
             copy.remove(at);
-            mutations.push(("delete".to_owned(), copy, at + 1, Change::Missing));
+            mutations.push(("delete".to_owned(), copy, at + 1, DamageKind::Missing));
         }
         if at + 1 < lines.len() && lines[at] != lines[at + 1] {
             let mut copy = lines.to_vec();
             copy.swap(at, at + 1);
-            mutations.push(("swap".to_owned(), copy, at + 1, Change::Moved));
+            mutations.push(("swap".to_owned(), copy, at + 1, DamageKind::Moved));
         }
-        mutations.push(("cut".to_owned(), lines[..at].to_vec(), at + 1, Change::Missing));
+        mutations.push(("cut".to_owned(), lines[..at].to_vec(), at + 1, DamageKind::Missing));
         let mut copy = lines.to_vec();
         copy.insert(at, new[at % new.len()].to_owned());
-        mutations.push(("add".to_owned(), copy, at + 1, Change::New));
+        mutations.push(("add".to_owned(), copy, at + 1, DamageKind::New));
     }
     mutations
 }
@@ -131,7 +131,7 @@ const EVENT: &str = "{\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"even
 #[test]
 fn whatever_is_done_to_a_session_file_is_found_and_named() {
     let recorded = session();
-    assert_eq!(recorded.judged("as it was").status(), Status::Proved);
+    assert_eq!(recorded.judged("as it was").status(), ReplayStatus::Proved);
     let (path, written) = (recorded.path.clone(), lines(&recorded.path));
     let mut called = Vec::new();
     for seal in recorded.seals() {
@@ -149,20 +149,20 @@ fn whatever_is_done_to_a_session_file_is_found_and_named() {
         }
         fs::write(&path, mutated.concat()).unwrap();
         let replay = recorded.judged(&label);
-        assert_eq!(replay.status(), Status::Refuted, "{label}");
+        assert_eq!(replay.status(), ReplayStatus::Refuted, "{label}");
         let damage = &replay.damages[0];
         assert_eq!(damage.change, change, "{label}: {damage}");
         let found = usize::try_from(damage.line.unwrap()).unwrap();
         assert!(damage.file.ends_with(recorded.name()), "{damage}");
         // Of two lines that changed places, either was moved.
-        if change == Change::Moved {
+        if change == DamageKind::Moved {
             assert!(found == line || found == line + 1, "{label}: {damage}");
             continue;
         }
         assert_eq!(found, line, "{label}: {damage}");
         let byte: usize = mutated[..line - 1].iter().map(String::len).sum();
         assert_eq!(damage.byte, byte as u64, "{label}: {damage}");
-        if change == Change::New {
+        if change == DamageKind::New {
             assert_eq!(damage.kind, seal::kind(mutated[line - 1].as_bytes()), "{label}: {damage}");
             assert_eq!(replay.damages.len(), 1, "{label}");
             continue;
@@ -173,7 +173,7 @@ fn whatever_is_done_to_a_session_file_is_found_and_named() {
         assert_eq!((damage.n_lines, replay.damages.len()), (n_lines as u64, 1), "{label}: {:#?}", replay.damages);
     }
     fs::write(&path, written.concat()).unwrap();
-    assert_eq!(recorded.judged("as it was again").status(), Status::Proved);
+    assert_eq!(recorded.judged("as it was again").status(), ReplayStatus::Proved);
 }
 
 #[test]
@@ -212,19 +212,19 @@ fn whatever_is_done_to_a_record_is_found_and_named() {
     let path = recorded.record_path();
     let written = lines(&path);
     let kinds: Vec<&str> =
-        written.iter().map(|line| serde_json::from_str::<Link>(line).unwrap().entry.kind()).collect();
+        written.iter().map(|line| serde_json::from_str::<ChainLink>(line).unwrap().entry.kind()).collect();
     assert_eq!((kinds[0], kinds.last()), ("opened", Some(&"sealed")));
     assert!(kinds.contains(&"call"), "{kinds:?}");
     for (what, mutated, line, change) in mutations(&written, &["\n", "garbage\n", &written[1]]) {
         let label = format!("{what}, line {line} of the record");
         fs::write(&path, mutated.concat()).unwrap();
         let replay = recorded.judged(&label);
-        assert_eq!(replay.status(), Status::Refuted, "{label}");
+        assert_eq!(replay.status(), ReplayStatus::Refuted, "{label}");
         let damage = replay.damages.iter().find(|it| it.file.contains("requests-")).unwrap();
         // A copy of a line in front of that line is the same as one behind it.
-        let expected = if change == Change::New && mutated[line - 1] == written[1] && line == 2 { 3 } else { line };
+        let expected = if change == DamageKind::New && mutated[line - 1] == written[1] && line == 2 { 3 } else { line };
         assert_eq!((damage.line, damage.change), (Some(expected as u64), change), "{label}: {damage}");
-        if change == Change::Changed {
+        if change == DamageKind::Changed {
             assert!([kinds[line - 1], "unreadable"].contains(&damage.kind.as_str()), "{label}: {damage}");
         }
     }
@@ -232,7 +232,7 @@ fn whatever_is_done_to_a_record_is_found_and_named() {
     let replay = recorded.replay();
     assert_eq!(replay.damages[0].n_lines, written.len() as u64, "{replay:#?}");
     fs::write(&path, written.concat()).unwrap();
-    assert_eq!(recorded.judged("as it was again").status(), Status::Proved);
+    assert_eq!(recorded.judged("as it was again").status(), ReplayStatus::Proved);
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn long_texts_that_are_changed_or_removed_are_found() {
     assert!(texts.len() >= 2, "{texts:?}");
     for text in texts {
         let whole = fs::read_to_string(&text).unwrap();
-        for (mutated, change) in [(Some(flipped(&whole, 50)), Change::Changed), (None, Change::Missing)] {
+        for (mutated, change) in [(Some(flipped(&whole, 50)), DamageKind::Changed), (None, DamageKind::Missing)] {
             match mutated {
                 Some(mutated) => fs::write(&text, mutated).unwrap(),
                 None => fs::remove_file(&text).unwrap(),
@@ -254,13 +254,13 @@ fn long_texts_that_are_changed_or_removed_are_found() {
             let replay = recorded.judged("a long text");
             let damage = &replay.damages[0];
             assert!(text.ends_with(damage.file.rsplit('/').next().unwrap()), "{damage}");
-            assert_eq!((damage.change, replay.damages.len(), replay.status()), (change, 1, Status::Refuted));
+            assert_eq!((damage.change, replay.damages.len(), replay.status()), (change, 1, ReplayStatus::Refuted));
             assert!(!damage.kind.is_empty());
         }
         fs::write(&text, whole).unwrap();
     }
     recorded.files.write("work/AGENTS.md", "Use spaces.\n");
-    assert_eq!(recorded.judged("an instruction file").status(), Status::Proved);
+    assert_eq!(recorded.judged("an instruction file").status(), ReplayStatus::Proved);
 }
 
 #[test]
@@ -272,12 +272,12 @@ fn the_ends_of_both_files_cannot_be_cut_together() {
     fs::write(recorded.record_path(), record[..second].concat()).unwrap();
     fs::write(&recorded.path, &session.concat()[..usize::try_from(at).unwrap()]).unwrap();
     let replay = recorded.judged("both are cut");
-    assert_eq!((replay.status(), replay.damages[0].change), (Status::Refuted, Change::Missing));
+    assert_eq!((replay.status(), replay.damages[0].change), (ReplayStatus::Refuted, DamageKind::Missing));
     assert_eq!(replay.damages[0].line, Some(second as u64 + 1));
     // Without the file of last hashes nothing shows but that this cannot show.
     fs::remove_file(recorded.home().join(anchors::FILE)).unwrap();
     let replay = recorded.judged("the last hashes are gone");
-    assert_eq!(replay.status(), Status::Proved, "{replay:#?}");
+    assert_eq!(replay.status(), ReplayStatus::Proved, "{replay:#?}");
     assert!(replay.notes[0].contains("anchors.jsonl has no hash of this session"), "{:?}", replay.notes);
     // A damaged file of last hashes is named, and proves what is left of it.
     fs::write(recorded.home().join(anchors::FILE), format!("{{\"session\":\"{}\"\n", replay.session)).unwrap();
@@ -295,7 +295,7 @@ fn lines_of_another_program_are_foreign_and_sealed_by_the_next_process() {
     let added = [EVENT, turn.as_str(), item.as_str()];
     fs::write(&recorded.path, [before.concat(), added.concat()].concat()).unwrap();
     let replay = recorded.judged("lines of another program");
-    assert_eq!(replay.status(), Status::Proved, "{replay:#?}");
+    assert_eq!(replay.status(), ReplayStatus::Proved, "{replay:#?}");
     let foreign = &replay.foreign[0];
     assert_eq!((foreign.line, foreign.n_lines, foreign.is_sealed), (before.len() as u64 + 1, 3, false));
     assert!(replay.requests.iter().any(|it| matches!(it.verdict, Verdict::Foreign { .. })), "{replay:#?}");
@@ -305,12 +305,12 @@ fn lines_of_another_program_are_foreign_and_sealed_by_the_next_process() {
     assert_eq!(seals.iter().map(|it| it.foreign).collect::<Vec<_>>(), [false, true, false]);
     assert_eq!((seals[1].from, seals[1].at), (seals[0].at, seals[2].from));
     let replay = recorded.judged("sealed as found");
-    assert_eq!((replay.status(), replay.foreign.len(), replay.foreign[0].is_sealed), (Status::Proved, 1, true));
+    assert_eq!((replay.status(), replay.foreign.len(), replay.foreign[0].is_sealed), (ReplayStatus::Proved, 1, true));
     let text = fs::read_to_string(&recorded.path).unwrap();
     fs::write(&recorded.path, text.replacen("\"message\":\"m\"", "\"message\":\"n\"", 1)).unwrap();
     let replay = recorded.judged("a foreign line is changed");
     let damage = &replay.damages[0];
-    assert_eq!((damage.line, damage.change), (Some(before.len() as u64 + 1), Change::Changed), "{damage}");
+    assert_eq!((damage.line, damage.change), (Some(before.len() as u64 + 1), DamageKind::Changed), "{damage}");
     assert_eq!(damage.kind, "event_msg agent_message");
 }
 
@@ -323,20 +323,21 @@ fn a_process_that_ended_before_its_seal_is_no_damage() {
     let text = fs::read_to_string(&recorded.path).unwrap();
     fs::write(&recorded.path, &text[..text.len() - 20]).unwrap();
     let replay = recorded.judged("no seal");
-    assert_eq!((replay.status(), replay.damages.len()), (Status::Proved, 0), "{replay:#?}");
+    assert_eq!((replay.status(), replay.damages.len()), (ReplayStatus::Proved, 0), "{replay:#?}");
     let recorded = recorded.go_on("again");
     assert_eq!(recorded.seals().iter().map(|it| it.foreign).collect::<Vec<_>>(), [true, false]);
-    assert_eq!(recorded.judged("sealed now").status(), Status::Proved);
+    assert_eq!(recorded.judged("sealed now").status(), ReplayStatus::Proved);
 }
 
 /// The record as an earlier version wrote it: without seals, and without a file of last hashes.
 fn without_seals(recorded: &Recorded) {
     let mut previous: Option<String> = None;
     let mut text = String::new();
-    let links = lines(&recorded.record_path()).into_iter().map(|line| serde_json::from_str::<Link>(&line).unwrap());
+    let links =
+        lines(&recorded.record_path()).into_iter().map(|line| serde_json::from_str::<ChainLink>(&line).unwrap());
     for (n, mut link) in links.filter(|link| link.entry.kind() != "sealed").enumerate() {
         (link.n, link.previous) = (n as u64, previous.take());
-        if let Entry::Opened(opened) = &mut link.entry {
+        if let LogEntry::Opened(opened) = &mut link.entry {
             opened.format = 1;
         }
         let line = serde_json::to_string(&link).unwrap();
@@ -353,10 +354,14 @@ fn a_record_without_seals_means_what_it_meant_until_a_process_seals_the_file() {
     let recorded = session();
     without_seals(&recorded);
     let replay = recorded.judged("without seals");
-    assert_eq!((replay.status(), replay.foreign.len(), replay.notes.len()), (Status::Proved, 0, 0), "{replay:#?}");
+    assert_eq!(
+        (replay.status(), replay.foreign.len(), replay.notes.len()),
+        (ReplayStatus::Proved, 0, 0),
+        "{replay:#?}"
+    );
     let text = fs::read_to_string(&recorded.path).unwrap();
     fs::write(&recorded.path, text.replacen("answer to hello", "answer to hallo", 2)).unwrap();
-    assert_eq!(recorded.judged("an item is changed").status(), Status::Refuted);
+    assert_eq!(recorded.judged("an item is changed").status(), ReplayStatus::Refuted);
     fs::write(&recorded.path, &text).unwrap();
     let recorded = recorded.go_on("and on");
     let seals = recorded.seals();
@@ -364,19 +369,19 @@ fn a_record_without_seals_means_what_it_meant_until_a_process_seals_the_file() {
         seals.iter().map(|it| (it.foreign, it.from)).collect::<Vec<_>>(),
         [(true, 0), (false, text.len() as u64)]
     );
-    assert_eq!(recorded.judged("sealed as found").status(), Status::Proved);
+    assert_eq!(recorded.judged("sealed as found").status(), ReplayStatus::Proved);
     fs::write(&recorded.path, fs::read_to_string(&recorded.path).unwrap().replacen("token_count", "token_kount", 1))
         .unwrap();
-    assert_eq!(recorded.judged("an event is changed").status(), Status::Refuted);
+    assert_eq!(recorded.judged("an event is changed").status(), ReplayStatus::Refuted);
 }
 
 #[test]
 fn a_session_that_was_changed_and_then_continued_is_found() {
-    for (what, change) in [("missing", Change::Missing), ("new", Change::New)] {
+    for (what, change) in [("missing", DamageKind::Missing), ("new", DamageKind::New)] {
         let recorded = record("responses", &[say("hello", 1)]);
         let mut changed = lines(&recorded.path);
         match change {
-            Change::Missing => drop(changed.remove(7)),
+            DamageKind::Missing => drop(changed.remove(7)),
             _ => changed.insert(7, EVENT.to_owned()),
         }
         fs::write(&recorded.path, changed.concat()).unwrap();
@@ -435,7 +440,7 @@ fn check_changed_files(steps: &[Step], keeps_old_text: bool) {
         changed("work/AGENTS.md", "Use tabs.\n", "Use spaces.\n"),
         changed("home/packs/mine/tools/update_plan.md", "Say what is next.\n", "Plan well.\n"),
     ];
-    assert_eq!(recorded.judged("files that are not the session's").status(), Status::Proved);
+    assert_eq!(recorded.judged("files that are not the session's").status(), ReplayStatus::Proved);
     let next = recorded.next_report();
     assert_eq!(texts(&next.changed_files), expected);
     let told = next.rows.iter().filter_map(|row| match &row.origin {
@@ -452,10 +457,10 @@ fn check_changed_files(steps: &[Step], keeps_old_text: bool) {
         _ => None,
     });
     assert_eq!(heard.collect::<Vec<_>>(), expected);
-    let rebuilt = recorded.rebuild(Wanted::Last).unwrap();
+    let rebuilt = recorded.rebuild(WantedRequest::Last).unwrap();
     assert_eq!(texts(&rebuilt.report.changed_files), expected, "the record says it too");
     assert_eq!(texts(&recorded.next_report().changed_files), [""; 0], "it is said once");
-    let before = recorded.rebuild(Wanted::Number(rebuilt.number - 1)).unwrap();
+    let before = recorded.rebuild(WantedRequest::Number(rebuilt.number - 1)).unwrap();
     assert_eq!(texts(&before.report.changed_files), [""; 0]);
 
     let gone = path("work/AGENTS.md");
@@ -464,5 +469,5 @@ fn check_changed_files(steps: &[Step], keeps_old_text: bool) {
         texts(&recorded.next_report().changed_files),
         [format!("{gone} is no longer read, sha256 {} -> none", sha256("Use spaces.\n"))]
     );
-    assert_eq!(recorded.judged("a file that is gone").status(), Status::Proved);
+    assert_eq!(recorded.judged("a file that is gone").status(), ReplayStatus::Proved);
 }

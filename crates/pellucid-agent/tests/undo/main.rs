@@ -13,7 +13,7 @@ mod sessions;
 use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
 use pellucid_exec::sandbox::Sandbox;
-use pellucid_exec::sandbox::Wanted;
+use pellucid_exec::sandbox::WantedBackend;
 use pellucid_model::Model;
 use pellucid_model::Transport;
 use pellucid_protocol::event::EventMessage;
@@ -38,7 +38,7 @@ fn main() -> std::process::ExitCode {
     if let Some(code) = pellucid_exec::sandbox::take_over() {
         return code;
     }
-    if let Err(error) = Sandbox::new(Wanted::Strongest).backend() {
+    if let Err(error) = Sandbox::new(WantedBackend::Strongest).backend() {
         println!("skipped, git is not run where nothing can confine it: {error}");
         return std::process::ExitCode::SUCCESS;
     }

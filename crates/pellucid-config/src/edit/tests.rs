@@ -7,18 +7,18 @@ use serde_json::json;
 use super::*;
 
 #[track_caller]
-fn check_edit(text: &str, edits: &[(&str, Change)], expected: &Expect) {
+fn check_edit(text: &str, edits: &[(&str, ValueEdit)], expected: &Expect) {
     let edits: Result<Vec<_>, _> = edits.iter().map(|(path, change)| Edit::at(path, change.clone())).collect();
     let found = edits.and_then(|edits| apply(text, &edits)).unwrap_or_else(|error| error.to_string());
     expected.assert_eq(&found);
 }
 
-fn replace(value: Json) -> Change {
-    Change::Replace(value)
+fn replace(value: Json) -> ValueEdit {
+    ValueEdit::Replace(value)
 }
 
-fn merge(value: Json) -> Change {
-    Change::Merge(value)
+fn merge(value: Json) -> ValueEdit {
+    ValueEdit::Merge(value)
 }
 
 const TEXT: &str = "\
@@ -172,7 +172,7 @@ fn values_of_all_kinds() {
 fn clearing() {
     check_edit(
         TEXT,
-        &[("features.sqlite", Change::Clear), ("model", Change::Clear)],
+        &[("features.sqlite", ValueEdit::Clear), ("model", ValueEdit::Clear)],
         &expect![[r#"
 
         [tui] # what I see
@@ -183,7 +183,7 @@ fn clearing() {
     );
     check_edit(
         TEXT,
-        &[("features", Change::Clear), ("nothing", Change::Clear)],
+        &[("features", ValueEdit::Clear), ("nothing", ValueEdit::Clear)],
         &expect![[r#"
         # My settings.
         model = 'o3' # fast
@@ -192,8 +192,8 @@ fn clearing() {
         animations = true
     "#]],
     );
-    check_edit(TEXT, &[("nothing.here", Change::Clear)], &expect!["there is no `nothing`"]);
-    check_edit(TEXT, &[("model.here", Change::Clear)], &expect!["there is no `model`"]);
+    check_edit(TEXT, &[("nothing.here", ValueEdit::Clear)], &expect!["there is no `nothing`"]);
+    check_edit(TEXT, &[("model.here", ValueEdit::Clear)], &expect!["there is no `model`"]);
 }
 
 #[test]

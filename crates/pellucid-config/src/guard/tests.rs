@@ -9,10 +9,10 @@ use crate::SystemPaths;
 use crate::accepted;
 use crate::keys;
 use crate::keys::Key;
-use crate::keys::Kind;
 use crate::keys::Scope;
+use crate::keys::ValueKind;
+use crate::layers::LayerSource;
 use crate::layers::Layers;
-use crate::layers::Source;
 use crate::load_layers;
 
 struct World {
@@ -54,36 +54,36 @@ impl World {
         accepted::accept(&self.top.join("home"), &guarded).unwrap();
     }
 
-    fn standing(&self) -> Option<Standing> {
+    fn standing(&self) -> Option<Acceptance> {
         let layers = self.layers();
         layers.iter().find_map(|layer| layer.guarded()).map(|guarded| guarded.standing)
     }
 }
 
 /// Two values of a kind, neither of them in `without`.
-fn samples(kind: &Kind, without: &[&str]) -> (String, String) {
+fn samples(kind: &ValueKind, without: &[&str]) -> (String, String) {
     let both = |one: &str, other: &str| (one.to_owned(), other.to_owned());
     match kind {
-        Kind::String | Kind::Path | Kind::NameOrPath => both("\"xa\"", "\"xb\""),
-        Kind::Bool if without.contains(&"true") => both("false", "false"),
-        Kind::Bool => both("true", "true"),
-        Kind::Float => both("1.5", "1.6"),
-        Kind::Integer(_) => both("1", "2"),
-        Kind::Words(words) => {
+        ValueKind::String | ValueKind::Path | ValueKind::NameOrPath => both("\"xa\"", "\"xb\""),
+        ValueKind::Bool if without.contains(&"true") => both("false", "false"),
+        ValueKind::Bool => both("true", "true"),
+        ValueKind::Float => both("1.5", "1.6"),
+        ValueKind::Integer(_) => both("1", "2"),
+        ValueKind::Words(words) => {
             let mut words =
                 words.words.iter().filter(|word| !without.contains(*word)).map(|word| format!("\"{word}\""));
             let one = words.next().unwrap();
             (one.clone(), words.next().unwrap_or(one))
         }
-        Kind::List(item) => {
+        ValueKind::List(item) => {
             let (one, other) = samples(item, without);
             (format!("[{one}]"), format!("[{other}]"))
         }
-        Kind::Map(item) => {
+        ValueKind::Map(item) => {
             let (one, other) = samples(item, without);
             (format!("{{ n = {one} }}"), format!("{{ n = {other} }}"))
         }
-        Kind::Either(one, _) => samples(one, without),
+        ValueKind::Either(one, _) => samples(one, without),
     }
 }
 
@@ -98,7 +98,7 @@ fn has(layers: &Layers, path: &str) -> bool {
     layers
         .merged()
         .at(segments(path))
-        .is_some_and(|value| layers.layer_of(value.place).is_some_and(|layer| layer.source == Source::Project))
+        .is_some_and(|value| layers.layer_of(value.place).is_some_and(|layer| layer.source == LayerSource::Project))
 }
 
 /// Checks one key and returns how it applies in projects.
@@ -121,7 +121,7 @@ fn check_key(key: &Key) -> InProject {
         assert!(!has(&world.layers(), asked), "{path} after a change");
     }
     for word in narrow {
-        let value = if matches!(key.kind, Kind::Bool) { (*word).to_owned() } else { format!("\"{word}\"") };
+        let value = if matches!(key.kind, ValueKind::Bool) { (*word).to_owned() } else { format!("\"{word}\"") };
         let world = World::new(&document(&value));
         assert!(has(&world.layers(), asked), "{path} = {value}, which widens nothing");
     }
@@ -152,9 +152,13 @@ fn what_names_programs_addresses_or_files_is_never_free() {
     let suspicious =
         ["url", "command", "notify", "provider", "path", "file", "dir", "exporter", "env", "header", "token", "store"];
     for key in keys::all().filter(|key| key.in_project == InProject::Free && !HARMLESS.contains(&key.path)) {
-        assert!(!matches!(key.kind, Kind::Path | Kind::NameOrPath | Kind::List(Kind::Path)), "{}", key.path);
+        assert!(
+            !matches!(key.kind, ValueKind::Path | ValueKind::NameOrPath | ValueKind::List(ValueKind::Path)),
+            "{}",
+            key.path
+        );
         let last = segments(key.path).last().unwrap_or_default();
-        let is_text = matches!(key.kind, Kind::String | Kind::List(_) | Kind::Map(_));
+        let is_text = matches!(key.kind, ValueKind::String | ValueKind::List(_) | ValueKind::Map(_));
         let found = suspicious.iter().find(|word| is_text && last.split('_').any(|part| part == **word));
         // Names of files in the project; reading them is confined to the project.
         let is_known = ["assistant.extra_files"].contains(&key.path);
@@ -163,11 +167,11 @@ fn what_names_programs_addresses_or_files_is_never_free() {
 }
 
 #[track_caller]
-fn check_standing(accepted: &str, changed: &str, expected: Standing) {
+fn check_standing(accepted: &str, changed: &str, expected: Acceptance) {
     let world = World::new(accepted);
-    assert_eq!(world.standing(), Some(Standing::New));
+    assert_eq!(world.standing(), Some(Acceptance::New));
     world.accept();
-    assert_eq!(world.standing(), Some(Standing::Accepted));
+    assert_eq!(world.standing(), Some(Acceptance::Accepted));
     world.write("work/.codex/config.toml", changed);
     assert_eq!(world.standing(), Some(expected), "{changed}");
 }
@@ -175,22 +179,22 @@ fn check_standing(accepted: &str, changed: &str, expected: Standing) {
 #[test]
 fn one_byte_of_a_value_matters_and_the_rest_of_the_file_does_not() {
     let file = "model = \"a\"\nnotify = [\"a\", \"b\"]\n[mcp_servers.d]\ncommand = \"x\"\n";
-    check_standing(file, file, Standing::Accepted);
-    check_standing(file, &file.replace("model = \"a\"", "model = \"b\" # more"), Standing::Accepted);
-    check_standing(file, "[mcp_servers]\nd = { command = 'x' }\n[other]\n[mcp_servers.e]\n", Standing::Changed);
-    check_standing(file, "mcp_servers.d.command = 'x'\nnotify = ['a', 'b']\n", Standing::Accepted);
-    check_standing(file, &file.replace("\"b\"", "\"c\""), Standing::Changed);
-    check_standing(file, &file.replace("\"a\", \"b\"", "\"a, b\""), Standing::Changed);
-    check_standing(file, &file.replace("command = \"x\"", "command = \"x \""), Standing::Changed);
-    check_standing("log_dir = '1'", "log_dir = 1", Standing::Changed);
-    check_standing("notify = ['a']", "notify = ['a']\n[profiles.p]\n", Standing::Changed);
+    check_standing(file, file, Acceptance::Accepted);
+    check_standing(file, &file.replace("model = \"a\"", "model = \"b\" # more"), Acceptance::Accepted);
+    check_standing(file, "[mcp_servers]\nd = { command = 'x' }\n[other]\n[mcp_servers.e]\n", Acceptance::Changed);
+    check_standing(file, "mcp_servers.d.command = 'x'\nnotify = ['a', 'b']\n", Acceptance::Accepted);
+    check_standing(file, &file.replace("\"b\"", "\"c\""), Acceptance::Changed);
+    check_standing(file, &file.replace("\"a\", \"b\"", "\"a, b\""), Acceptance::Changed);
+    check_standing(file, &file.replace("command = \"x\"", "command = \"x \""), Acceptance::Changed);
+    check_standing("log_dir = '1'", "log_dir = 1", Acceptance::Changed);
+    check_standing("notify = ['a']", "notify = ['a']\n[profiles.p]\n", Acceptance::Changed);
 }
 
 #[test]
 fn something_else_in_the_place_of_a_table_is_guarded_too() {
     for text in ["mcp_servers = 1", "model_providers = []", "profiles = 'x'", "sandbox_workspace_write = 'x'"] {
         let world = World::new(text);
-        assert_eq!(world.standing(), Some(Standing::New), "{text}");
+        assert_eq!(world.standing(), Some(Acceptance::New), "{text}");
         assert!(world.layers().verify().is_ok(), "{text}");
     }
 }
@@ -237,5 +241,5 @@ fn a_linked_file_is_known_by_where_it_lies() {
     let file = world.top.join("work/.codex/config.toml");
     std::fs::remove_file(&file).unwrap();
     std::os::unix::fs::symlink(Path::new("../../other/config.toml"), &file).unwrap();
-    assert_eq!(world.standing(), Some(Standing::New));
+    assert_eq!(world.standing(), Some(Acceptance::New));
 }

@@ -1,9 +1,9 @@
 //! The rows about services and records outside of the project: providers, MCP servers, logs, the login.
 
 use super::Key;
-use super::Kind;
-use super::Section;
+use super::KeySection;
 use super::TERMINAL;
+use super::ValueKind;
 use super::table::ACCEPTED;
 use super::table::FREE;
 use super::table::both;
@@ -17,111 +17,111 @@ use pellucid_protocol::provider::WireApi;
 
 const TELEMETRY: &str = "Pellucid sends no telemetry";
 
-const EXPORTER: Kind = Kind::words(&["none", "statsig", "otlp-http", "otlp-grpc"]);
+const EXPORTER: ValueKind = ValueKind::words(&["none", "statsig", "otlp-http", "otlp-grpc"]);
 
 /// Keys about model providers.
-pub(super) const PROVIDERS: Section = Section {
+pub(super) const PROVIDERS: KeySection = KeySection {
     title: "Providers",
     keys: &[
-        top(ACCEPTED, "model_providers.<id>.name", Kind::String, "", "The name for people.").required(),
+        top(ACCEPTED, "model_providers.<id>.name", ValueKind::String, "", "The name for people.").required(),
         top(
             ACCEPTED,
             "model_providers.<id>.base_url",
-            Kind::String,
+            ValueKind::String,
             "the built-in service",
             "The address, without the path of the API.",
         ),
-        top(ACCEPTED, "model_providers.<id>.env_key", Kind::String, "", "The environment variable with the key."),
+        top(ACCEPTED, "model_providers.<id>.env_key", ValueKind::String, "", "The environment variable with the key."),
         top(
             ACCEPTED,
             "model_providers.<id>.env_key_instructions",
-            Kind::String,
+            ValueKind::String,
             "",
             "A hint that is printed if the variable is not set.",
         ),
-        top(ACCEPTED, "model_providers.<id>.experimental_bearer_token", Kind::String, "", "A key in plain text."),
+        top(ACCEPTED, "model_providers.<id>.experimental_bearer_token", ValueKind::String, "", "A key in plain text."),
         top(
             ACCEPTED,
             "model_providers.<id>.wire_api",
-            Kind::words(WireApi::WORDS),
+            ValueKind::words(WireApi::WORDS),
             "`responses`",
             "The API format: OpenAI's Responses or Chat Completions, or Anthropic's Messages. See `docs/providers.md`.",
         ),
         top(
             ACCEPTED,
             "model_providers.<id>.chat_developer_role",
-            Kind::words(DeveloperRole::WORDS),
+            ValueKind::words(DeveloperRole::WORDS),
             "`developer`",
             "The role of Pellucid's developer messages in the `chat` API; change it if the server's template rejects `developer`.",
         ),
         top(
             ACCEPTED,
             "model_providers.<id>.max_output_tokens",
-            Kind::COUNT,
+            ValueKind::COUNT,
             "an eighth of the window, at least 4096, at most 32000",
             "The maximum output tokens, which the `messages` API requires.",
         ),
         top(
             ACCEPTED,
             "model_providers.<id>.cache_order",
-            Kind::List(&Kind::words(ReadSection::WORDS)),
+            ValueKind::List(&ValueKind::words(ReadSection::WORDS)),
             "the API's: `schema`, `tools`, `instructions`, `items` on `responses`; `tools`, `instructions`, `items` on `chat` and `messages`",
             "The order in which the provider's models read a request. Sections that are not named count as not read. See `docs/providers.md`.",
         ),
         top(
             ACCEPTED,
             "model_providers.<id>.cache_seconds",
-            Kind::COUNT,
+            ValueKind::COUNT,
             "300 on `responses` and `messages`; not known on `chat`",
             "How many seconds the provider's cache keeps a request. An unread prefix counts as `expired` after that time, and as `missed` before.",
         ),
         top(
             ACCEPTED,
             "model_providers.<id>.query_params",
-            Kind::STRING_MAP,
+            ValueKind::STRING_MAP,
             "",
             "Parameters that are appended to every address.",
         ),
-        top(ACCEPTED, "model_providers.<id>.http_headers", Kind::STRING_MAP, "", "Headers of every request."),
+        top(ACCEPTED, "model_providers.<id>.http_headers", ValueKind::STRING_MAP, "", "Headers of every request."),
         top(
             ACCEPTED,
             "model_providers.<id>.env_http_headers",
-            Kind::STRING_MAP,
+            ValueKind::STRING_MAP,
             "",
             "Headers whose values come from environment variables; left out if the variable is unset or blank.",
         ),
         top(
             ACCEPTED,
             "model_providers.<id>.request_max_retries",
-            Kind::COUNT,
+            ValueKind::COUNT,
             "4",
             "How often a failed request is retried, at most 100.",
         ),
         top(
             ACCEPTED,
             "model_providers.<id>.stream_max_retries",
-            Kind::COUNT,
+            ValueKind::COUNT,
             "5",
             "How often an interrupted stream is retried, at most 100.",
         ),
         top(
             ACCEPTED,
             "model_providers.<id>.stream_idle_timeout_ms",
-            Kind::COUNT,
+            ValueKind::COUNT,
             "300000",
             "How long a stream may be silent, in milliseconds.",
         ),
         top(
             ACCEPTED,
             "model_providers.<id>.requires_openai_auth",
-            Kind::Bool,
+            ValueKind::Bool,
             "`false`",
             "Whether an OpenAI login is needed.",
         ),
         top(
             ACCEPTED,
             "model_providers.<id>.supports_websockets",
-            Kind::Bool,
+            ValueKind::Bool,
             "`false`",
             "Whether the provider supports the WebSocket transport.",
         ),
@@ -129,86 +129,104 @@ pub(super) const PROVIDERS: Section = Section {
 };
 
 /// Keys about MCP servers.
-pub(super) const MCP_SERVERS: Section = Section {
+pub(super) const MCP_SERVERS: KeySection = KeySection {
     title: "MCP servers",
     keys: &[
         top(
             ACCEPTED,
             "mcp_servers.<name>.command",
-            Kind::String,
+            ValueKind::String,
             "",
             "The program that runs a local server, which is reached through its standard streams.",
         ),
-        top(ACCEPTED, "mcp_servers.<name>.args", Kind::STRINGS, "`[]`", "The arguments of the program."),
-        top(ACCEPTED, "mcp_servers.<name>.env", Kind::STRING_MAP, "`{}`", "Variables that are set for the program."),
+        top(ACCEPTED, "mcp_servers.<name>.args", ValueKind::STRINGS, "`[]`", "The arguments of the program."),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.env",
+            ValueKind::STRING_MAP,
+            "`{}`",
+            "Variables that are set for the program.",
+        ),
         top(
             ACCEPTED,
             "mcp_servers.<name>.env_vars",
-            Kind::STRINGS,
+            ValueKind::STRINGS,
             "`[]`",
             "Names of variables that the program receives from the environment.",
         ),
         top(
             ACCEPTED,
             "mcp_servers.<name>.cwd",
-            Kind::String,
+            ValueKind::String,
             "the working folder",
             "The working directory of the program.",
         ),
-        top(ACCEPTED, "mcp_servers.<name>.url", Kind::String, "", "The address of a server that is reached over HTTP."),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.url",
+            ValueKind::String,
+            "",
+            "The address of a server that is reached over HTTP.",
+        ),
         top(
             ACCEPTED,
             "mcp_servers.<name>.bearer_token_env_var",
-            Kind::String,
+            ValueKind::String,
             "",
             "The environment variable with the bearer token.",
         ),
-        top(ACCEPTED, "mcp_servers.<name>.bearer_token", Kind::String, "", "Refused: use `bearer_token_env_var`."),
-        top(ACCEPTED, "mcp_servers.<name>.http_headers", Kind::STRING_MAP, "", "Headers of every request."),
+        top(ACCEPTED, "mcp_servers.<name>.bearer_token", ValueKind::String, "", "Refused: use `bearer_token_env_var`."),
+        top(ACCEPTED, "mcp_servers.<name>.http_headers", ValueKind::STRING_MAP, "", "Headers of every request."),
         top(
             ACCEPTED,
             "mcp_servers.<name>.env_http_headers",
-            Kind::STRING_MAP,
+            ValueKind::STRING_MAP,
             "",
             "Headers whose values come from environment variables.",
         ),
-        top(ACCEPTED, "mcp_servers.<name>.enabled", Kind::Bool, "`true`", "Whether the server is used."),
+        top(ACCEPTED, "mcp_servers.<name>.enabled", ValueKind::Bool, "`true`", "Whether the server is used."),
         top(
             ACCEPTED,
             "mcp_servers.<name>.required",
-            Kind::Bool,
+            ValueKind::Bool,
             "`false`",
             "Whether a session fails if the server does not start.",
         ),
         top(
             ACCEPTED,
             "mcp_servers.<name>.startup_timeout_sec",
-            Kind::Float,
+            ValueKind::Float,
             "10",
             "How long the server may take to start, in seconds.",
         ),
         top(
             ACCEPTED,
             "mcp_servers.<name>.startup_timeout_ms",
-            Kind::COUNT,
+            ValueKind::COUNT,
             "",
             "The startup timeout in milliseconds; `startup_timeout_sec` is stronger.",
         ),
         top(
             ACCEPTED,
             "mcp_servers.<name>.tool_timeout_sec",
-            Kind::Float,
+            ValueKind::Float,
             "60",
             "How long a call may take, in seconds.",
         ),
-        top(ACCEPTED, "mcp_servers.<name>.enabled_tools", Kind::STRINGS, "all tools", "The tools that are offered."),
-        top(ACCEPTED, "mcp_servers.<name>.disabled_tools", Kind::STRINGS, "no tools", "The tools that are not."),
-        top(ACCEPTED, "mcp_servers.<name>.scopes", Kind::STRINGS, "", "What is asked for at its login.")
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.enabled_tools",
+            ValueKind::STRINGS,
+            "all tools",
+            "The tools that are offered.",
+        ),
+        top(ACCEPTED, "mcp_servers.<name>.disabled_tools", ValueKind::STRINGS, "no tools", "The tools that are not."),
+        top(ACCEPTED, "mcp_servers.<name>.scopes", ValueKind::STRINGS, "", "What is asked for at its login.")
             .not_used("there is no login to MCP servers yet"),
         top(
             ACCEPTED,
             "mcp_oauth_credentials_store",
-            Kind::words(&["auto", "file", "keyring"]),
+            ValueKind::words(&["auto", "file", "keyring"]),
             "`auto`",
             "Where logins to servers are stored.",
         )
@@ -216,7 +234,7 @@ pub(super) const MCP_SERVERS: Section = Section {
         top(
             ACCEPTED,
             "mcp_oauth_callback_port",
-            Kind::PORT,
+            ValueKind::PORT,
             "a free one",
             "The local port that receives the result of a login.",
         )
@@ -225,64 +243,70 @@ pub(super) const MCP_SERVERS: Section = Section {
 };
 
 /// Keys about history, logs and notices.
-pub(super) const RECORDS: Section = Section {
+pub(super) const RECORDS: KeySection = KeySection {
     title: "History, logs and notices",
     keys: &[
         top(
             FREE,
             "history.persistence",
-            Kind::words(&["save-all", "none"]),
+            ValueKind::words(&["save-all", "none"]),
             "`save-all`",
             "Whether inputs are kept for the next session.",
         )
         .not_used(TERMINAL)
         .required(),
-        top(FREE, "history.max_bytes", Kind::COUNT, "no limit", "The size limit of the file with inputs, in bytes.")
-            .not_used(TERMINAL),
+        top(
+            FREE,
+            "history.max_bytes",
+            ValueKind::COUNT,
+            "no limit",
+            "The size limit of the file with inputs, in bytes.",
+        )
+        .not_used(TERMINAL),
         top(
             ACCEPTED,
             "log_dir",
-            Kind::Path,
+            ValueKind::Path,
             "",
             "The folder for the log, `pellucid.log`. What `RUST_LOG` selects is appended there too, errors without it.",
         ),
         top(
             ACCEPTED,
             "notify",
-            Kind::STRINGS,
+            ValueKind::STRINGS,
             "",
             "The program that is run after each turn, with its first arguments.",
         ),
-        both(unless(&["false"]), "analytics.enabled", Kind::Bool, "", "Whether use may be counted.")
+        both(unless(&["false"]), "analytics.enabled", ValueKind::Bool, "", "Whether use may be counted.")
             .not_used("Pellucid counts nothing"),
-        top(unless(&["false"]), "feedback.enabled", Kind::Bool, "`true`", "Whether feedback may be sent."),
-        top(FREE, "check_for_update_on_startup", Kind::Bool, "`true`", "Looks for a newer version at the start.")
+        top(unless(&["false"]), "feedback.enabled", ValueKind::Bool, "`true`", "Whether feedback may be sent."),
+        top(FREE, "check_for_update_on_startup", ValueKind::Bool, "`true`", "Looks for a newer version at the start.")
             .not_used("Pellucid never looks for updates"),
-        top(FREE, "exec.context_events", Kind::Bool, "`false`", "Adds context events to `exec --json`."),
+        top(FREE, "exec.context_events", ValueKind::Bool, "`false`", "Adds context events to `exec --json`."),
         top(
             FREE,
             "exec.typed_exit_codes",
-            Kind::Bool,
+            ValueKind::Bool,
             "`false`",
             "Whether the exit status of `exec` distinguishes kinds of failure.",
         ),
         top(
             ACCEPTED,
             "limits.max_tokens",
-            Kind::COUNT,
+            ValueKind::COUNT,
             "no limit",
             "How many tokens a session may spend, with its agents, reviews and summaries; 0 allows nothing.",
         ),
         top(
             ACCEPTED,
             "limits.max_requests",
-            Kind::COUNT,
+            ValueKind::COUNT,
             "no limit",
             "How many requests a session may send, with its agents, reviews and summaries; 0 allows nothing.",
         ),
-        top(unless(&["false"]), "otel.log_user_prompt", Kind::Bool, "`false`", "Puts your inputs into telemetry.")
+        top(unless(&["false"]), "otel.log_user_prompt", ValueKind::Bool, "`false`", "Puts your inputs into telemetry.")
             .not_used(TELEMETRY),
-        top(FREE, "otel.environment", Kind::String, "`dev`", "The environment that telemetry names.")
+        top(FREE, "otel.environment", ValueKind::String, "`dev`", "The environment that telemetry names.")
             .not_used(TELEMETRY),
         top(ACCEPTED, "otel.exporter", EXPORTER, "`none`", "Where logs are sent.").not_used(TELEMETRY),
         exporter("otel.exporter.otlp-http.endpoint"),
@@ -309,24 +333,42 @@ pub(super) const RECORDS: Section = Section {
         exporter("otel.metrics_exporter.otlp-grpc.endpoint"),
         exporter_headers("otel.metrics_exporter.otlp-grpc.headers"),
         exporter_tls("otel.metrics_exporter.otlp-grpc.tls"),
-        top(FREE, "notice.hide_full_access_warning", Kind::Bool, "`false`", "The warning about full access was read.")
-            .not_used(TERMINAL),
+        top(
+            FREE,
+            "notice.hide_full_access_warning",
+            ValueKind::Bool,
+            "`false`",
+            "The warning about full access was read.",
+        )
+        .not_used(TERMINAL),
         top(
             FREE,
             "notice.hide_world_writable_warning",
-            Kind::Bool,
+            ValueKind::Bool,
             "`false`",
             "The warning about folders that all may write in was read.",
         )
         .not_used(TERMINAL),
-        top(FREE, "notice.hide_rate_limit_model_nudge", Kind::Bool, "`false`", "The hint at a smaller model was read.")
-            .not_used(TERMINAL),
-        top(FREE, "notice.hide_gpt5_1_migration_prompt", Kind::Bool, "`false`", "The hint at a newer model was read.")
-            .not_used(TERMINAL),
+        top(
+            FREE,
+            "notice.hide_rate_limit_model_nudge",
+            ValueKind::Bool,
+            "`false`",
+            "The hint at a smaller model was read.",
+        )
+        .not_used(TERMINAL),
+        top(
+            FREE,
+            "notice.hide_gpt5_1_migration_prompt",
+            ValueKind::Bool,
+            "`false`",
+            "The hint at a newer model was read.",
+        )
+        .not_used(TERMINAL),
         top(
             FREE,
             "notice.\"hide_gpt-5.1-codex-max_migration_prompt\"",
-            Kind::Bool,
+            ValueKind::Bool,
             "`false`",
             "The hint at a newer model was read.",
         )
@@ -334,7 +376,7 @@ pub(super) const RECORDS: Section = Section {
         top(
             FREE,
             "notice.model_migrations",
-            Kind::STRING_MAP,
+            ValueKind::STRING_MAP,
             "`{}`",
             "Hints at newer models that were read, old name to new.",
         )
@@ -343,13 +385,13 @@ pub(super) const RECORDS: Section = Section {
 };
 
 /// Keys about the login.
-pub(super) const LOGIN: Section = Section {
+pub(super) const LOGIN: KeySection = KeySection {
     title: "Login",
     keys: &[
         both(
             ACCEPTED,
             "chatgpt_base_url",
-            Kind::String,
+            ValueKind::String,
             "`https://chatgpt.com/backend-api/`",
             "The service behind a login.",
         )
@@ -357,21 +399,21 @@ pub(super) const LOGIN: Section = Section {
         top(
             ACCEPTED,
             "forced_login_method",
-            Kind::words(LoginMethod::WORDS),
+            ValueKind::words(LoginMethod::WORDS),
             "",
             "The only kind of login that is allowed.",
         ),
         top(
             ACCEPTED,
             "forced_chatgpt_workspace_id",
-            Kind::String,
+            ValueKind::String,
             "",
             "The only workspace that is allowed; blank for any.",
         ),
         top(
             ACCEPTED,
             "cli_auth_credentials_store",
-            Kind::words(CredentialStore::WORDS),
+            ValueKind::words(CredentialStore::WORDS),
             "`file`",
             "Where the login is stored.",
         ),
@@ -379,22 +421,22 @@ pub(super) const LOGIN: Section = Section {
 };
 
 const fn exporter(path: &'static str) -> Key {
-    Key::new(ACCEPTED, path, Kind::String, "", "The address of the collector.").required().not_used(TELEMETRY)
+    Key::new(ACCEPTED, path, ValueKind::String, "", "The address of the collector.").required().not_used(TELEMETRY)
 }
 
 const fn exporter_headers(path: &'static str) -> Key {
-    Key::new(ACCEPTED, path, Kind::STRING_MAP, "`{}`", "Headers for the collector.").not_used(TELEMETRY)
+    Key::new(ACCEPTED, path, ValueKind::STRING_MAP, "`{}`", "Headers for the collector.").not_used(TELEMETRY)
 }
 
 const fn exporter_protocol(path: &'static str) -> Key {
-    Key::new(ACCEPTED, path, Kind::words(&["binary", "json"]), "", "The encoding.").required().not_used(TELEMETRY)
+    Key::new(ACCEPTED, path, ValueKind::words(&["binary", "json"]), "", "The encoding.").required().not_used(TELEMETRY)
 }
 
 const fn exporter_tls(path: &'static str) -> Key {
     Key::new(
         ACCEPTED,
         path,
-        Kind::Map(&Kind::Path),
+        ValueKind::Map(&ValueKind::Path),
         "",
         "Certificates: `ca-certificate`, `client-certificate`, `client-private-key`.",
     )

@@ -4,12 +4,12 @@
 //! any clothes, not an adversary: a program can remove files without `rm`. A sandbox holds that.
 
 use crate::approval::part::Begins;
-use crate::approval::part::Part;
+use crate::approval::part::CommandPart;
 use crate::approval::part::Seen;
 use crate::approval::wrapper::base_name;
 
 /// Whether a command is dangerous: itself, or anything that can be seen in it.
-pub fn is_dangerous(part: &Part) -> bool {
+pub fn is_dangerous(part: &CommandPart) -> bool {
     part.seen.iter().any(removes_by_force)
 }
 
@@ -62,6 +62,6 @@ mod tests {
             assert!(!is_forced(line, Begins::First), "{line}");
         }
         assert!(!is_forced("ls -f rm", Begins::Anywhere));
-        assert!(!is_dangerous(&Part::new(Vec::new())));
+        assert!(!is_dangerous(&CommandPart::new(Vec::new())));
     }
 }

@@ -21,9 +21,9 @@ use crate::approval::amendment;
 use crate::approval::dangerous;
 use crate::approval::grants::GrantKey;
 use crate::approval::grants::Grants;
-use crate::approval::part::Mark;
-use crate::approval::part::Part;
-use crate::approval::part::Parts;
+use crate::approval::part::CommandPart;
+use crate::approval::part::CommandParts;
+use crate::approval::part::ShellFeature;
 use crate::approval::part::Split;
 use crate::approval::program::Programs;
 use crate::approval::rules::Rule;
@@ -34,11 +34,11 @@ use crate::command_line::joined;
 
 /// What is to be decided.
 #[derive(Debug, Clone, Copy)]
-pub struct Question<'a> {
+pub struct ApprovalQuestion<'a> {
     /// The command, as it would be run.
     pub argv: &'a [String],
     /// The same, taken apart.
-    pub parts: &'a Parts,
+    pub parts: &'a CommandParts,
     /// The rules that count.
     pub rules: &'a Rules,
     /// When a person is asked.
@@ -61,7 +61,7 @@ pub struct Question<'a> {
 
 /// A decision and how it came about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decision {
+pub struct ApprovalDecision {
     /// What follows.
     pub requirement: Requirement,
     /// Where the first attempt runs, if there is one.
@@ -121,7 +121,7 @@ pub struct Judgement {
     /// The words of the part.
     pub words: Vec<String>,
     /// What was found.
-    pub grounds: Grounds,
+    pub grounds: JudgementGrounds,
     /// Rules that would allow it, but do not count.
     pub ignored: Vec<Rule>,
     /// Why no rule that allows counts for it, if so.
@@ -132,7 +132,7 @@ pub struct Judgement {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
     /// Its words are not all there is to it.
-    Mark(Mark),
+    Mark(ShellFeature),
     /// The shell is neither the person's nor the system's.
     Shell(String),
     /// A command could have put the program there, or can put another before it.
@@ -141,7 +141,7 @@ pub enum Obstacle {
 
 /// A rule that matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Match {
+pub struct RuleMatch {
     /// The rule that matches.
     pub rule: Rule,
     /// The words that it matches.
@@ -152,11 +152,11 @@ pub struct Match {
 
 /// What a judgement stands on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Grounds {
+pub enum JudgementGrounds {
     /// Rules that match.
     ///
     /// Invariant: not empty.
-    Rules(Vec<Match>),
+    Rules(Vec<RuleMatch>),
     /// No rule matches.
     Heuristic(Heuristic),
 }
@@ -206,15 +206,15 @@ impl Judgement {
     /// What it amounts to.
     pub fn decision(&self) -> RuleDecision {
         match &self.grounds {
-            Grounds::Rules(matches) => strictest(matches.iter().map(|found| found.rule.decision)),
-            Grounds::Heuristic(heuristic) => heuristic.decision(),
+            JudgementGrounds::Rules(matches) => strictest(matches.iter().map(|found| found.rule.decision)),
+            JudgementGrounds::Heuristic(heuristic) => heuristic.decision(),
         }
     }
 
-    fn matches(&self) -> &[Match] {
+    fn matches(&self) -> &[RuleMatch] {
         match &self.grounds {
-            Grounds::Rules(matches) => matches,
-            Grounds::Heuristic(_) => &[],
+            JudgementGrounds::Rules(matches) => matches,
+            JudgementGrounds::Heuristic(_) => &[],
         }
     }
 
@@ -228,11 +228,11 @@ impl Judgement {
     }
 
     fn is_heuristic(&self, decision: RuleDecision) -> bool {
-        matches!(&self.grounds, Grounds::Heuristic(heuristic) if heuristic.decision() == decision)
+        matches!(&self.grounds, JudgementGrounds::Heuristic(heuristic) if heuristic.decision() == decision)
     }
 }
 
-impl Decision {
+impl ApprovalDecision {
     /// The strictest of all judgements.
     pub fn overall(&self) -> RuleDecision {
         overall(&self.judgements)
@@ -245,25 +245,26 @@ impl Decision {
 
     /// Whether the command does not run because no person can be asked, though no rule forbids it.
     pub fn lacks_approval(&self) -> bool {
-        let is_forbidden =
-            |it: &Judgement| matches!(it.grounds, Grounds::Rules(_)) && it.decision() == RuleDecision::Forbidden;
+        let is_forbidden = |it: &Judgement| {
+            matches!(it.grounds, JudgementGrounds::Rules(_)) && it.decision() == RuleDecision::Forbidden
+        };
         matches!(self.requirement, Requirement::Reject { .. }) && !self.judgements.iter().any(is_forbidden)
     }
 
     /// Whether the command runs because it is `git` that only reads, so that programs which the repository names
     /// have to be switched off.
     pub fn guards_git(&self) -> bool {
-        let is = |judgement: &Judgement, heuristic| judgement.grounds == Grounds::Heuristic(heuristic);
+        let is = |judgement: &Judgement, heuristic| judgement.grounds == JudgementGrounds::Heuristic(heuristic);
         let is_safe = |it: &Judgement| is(it, Heuristic::KnownSafe) || is(it, Heuristic::SafeRepository);
         self.judgements.iter().all(is_safe) && self.judgements.iter().any(|it| is(it, Heuristic::SafeRepository))
     }
 }
 
 /// Decides.
-pub fn decide(question: &Question<'_>) -> Decision {
+pub fn decide(question: &ApprovalQuestion<'_>) -> ApprovalDecision {
     let judgements: Vec<_> = question.parts.iter().map(|part| judge(part, question)).collect();
     let (requirement, attempt) = (requirement(&judgements, question), attempt(&judgements, question));
-    Decision { requirement, attempt, judgements }
+    ApprovalDecision { requirement, attempt, judgements }
 }
 
 /// Why a model that asks for more rights is refused before anything else; absent if it may ask.
@@ -282,28 +283,31 @@ pub fn escalation_refusal(policy: ApprovalPolicy, permissions: SandboxPermission
     ))
 }
 
-fn judge(part: &Part, question: &Question<'_>) -> Judgement {
+fn judge(part: &CommandPart, question: &ApprovalQuestion<'_>) -> Judgement {
     let (mut matches, mut ignored) = (Vec::new(), Vec::new());
     for rule in question.rules.matching(&part.words) {
         if rule.decision == RuleDecision::Allow && obstacle(part, rule.n_words(), question).is_some() {
             ignored.push(rule.clone());
         } else {
             let prefix = rule.matched(&part.words).unwrap_or_default().to_vec();
-            matches.push(Match { rule: rule.clone(), prefix, is_by_letter: true });
+            matches.push(RuleMatch { rule: rule.clone(), prefix, is_by_letter: true });
         }
     }
     for (rule, prefix) in part.seen.iter().flat_map(|seen| question.rules.tightening(seen)) {
-        if !matches.iter().any(|found: &Match| found.rule == *rule) {
-            matches.push(Match { rule: rule.clone(), prefix: prefix.to_vec(), is_by_letter: false });
+        if !matches.iter().any(|found: &RuleMatch| found.rule == *rule) {
+            matches.push(RuleMatch { rule: rule.clone(), prefix: prefix.to_vec(), is_by_letter: false });
         }
     }
-    let grounds =
-        if matches.is_empty() { Grounds::Heuristic(heuristic(part, question)) } else { Grounds::Rules(matches) };
+    let grounds = if matches.is_empty() {
+        JudgementGrounds::Heuristic(heuristic(part, question))
+    } else {
+        JudgementGrounds::Rules(matches)
+    };
     Judgement { words: part.words.clone(), grounds, ignored, obstacle: obstacle(part, part.words.len(), question) }
 }
 
 /// Why a rule of so many words that allows a part does not count for it.
-fn obstacle(part: &Part, n_words: usize, question: &Question<'_>) -> Option<Obstacle> {
+fn obstacle(part: &CommandPart, n_words: usize, question: &ApprovalQuestion<'_>) -> Option<Obstacle> {
     let (parts, programs) = (question.parts, question.programs);
     if let Some(shell) = parts.shell().filter(|shell| !programs.is_known_shell(shell)) {
         return Some(Obstacle::Shell(shell.to_owned()));
@@ -311,7 +315,7 @@ fn obstacle(part: &Part, n_words: usize, question: &Question<'_>) -> Option<Obst
     let mark = match parts.split() {
         // Whoever wrote down the whole script has seen all of it.
         Split::Opaque if n_words == part.words.len() => return None,
-        Split::Opaque | Split::Complex => Some(part.mark.unwrap_or(Mark::Unclear)),
+        Split::Opaque | Split::Complex => Some(part.mark.unwrap_or(ShellFeature::Unclear)),
         Split::Plain | Split::NoScript => part.mark,
     };
     if let Some(mark) = mark {
@@ -321,7 +325,7 @@ fn obstacle(part: &Part, n_words: usize, question: &Question<'_>) -> Option<Obst
     programs.changeable(name, parts.shell().is_some()).map(Obstacle::Changeable)
 }
 
-fn heuristic(part: &Part, question: &Question<'_>) -> Heuristic {
+fn heuristic(part: &CommandPart, question: &ApprovalQuestion<'_>) -> Heuristic {
     let is_asked = question.policy != ApprovalPolicy::Never;
     match known_reads(part, question) {
         Some(Reads::Files) => return Heuristic::KnownSafe,
@@ -346,7 +350,7 @@ fn heuristic(part: &Part, question: &Question<'_>) -> Heuristic {
     }
 }
 
-fn known_reads(part: &Part, question: &Question<'_>) -> Option<Reads> {
+fn known_reads(part: &CommandPart, question: &ApprovalQuestion<'_>) -> Option<Reads> {
     let shell = question.parts.shell();
     let is_readable = !question.parts.is_complex() && shell.is_none_or(|shell| question.programs.is_known_shell(shell));
     is_readable.then(|| safe::reads(part, shell.is_some(), question.programs, question.platform)).flatten()
@@ -356,7 +360,7 @@ fn is_confined(sandbox: &SandboxPolicy) -> bool {
     matches!(sandbox, SandboxPolicy::ReadOnly | SandboxPolicy::WorkspaceWrite { .. })
 }
 
-fn is_escalated(question: &Question<'_>) -> bool {
+fn is_escalated(question: &ApprovalQuestion<'_>) -> bool {
     question.permissions == SandboxPermissions::RequireEscalated
 }
 
@@ -368,7 +372,7 @@ fn overall(judgements: &[Judgement]) -> RuleDecision {
     strictest(judgements.iter().map(Judgement::decision))
 }
 
-fn requirement(judgements: &[Judgement], question: &Question<'_>) -> Requirement {
+fn requirement(judgements: &[Judgement], question: &ApprovalQuestion<'_>) -> Requirement {
     match overall(judgements) {
         RuleDecision::Forbidden => Requirement::Reject { text: rejection(judgements, question.argv) },
         RuleDecision::Prompt if question.policy == ApprovalPolicy::Never => {
@@ -389,7 +393,7 @@ fn requirement(judgements: &[Judgement], question: &Question<'_>) -> Requirement
     }
 }
 
-fn attempt(judgements: &[Judgement], question: &Question<'_>) -> Attempt {
+fn attempt(judgements: &[Judgement], question: &ApprovalQuestion<'_>) -> Attempt {
     if !is_confined(question.sandbox) {
         Attempt::Outside(Outside::NoSandbox)
     } else if judgements.iter().all(Judgement::is_allowed_by_rules) {
@@ -402,7 +406,7 @@ fn attempt(judgements: &[Judgement], question: &Question<'_>) -> Attempt {
 }
 
 /// The rule with the most words among those that say this; of equal ones the last.
-fn most_specific(judgements: &[Judgement], decision: RuleDecision) -> Option<&Match> {
+fn most_specific(judgements: &[Judgement], decision: RuleDecision) -> Option<&RuleMatch> {
     let matches = judgements.iter().flat_map(Judgement::matches);
     matches.filter(|found| found.rule.decision == decision).max_by_key(|found| found.rule.n_words())
 }
@@ -410,10 +414,10 @@ fn most_specific(judgements: &[Judgement], decision: RuleDecision) -> Option<&Ma
 fn rejection(judgements: &[Judgement], argv: &[String]) -> String {
     let command = joined(argv);
     match most_specific(judgements, RuleDecision::Forbidden) {
-        Some(Match { rule: Rule { justification: Some(justification), .. }, .. }) => {
+        Some(RuleMatch { rule: Rule { justification: Some(justification), .. }, .. }) => {
             format!("`{command}` rejected: {justification}")
         }
-        Some(Match { prefix, .. }) => {
+        Some(RuleMatch { prefix, .. }) => {
             let prefix = joined(prefix);
             format!("`{command}` rejected: policy forbids commands starting with `{prefix}`")
         }
@@ -422,7 +426,7 @@ fn rejection(judgements: &[Judgement], argv: &[String]) -> String {
 }
 
 fn prompt_reason(judgements: &[Judgement], argv: &[String]) -> Option<String> {
-    let Match { rule, .. } = most_specific(judgements, RuleDecision::Prompt)?;
+    let RuleMatch { rule, .. } = most_specific(judgements, RuleDecision::Prompt)?;
     let command = joined(argv);
     Some(match &rule.justification {
         Some(justification) => format!("`{command}` requires approval: {justification}"),
@@ -430,7 +434,7 @@ fn prompt_reason(judgements: &[Judgement], argv: &[String]) -> Option<String> {
     })
 }
 
-fn requested_amendment(judgements: &[Judgement], question: &Question<'_>) -> Option<Vec<String>> {
+fn requested_amendment(judgements: &[Judgement], question: &ApprovalQuestion<'_>) -> Option<Vec<String>> {
     let prefix = question.prefix_rule.filter(|prefix| !prefix.is_empty() && !amendment::is_banned(prefix))?;
     let has_rule = judgements.iter().any(|judgement| !judgement.matches().is_empty());
     (!has_rule).then(|| prefix.to_vec())
@@ -439,7 +443,7 @@ fn requested_amendment(judgements: &[Judgement], question: &Question<'_>) -> Opt
 /// The first part that a heuristic judged like the whole, in full.
 fn automatic_amendment(
     judgements: &[Judgement],
-    question: &Question<'_>,
+    question: &ApprovalQuestion<'_>,
     decision: RuleDecision,
 ) -> Option<Vec<String>> {
     let mut rules = judgements.iter().flat_map(Judgement::rules);

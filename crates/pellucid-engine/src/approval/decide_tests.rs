@@ -56,20 +56,20 @@ impl Case {
         }
     }
 
-    fn parts(&self) -> Parts {
-        let parts = self.commands.iter().map(|line| Part::new(words(line))).collect();
+    fn parts(&self) -> CommandParts {
+        let parts = self.commands.iter().map(|line| CommandPart::new(words(line))).collect();
         match self.split {
-            Split::Plain | Split::Complex => Parts::of_script("/bin/bash", parts, self.split).unwrap(),
-            Split::NoScript => Parts::whole(&self.argv(), self.split, vec![Seen::command(self.argv())], None),
-            Split::Opaque => Parts::whole(&self.argv(), self.split, Vec::new(), None),
+            Split::Plain | Split::Complex => CommandParts::of_script("/bin/bash", parts, self.split).unwrap(),
+            Split::NoScript => CommandParts::whole(&self.argv(), self.split, vec![Seen::command(self.argv())], None),
+            Split::Opaque => CommandParts::whole(&self.argv(), self.split, Vec::new(), None),
         }
     }
 
-    fn decide_with(&self, grants: &Grants, keys: &[GrantKey]) -> Decision {
+    fn decide_with(&self, grants: &Grants, keys: &[GrantKey]) -> ApprovalDecision {
         let (argv, parts, rules) = (self.argv(), self.parts(), rules(self.rules));
         let prefix_rule = self.prefix_rule.map(words);
         let programs = programs(parts.iter().map(|part| part.words[0].as_str()).chain(["/bin/bash"]));
-        decide(&Question {
+        decide(&ApprovalQuestion {
             argv: &argv,
             parts: &parts,
             rules: &rules,
@@ -84,7 +84,7 @@ impl Case {
         })
     }
 
-    fn decide(&self) -> Decision {
+    fn decide(&self) -> ApprovalDecision {
         self.decide_with(&Grants::default(), &[])
     }
 }
@@ -94,7 +94,7 @@ fn check_decision(case: &Case, expected: &Expect) {
     expected.assert_eq(&render(&case.decide()));
 }
 
-fn render(decision: &Decision) -> String {
+fn render(decision: &ApprovalDecision) -> String {
     let amendment = |amendment: &Option<Vec<String>>| match amendment {
         Some(words) => format!(", offers {words:?}"),
         None => String::new(),
@@ -111,12 +111,12 @@ fn render(decision: &Decision) -> String {
         Requirement::Reject { text } => format!("reject {text:?}"),
     };
     let grounds = decision.judgements.iter().map(|judgement| match &judgement.grounds {
-        Grounds::Rules(matches) => {
+        JudgementGrounds::Rules(matches) => {
             let rules: Vec<_> =
                 matches.iter().map(|found| format!("{} at {}", found.rule.decision, found.rule.place)).collect();
             format!("\n  {:?}: {}", judgement.words, rules.join(", "))
         }
-        Grounds::Heuristic(heuristic) => format!("\n  {:?}: {heuristic:?}", judgement.words),
+        JudgementGrounds::Heuristic(heuristic) => format!("\n  {:?}: {heuristic:?}", judgement.words),
     });
     format!("{what}{}", grounds.collect::<String>())
 }
@@ -151,12 +151,12 @@ fn every_row_of_the_heuristic() {
         };
         let case = Case { commands, policy, sandbox, permissions, ..Case::default() };
         let decision = case.decide();
-        assert_eq!(decision.judgements[0].grounds, Grounds::Heuristic(row), "{command} {policy}");
+        assert_eq!(decision.judgements[0].grounds, JudgementGrounds::Heuristic(row), "{command} {policy}");
         assert_eq!((row.decision(), decision.overall()), (says, says));
     }
     for (policy, row) in [(Policy::Never, Row::NoReadOnlySandboxUnasked), (Policy::OnRequest, Row::NoReadOnlySandbox)] {
         let case = Case { policy, platform: Platform::Windows, ..Case::default() };
-        assert_eq!(case.decide().judgements[0].grounds, Grounds::Heuristic(row));
+        assert_eq!(case.decide().judgements[0].grounds, JudgementGrounds::Heuristic(row));
     }
 }
 
@@ -431,7 +431,7 @@ fn the_policy_never_does_not_ask() {
 }
 
 /// How far a decision lets a command go; more is looser.
-fn looseness(decision: &Decision) -> u8 {
+fn looseness(decision: &ApprovalDecision) -> u8 {
     match (&decision.requirement, decision.attempt) {
         (Requirement::Reject { .. }, _) => 0,
         (Requirement::Ask { .. }, Attempt::Inside) => 1,
@@ -483,12 +483,12 @@ proptest! {
         sandbox in any_sandbox(),
         permissions in any_permissions(),
     ) {
-        let parts = Parts::of_script("bash", commands.into_iter().map(Part::new).collect(), split).unwrap();
+        let parts = CommandParts::of_script("bash", commands.into_iter().map(CommandPart::new).collect(), split).unwrap();
         let argv = words("bash -c x");
         let programs = programs(parts.iter().map(|part| part.words[0].as_str()).chain(["bash"]));
         let grants = Grants::default();
         let decided = |rules: &Rules| {
-            decide(&Question {
+            decide(&ApprovalQuestion {
                 argv: &argv,
                 parts: &parts,
                 rules,

@@ -27,7 +27,7 @@ pub const RETRY_REASON: &str = "command failed; retry without sandbox?";
 
 /// How an attempt ended.
 #[derive(Debug, Clone, Copy)]
-pub struct Ended<'a> {
+pub struct EndedAttempt<'a> {
     /// Whether it ran in a sandbox.
     pub is_sandboxed: bool,
     /// Its exit code.
@@ -46,7 +46,7 @@ pub enum Sign {
 }
 
 /// Whether a sandbox seems to have stopped an attempt.
-pub fn denial(ended: &Ended<'_>, platform: Platform) -> Option<Sign> {
+pub fn denial(ended: &EndedAttempt<'_>, platform: Platform) -> Option<Sign> {
     if !ended.is_sandboxed || ended.exit_code == 0 {
         return None;
     }
@@ -111,9 +111,9 @@ mod tests {
 
     #[track_caller]
     fn check_denial(exit_code: i32, outputs: &[&str], expected: Option<Sign>) {
-        let ended = Ended { is_sandboxed: true, exit_code, outputs };
+        let ended = EndedAttempt { is_sandboxed: true, exit_code, outputs };
         assert_eq!(denial(&ended, Platform::Linux), expected);
-        let unconfined = Ended { is_sandboxed: false, ..ended };
+        let unconfined = EndedAttempt { is_sandboxed: false, ..ended };
         assert_eq!(denial(&unconfined, Platform::Linux), None);
     }
 
@@ -133,7 +133,7 @@ mod tests {
         }
         check_denial(159, &[""], Some(Sign::BadSystemCall));
         check_denial(-1, &[], None);
-        let ended = Ended { is_sandboxed: true, exit_code: 159, outputs: &[] };
+        let ended = EndedAttempt { is_sandboxed: true, exit_code: 159, outputs: &[] };
         assert_eq!(denial(&ended, Platform::MacOs), None);
     }
 

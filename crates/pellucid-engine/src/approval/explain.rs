@@ -4,15 +4,15 @@ use pellucid_protocol::approval::RuleDecision;
 use serde::Serialize;
 
 use crate::approval::amendment;
+use crate::approval::decide::ApprovalDecision;
 use crate::approval::decide::Attempt;
-use crate::approval::decide::Decision;
-use crate::approval::decide::Grounds;
 use crate::approval::decide::Heuristic;
 use crate::approval::decide::Judgement;
-use crate::approval::decide::Match;
+use crate::approval::decide::JudgementGrounds;
 use crate::approval::decide::Obstacle;
 use crate::approval::decide::Outside;
 use crate::approval::decide::Requirement;
+use crate::approval::decide::RuleMatch;
 use crate::approval::part::Split;
 use crate::approval::rules::Rule;
 use crate::command_line::joined;
@@ -71,7 +71,7 @@ pub struct RuleExplanation {
 }
 
 /// Explains a decision.
-pub fn explain(decision: &Decision, split: Split) -> Explanation {
+pub fn explain(decision: &ApprovalDecision, split: Split) -> Explanation {
     let place = match (decision.attempt, inside_because(decision)) {
         (Attempt::Inside, Some(why)) => format!("it runs in the sandbox: {why}"),
         (attempt, _) => attempt_text(attempt).to_owned(),
@@ -134,11 +134,11 @@ impl std::fmt::Display for Explanation {
 
 fn part(judgement: &Judgement) -> PartExplanation {
     let (matches, heuristic) = match &judgement.grounds {
-        Grounds::Rules(matches) => (matches.as_slice(), None),
-        Grounds::Heuristic(heuristic) => (&[] as &[Match], Some(heuristic_text(*heuristic))),
+        JudgementGrounds::Rules(matches) => (matches.as_slice(), None),
+        JudgementGrounds::Heuristic(heuristic) => (&[] as &[RuleMatch], Some(heuristic_text(*heuristic))),
     };
     let rule = |rule: &Rule, seen| RuleExplanation { place: rule.place.to_string(), rule: rule.to_string(), seen };
-    let matched = |found: &Match| rule(&found.rule, (!found.is_by_letter).then(|| found.prefix.clone()));
+    let matched = |found: &RuleMatch| rule(&found.rule, (!found.is_by_letter).then(|| found.prefix.clone()));
     let is_ignored = !judgement.ignored.is_empty();
     PartExplanation {
         command: judgement.words.clone(),
@@ -151,7 +151,7 @@ fn part(judgement: &Judgement) -> PartExplanation {
 }
 
 /// What kept a command in the sandbox that some rule would have let out.
-fn inside_because(decision: &Decision) -> Option<String> {
+fn inside_because(decision: &ApprovalDecision) -> Option<String> {
     let is_allowing = |it: &Judgement| it.is_allowed_by_rules() || !it.ignored.is_empty();
     if !decision.judgements.iter().any(is_allowing) {
         return None;
@@ -212,7 +212,7 @@ pub(super) fn heuristic_text(heuristic: Heuristic) -> &'static str {
 }
 
 /// What would change a decision, the nearest means first.
-fn changes(decision: &Decision) -> Vec<String> {
+fn changes(decision: &ApprovalDecision) -> Vec<String> {
     let overall = decision.overall();
     let mut changes = Vec::new();
     let mut add = |change: String| {
@@ -223,13 +223,13 @@ fn changes(decision: &Decision) -> Vec<String> {
     for judgement in decision.judgements.iter().filter(|judgement| judgement.decision() == overall) {
         match &judgement.grounds {
             // What rules allow without any effect would be the same without them.
-            Grounds::Rules(_) if overall == RuleDecision::Allow && decision.attempt == Attempt::Inside => {}
-            Grounds::Rules(matches) => {
+            JudgementGrounds::Rules(_) if overall == RuleDecision::Allow && decision.attempt == Attempt::Inside => {}
+            JudgementGrounds::Rules(matches) => {
                 for rule in matches.iter().map(|found| &found.rule).filter(|rule| rule.decision == overall) {
                     add(format!("changing or removing the rule at {}", rule.place));
                 }
             }
-            Grounds::Heuristic(heuristic) => {
+            JudgementGrounds::Heuristic(heuristic) => {
                 for change in heuristic_changes(*heuristic, || allowing(judgement)) {
                     add(change);
                 }
@@ -287,22 +287,22 @@ mod tests {
 
     use super::*;
     use crate::approval::Platform;
-    use crate::approval::decide::Question;
+    use crate::approval::decide::ApprovalQuestion;
     use crate::approval::decide::decide;
     use crate::approval::grants::Grants;
-    use crate::approval::part::Part;
-    use crate::approval::part::Parts;
+    use crate::approval::part::CommandPart;
+    use crate::approval::part::CommandParts;
     use crate::approval::program::testing::programs;
     use crate::approval::rules::testing::rules;
     use crate::approval::rules::testing::words;
 
     fn explanation(policy: ApprovalPolicy, text: &str, commands: &[&str], split: Split) -> Explanation {
         let argv = ["bash", "-lc", &commands.join(" && ")].map(str::to_owned);
-        let parts = commands.iter().map(|line| Part::new(words(line))).collect();
-        let parts = Parts::of_script("bash", parts, split).unwrap();
+        let parts = commands.iter().map(|line| CommandPart::new(words(line))).collect();
+        let parts = CommandParts::of_script("bash", parts, split).unwrap();
         let programs = programs(commands.iter().map(|line| line.split(' ').next().unwrap()).chain(["bash"]));
         let (rules, grants) = (rules(text), Grants::default());
-        let question = Question {
+        let question = ApprovalQuestion {
             argv: &argv,
             parts: &parts,
             rules: &rules,

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use pellucid_protocol::approval::SandboxPermissions;
 
-use crate::approval::part::Parts;
+use crate::approval::part::CommandParts;
 use crate::approval::part::Split;
 use crate::approval::program::Programs;
 
@@ -62,7 +62,7 @@ impl Grants {
 /// A script of one plain command is that command, however it is wrapped. Any other script is its text,
 /// whichever shell reads it. A shell that is neither the person's nor the system's stays: it may be anything.
 /// So do words in which a shell replaces something: `rm '*'` is not `rm *`.
-pub fn canonical(argv: &[String], parts: &Parts, programs: &Programs) -> Vec<String> {
+pub fn canonical(argv: &[String], parts: &CommandParts, programs: &Programs) -> Vec<String> {
     if parts.shell().is_some_and(|shell| !programs.is_known_shell(shell)) {
         return argv.to_vec();
     }
@@ -101,7 +101,7 @@ fn powershell_script(argv: &[String]) -> Option<&String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::approval::part::Part;
+    use crate::approval::part::CommandPart;
     use crate::approval::program::testing::programs;
     use crate::approval::rules::testing::words;
 
@@ -112,9 +112,9 @@ mod tests {
     #[track_caller]
     fn check_canonical(argv: &[&str], split: Split, plain: &[&str], expected: &[&str]) {
         let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
-        let plain: Vec<_> = plain.iter().map(|line| Part::new(words(line))).collect();
-        let parts = Parts::of_script(&argv[0], plain, split);
-        let parts = parts.unwrap_or_else(|| Parts::whole(&argv, split, Vec::new(), None));
+        let plain: Vec<_> = plain.iter().map(|line| CommandPart::new(words(line))).collect();
+        let parts = CommandParts::of_script(&argv[0], plain, split);
+        let parts = parts.unwrap_or_else(|| CommandParts::whole(&argv, split, Vec::new(), None));
         let programs = programs([argv[0].as_str()]);
         assert_eq!(canonical(&argv, &parts, &programs), expected);
     }

@@ -10,16 +10,16 @@ use pellucid_protocol::settings::ApprovalPolicy;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::approval::decide::ApprovalDecision;
 use crate::approval::decide::Attempt;
-use crate::approval::decide::Decision;
-use crate::approval::decide::Grounds;
 use crate::approval::decide::Heuristic;
 use crate::approval::decide::Judgement;
+use crate::approval::decide::JudgementGrounds;
 use crate::approval::decide::Obstacle;
 use crate::approval::decide::Outside;
 use crate::approval::decide::Requirement;
 use crate::approval::explain;
-use crate::approval::part::Mark;
+use crate::approval::part::ShellFeature;
 use crate::approval::part::Split;
 use crate::approval::patch::PatchDecision;
 use crate::approval::patch::PatchGrounds;
@@ -94,7 +94,7 @@ pub struct CommandGrounds {
     /// When a person is asked.
     pub policy: ApprovalPolicy,
     /// Whether the command runs, is asked about or is refused.
-    pub outcome: Outcome,
+    pub outcome: ApprovalOutcome,
     /// Why the first attempt runs outside of a sandbox, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside: Option<Outside>,
@@ -110,7 +110,7 @@ pub struct CommandGrounds {
 /// What follows from a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ApprovalOutcome {
     /// The call is done.
     Run,
     /// The client is asked.
@@ -152,7 +152,7 @@ pub struct RuleGrounds {
 #[serde(rename_all = "snake_case")]
 pub enum Hindrance {
     /// The words of the part are not all there is to it.
-    Mark(Mark),
+    Mark(ShellFeature),
     /// The shell is neither the person's nor the system's.
     Shell,
     /// A command could have put the program there, or can put another before it.
@@ -165,7 +165,7 @@ pub struct PatchCallGrounds {
     /// When a person is asked.
     pub policy: ApprovalPolicy,
     /// Whether the patch is applied, asked about or refused.
-    pub outcome: Outcome,
+    pub outcome: ApprovalOutcome,
     /// Why that was decided.
     pub because: PatchGrounds,
 }
@@ -177,11 +177,11 @@ impl CallGrounds {
     }
 
     /// Of a decision about a command.
-    pub fn of_command(decision: &Decision, split: Split, policy: ApprovalPolicy) -> Self {
+    pub fn of_command(decision: &ApprovalDecision, split: Split, policy: ApprovalPolicy) -> Self {
         let (outcome, granted) = match &decision.requirement {
-            Requirement::Run { is_granted, .. } => (Outcome::Run, *is_granted),
-            Requirement::Ask { .. } => (Outcome::Ask, false),
-            Requirement::Reject { .. } => (Outcome::Reject, false),
+            Requirement::Run { is_granted, .. } => (ApprovalOutcome::Run, *is_granted),
+            Requirement::Ask { .. } => (ApprovalOutcome::Ask, false),
+            Requirement::Reject { .. } => (ApprovalOutcome::Reject, false),
         };
         let outside = match decision.attempt {
             Attempt::Inside => None,
@@ -194,9 +194,9 @@ impl CallGrounds {
     /// Of a decision about a patch.
     pub fn of_patch(decision: &PatchDecision, policy: ApprovalPolicy) -> Self {
         let outcome = match decision.requirement {
-            PatchRequirement::Apply | PatchRequirement::ApplyInSandbox => Outcome::Run,
-            PatchRequirement::Ask => Outcome::Ask,
-            PatchRequirement::Reject(_) => Outcome::Reject,
+            PatchRequirement::Apply | PatchRequirement::ApplyInSandbox => ApprovalOutcome::Run,
+            PatchRequirement::Ask => ApprovalOutcome::Ask,
+            PatchRequirement::Reject(_) => ApprovalOutcome::Reject,
         };
         Self::Patch(PatchCallGrounds { policy, outcome, because: decision.grounds })
     }
@@ -206,8 +206,8 @@ impl PartGrounds {
     fn new(judgement: &Judgement) -> Self {
         let rule = |rule: &Rule| RuleGrounds { place: rule.place.to_string(), rule: rule.to_string() };
         let (rules, heuristic) = match &judgement.grounds {
-            Grounds::Rules(matches) => (matches.iter().map(|found| rule(&found.rule)).collect(), None),
-            Grounds::Heuristic(heuristic) => (Vec::new(), Some(*heuristic)),
+            JudgementGrounds::Rules(matches) => (matches.iter().map(|found| rule(&found.rule)).collect(), None),
+            JudgementGrounds::Heuristic(heuristic) => (Vec::new(), Some(*heuristic)),
         };
         let is_ignored = !judgement.ignored.is_empty();
         Self {
@@ -224,7 +224,7 @@ impl PartGrounds {
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for ApprovalOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Run => "run",
@@ -308,10 +308,10 @@ impl fmt::Display for CommandGrounds {
         let attempt = self.outside.map_or(Attempt::Inside, Attempt::Outside);
         let place = explain::attempt_text(attempt);
         match (self.outcome, self.granted) {
-            (Outcome::Run, true) => writeln!(f, "run: {place}, as it was allowed for this session")?,
-            (Outcome::Run, false) => writeln!(f, "run: {place}")?,
-            (Outcome::Ask, _) => writeln!(f, "ask: if allowed, {place}")?,
-            (Outcome::Reject, _) => writeln!(f, "reject")?,
+            (ApprovalOutcome::Run, true) => writeln!(f, "run: {place}, as it was allowed for this session")?,
+            (ApprovalOutcome::Run, false) => writeln!(f, "run: {place}")?,
+            (ApprovalOutcome::Ask, _) => writeln!(f, "ask: if allowed, {place}")?,
+            (ApprovalOutcome::Reject, _) => writeln!(f, "reject")?,
         }
         writeln!(f, "approval policy: {}", self.policy)?;
         writeln!(f, "taken apart: {}", explain::split_text(self.split))?;
@@ -342,11 +342,11 @@ mod tests {
 
     use super::*;
     use crate::approval::Platform;
-    use crate::approval::decide::Question;
+    use crate::approval::decide::ApprovalQuestion;
     use crate::approval::decide::decide;
     use crate::approval::grants::Grants;
-    use crate::approval::part::Part;
-    use crate::approval::part::Parts;
+    use crate::approval::part::CommandPart;
+    use crate::approval::part::CommandParts;
     use crate::approval::program::testing::programs;
     use crate::approval::rules::testing::rules;
     use crate::approval::rules::testing::words;
@@ -355,11 +355,11 @@ mod tests {
     #[track_caller]
     fn check_grounds(policy: ApprovalPolicy, text: &str, commands: &[&str], expected: &Expect) {
         let argv = ["bash", "-lc", &commands.join(" && ")].map(str::to_owned);
-        let parts = commands.iter().map(|line| Part::new(words(line))).collect();
-        let parts = Parts::of_script("bash", parts, Split::Plain).unwrap();
+        let parts = commands.iter().map(|line| CommandPart::new(words(line))).collect();
+        let parts = CommandParts::of_script("bash", parts, Split::Plain).unwrap();
         let programs = programs(commands.iter().map(|line| line.split(' ').next().unwrap()).chain(["bash"]));
         let (rules, grants) = (rules(text), Grants::default());
-        let decision = decide(&Question {
+        let decision = decide(&ApprovalQuestion {
             argv: &argv,
             parts: &parts,
             rules: &rules,

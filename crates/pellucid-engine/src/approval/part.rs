@@ -13,23 +13,23 @@ use serde::Serialize;
 ///
 /// Invariant: not empty. What cannot be taken apart is one part, the whole list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parts {
-    parts: Vec<Part>,
+pub struct CommandParts {
+    parts: Vec<CommandPart>,
     split: Split,
     shell: Option<String>,
 }
 
 /// A simple command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct CommandPart {
     /// Its words, as they stand in the script.
     pub words: Vec<String>,
     /// The commands inside, if it is a shell with a script of plain commands.
-    pub inner: Vec<Part>,
+    pub inner: Vec<CommandPart>,
     /// Every command that can be seen in it, itself included, with the words that it would be given.
     pub seen: Vec<Seen>,
     /// What keeps its words from being exactly those that the program is given; absent if they are.
-    pub mark: Option<Mark>,
+    pub mark: Option<ShellFeature>,
 }
 
 /// A command that can be seen somewhere in a part.
@@ -69,7 +69,7 @@ pub enum Split {
 /// What makes a script more than commands whose words are exactly what the programs are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mark {
+pub enum ShellFeature {
     /// `A=1` before a command.
     Assignment,
     /// `<`, `>`, a here-document or a here-string.
@@ -98,7 +98,7 @@ pub enum Mark {
     Unclear,
 }
 
-impl Mark {
+impl ShellFeature {
     /// The mark in words.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -126,7 +126,7 @@ impl Seen {
     }
 }
 
-impl Part {
+impl CommandPart {
     /// A command that is no shell with a script, each word as the program is given it.
     pub fn new(words: Vec<String>) -> Self {
         let seen = vec![Seen::command(words.clone())];
@@ -134,20 +134,20 @@ impl Part {
     }
 }
 
-impl Parts {
+impl CommandParts {
     /// An argument list that is judged as a whole, with what can be seen in it.
-    pub fn whole(argv: &[String], split: Split, seen: Vec<Seen>, mark: Option<Mark>) -> Self {
+    pub fn whole(argv: &[String], split: Split, seen: Vec<Seen>, mark: Option<ShellFeature>) -> Self {
         let shell = argv.first().filter(|_| split != Split::NoScript).cloned();
-        Self { parts: vec![Part { words: argv.to_vec(), inner: Vec::new(), seen, mark }], split, shell }
+        Self { parts: vec![CommandPart { words: argv.to_vec(), inner: Vec::new(), seen, mark }], split, shell }
     }
 
     /// The commands of a shell's script; absent if there are none.
-    pub fn of_script(shell: &str, parts: Vec<Part>, split: Split) -> Option<Self> {
+    pub fn of_script(shell: &str, parts: Vec<CommandPart>, split: Split) -> Option<Self> {
         (!parts.is_empty()).then(|| Self { parts, split, shell: Some(shell.to_owned()) })
     }
 
     /// The commands, in the order of the script.
-    pub fn iter(&self) -> impl Iterator<Item = &Part> {
+    pub fn iter(&self) -> impl Iterator<Item = &CommandPart> {
         self.parts.iter()
     }
 
@@ -167,7 +167,7 @@ impl Parts {
     }
 
     /// The command, if the script is one plain command.
-    pub fn only_plain(&self) -> Option<&Part> {
+    pub fn only_plain(&self) -> Option<&CommandPart> {
         match (self.split, self.parts.as_slice()) {
             (Split::Plain, [part]) => Some(part),
             _ => None,

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::path::PathBuf;
 
-use pellucid_protocol::protected::Git;
+use pellucid_protocol::protected::GitAccess;
 use pellucid_protocol::protected::is_at_or_below;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxPolicy;
@@ -36,7 +36,7 @@ pub struct WritableRoot {
     /// What in it may not be written, whether or not it is there.
     pub protected: Vec<PathBuf>,
     /// Whether repositories in it may be written.
-    pub git: Git,
+    pub git: GitAccess,
 }
 
 /// Whether a system has a sandbox.
@@ -171,8 +171,8 @@ mod tests {
     ) {
         let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
         let roots = [
-            WritableRoot { root: "/w".into(), protected: vec!["/w/.codex".into()], git: Git::Protected },
-            WritableRoot { root: "/tmp".into(), protected: Vec::new(), git: Git::Writable },
+            WritableRoot { root: "/w".into(), protected: vec!["/w/.codex".into()], git: GitAccess::Protected },
+            WritableRoot { root: "/tmp".into(), protected: Vec::new(), git: GitAccess::Writable },
         ];
         let question = PatchQuestion { paths: &paths, policy, sandbox, roots: &roots, platform_sandbox };
         assert_eq!(decide_patch(&question).grounds, expected, "{policy} {sandbox:?} {paths:?}");

@@ -19,22 +19,22 @@ const BUILT_IN: &[&str] = &[
 /// A name that was not looked up counts as a program that commands can change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Programs {
-    by_name: BTreeMap<String, Program>,
+    by_name: BTreeMap<String, FoundProgram>,
     shell: Option<String>,
 }
 
 /// A program that was looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program {
+pub struct FoundProgram {
     /// Where it lies.
-    pub place: Place,
+    pub place: ProgramPlace,
     /// A folder of `PATH` before it that commands can write to: a program of the same name may appear there.
     pub behind: Option<String>,
 }
 
 /// Where a program lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum ProgramPlace {
     /// In a folder of the system that only its administrator writes to.
     System,
     /// Somewhere else, where commands cannot write.
@@ -58,24 +58,24 @@ impl Programs {
     }
 
     /// Remembers what was found under a name.
-    pub fn add(&mut self, name: &str, program: Program) {
+    pub fn add(&mut self, name: &str, program: FoundProgram) {
         self.by_name.insert(name.to_owned(), program);
     }
 
     /// Whether a program is the system's own. `is_in_script` says that a shell reads the name.
     pub fn is_systems(&self, name: &str, is_in_script: bool) -> bool {
-        let program = || self.by_name.get(name).is_some_and(|program| program.place == Place::System);
+        let program = || self.by_name.get(name).is_some_and(|program| program.place == ProgramPlace::System);
         (is_in_script && BUILT_IN.contains(&name)) || program()
     }
 
     /// Whether a shell is the person's own or the system's, so that it does what its name says.
     pub fn is_known_shell(&self, name: &str) -> bool {
         self.by_name.get(name).is_some_and(|program| match &program.place {
-            Place::System => program.behind.is_none(),
-            Place::Elsewhere { path } => {
+            ProgramPlace::System => program.behind.is_none(),
+            ProgramPlace::Elsewhere { path } => {
                 program.behind.is_none() && self.shell.as_ref().is_some_and(|own| own == name || own == path)
             }
-            Place::Changeable { .. } | Place::Nowhere => false,
+            ProgramPlace::Changeable { .. } | ProgramPlace::Nowhere => false,
         })
     }
 
@@ -90,8 +90,8 @@ impl Programs {
             return Some(name.to_owned());
         };
         match &program.place {
-            Place::Changeable { path } => Some(path.clone()),
-            Place::System | Place::Elsewhere { .. } | Place::Nowhere => program.behind.clone(),
+            ProgramPlace::Changeable { path } => Some(path.clone()),
+            ProgramPlace::System | ProgramPlace::Elsewhere { .. } | ProgramPlace::Nowhere => program.behind.clone(),
         }
     }
 }
@@ -106,11 +106,11 @@ pub(crate) mod testing {
         for name in names {
             let folder = name.rsplit_once('/').map(|(folder, _)| folder);
             let place = match folder {
-                None | Some("/bin" | "/usr/bin") => Place::System,
-                Some("/opt/own") => Place::Elsewhere { path: name.to_owned() },
-                Some(_) => Place::Changeable { path: name.to_owned() },
+                None | Some("/bin" | "/usr/bin") => ProgramPlace::System,
+                Some("/opt/own") => ProgramPlace::Elsewhere { path: name.to_owned() },
+                Some(_) => ProgramPlace::Changeable { path: name.to_owned() },
             };
-            programs.add(name, Program { place, behind: None });
+            programs.add(name, FoundProgram { place, behind: None });
         }
         programs
     }
@@ -128,9 +128,12 @@ mod tests {
         assert!(found.is_systems("cd", true) && !found.is_systems("cd", false));
         assert!(found.is_known_shell("/bin/bash") && found.is_known_shell("/opt/own/zsh"));
         assert!(!found.is_known_shell("./bash") && !found.is_known_shell("sh"));
-        found.add("npm", Program { place: Place::Changeable { path: "/w/bin/npm".to_owned() }, behind: None });
-        found.add("cc", Program { place: Place::System, behind: Some("/w/bin".to_owned()) });
-        found.add("gone", Program { place: Place::Nowhere, behind: None });
+        found.add(
+            "npm",
+            FoundProgram { place: ProgramPlace::Changeable { path: "/w/bin/npm".to_owned() }, behind: None },
+        );
+        found.add("cc", FoundProgram { place: ProgramPlace::System, behind: Some("/w/bin".to_owned()) });
+        found.add("gone", FoundProgram { place: ProgramPlace::Nowhere, behind: None });
         assert_eq!(found.changeable("npm", true).as_deref(), Some("/w/bin/npm"));
         assert_eq!(found.changeable("cc", true).as_deref(), Some("/w/bin"));
         assert_eq!(found.changeable("never looked up", true).as_deref(), Some("never looked up"));

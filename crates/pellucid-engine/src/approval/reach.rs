@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::path::PathBuf;
 
-use super::part::Parts;
+use super::part::CommandParts;
 
 /// Programs that run what is in the file that they are given first.
 const INTERPRETERS: [&str; 17] = [
@@ -25,7 +25,7 @@ pub fn can_change(writable: &[PathBuf], reach: &[PathBuf]) -> bool {
 
 /// The files that commands name as what is to be run, as they are written: programs by a path, and scripts of
 /// interpreters.
-pub fn named_files(argv: &[String], parts: &Parts) -> Vec<String> {
+pub fn named_files(argv: &[String], parts: &CommandParts) -> Vec<String> {
     let mut named = Vec::new();
     let seen = parts.iter().flat_map(|part| std::iter::once(&part.words).chain(part.seen.iter().map(|it| &it.words)));
     for words in std::iter::once(argv).chain(seen.map(Vec::as_slice)) {
@@ -49,7 +49,7 @@ fn named_by(words: &[String]) -> impl Iterator<Item = &String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::part::Part;
+    use super::super::part::CommandPart;
     use super::super::part::Split;
     use super::*;
 
@@ -59,8 +59,8 @@ mod tests {
 
     #[track_caller]
     fn check_named(script: &str, expected: &str) {
-        let parts = script.split(';').map(|part| Part::new(words(part))).collect();
-        let parts = Parts::of_script("/bin/bash", parts, Split::Plain).unwrap();
+        let parts = script.split(';').map(|part| CommandPart::new(words(part))).collect();
+        let parts = CommandParts::of_script("/bin/bash", parts, Split::Plain).unwrap();
         assert_eq!(named_files(&words("/bin/bash -lc SCRIPT"), &parts).join(" "), expected);
     }
 

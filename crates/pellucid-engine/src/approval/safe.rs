@@ -5,7 +5,7 @@
 //! must be the system's own: `./cat` can be anything.
 
 use crate::approval::Platform;
-use crate::approval::part::Part;
+use crate::approval::part::CommandPart;
 use crate::approval::program::Programs;
 use crate::approval::wrapper::base_name;
 
@@ -57,7 +57,7 @@ pub enum Reads {
 
 /// What is known of a command that only reads: itself, or everything in its script. `is_in_script` says that a
 /// shell reads its words.
-pub fn reads(part: &Part, is_in_script: bool, programs: &Programs, platform: Platform) -> Option<Reads> {
+pub fn reads(part: &CommandPart, is_in_script: bool, programs: &Programs, platform: Platform) -> Option<Reads> {
     let program = part.words.first()?;
     if !part.inner.is_empty() {
         let inner = part.inner.iter().map(|inner| reads(inner, true, programs, platform));
@@ -166,10 +166,10 @@ fn prints_lines(script: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::approval::part::Mark;
+    use crate::approval::part::ShellFeature;
     use crate::approval::program::testing::programs;
 
-    fn is_known_safe(part: &Part, platform: Platform) -> bool {
+    fn is_known_safe(part: &CommandPart, platform: Platform) -> bool {
         let found = programs(part.words.first().map(String::as_str));
         reads(part, true, &found, platform).is_some()
     }
@@ -178,7 +178,7 @@ mod tests {
     fn check_on(platform: Platform, is_safe: bool, commands: &str) {
         for line in commands.lines().map(str::trim).filter(|line| !line.is_empty()) {
             let words = shlex::split(line).expect("a fixture can be split");
-            assert_eq!(is_known_safe(&Part::new(words), platform), is_safe, "{line}");
+            assert_eq!(is_known_safe(&CommandPart::new(words), platform), is_safe, "{line}");
         }
     }
 
@@ -192,9 +192,9 @@ mod tests {
         check_on(Platform::MacOs, false, "tac a\nnumfmt 3");
         check_on(Platform::Linux, false, "touch a\nmkdir a\nmake\ncatx\npython3 -c 1\n''");
         check_on(Platform::Linux, false, "./cat a\n/tmp/evil/ls\nsub/git status\n/w/bin/rg x\nbin/cd /\n../../bin/ls");
-        assert!(!is_known_safe(&Part::new(Vec::new()), Platform::Linux));
+        assert!(!is_known_safe(&CommandPart::new(Vec::new()), Platform::Linux));
         let nothing = Programs::default();
-        let ls = Part::new(vec!["ls".to_owned()]);
+        let ls = CommandPart::new(vec!["ls".to_owned()]);
         assert_eq!(reads(&ls, true, &nothing, Platform::Linux), None, "not looked up");
     }
 
@@ -209,7 +209,7 @@ mod tests {
             ("uniq *", false),
         ] {
             let words = line.split(' ').map(str::to_owned).collect();
-            let part = Part { mark: Some(Mark::Glob), ..Part::new(words) };
+            let part = CommandPart { mark: Some(ShellFeature::Glob), ..CommandPart::new(words) };
             assert_eq!(is_known_safe(&part, Platform::Linux), is_safe, "{line}");
         }
     }
@@ -328,8 +328,8 @@ mod tests {
     fn a_script_is_safe_when_everything_in_it_is() {
         let found = |shell: &str, inner: &[&str]| {
             let words = [shell, "-lc", "x"].map(str::to_owned).to_vec();
-            let inner = inner.iter().map(|line| Part::new(shlex::split(line).unwrap())).collect();
-            let part = Part { inner, ..Part::new(words) };
+            let inner = inner.iter().map(|line| CommandPart::new(shlex::split(line).unwrap())).collect();
+            let part = CommandPart { inner, ..CommandPart::new(words) };
             reads(&part, true, &programs([shell, "ls", "git", "touch"]), Platform::Linux)
         };
         assert_eq!(found("bash", &["ls", "ls"]), Some(Reads::Files));

@@ -13,7 +13,7 @@ const LARGEST_SHOWN: usize = 30;
 
 /// The form of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ReplyKind {
     /// The list of forms.
     Help,
     /// A short breakdown by part.
@@ -26,7 +26,7 @@ pub enum Form {
     Unknown,
 }
 
-impl Form {
+impl ReplyKind {
     /// The form that a command asks for by its first word, in any case.
     pub fn of_command(command: &str) -> Self {
         let mut words = command.split_whitespace();
@@ -56,16 +56,16 @@ pub struct SessionTokens {
 }
 
 /// The reply to a command.
-pub fn reply(form: Form, report: &PromptReport, session: SessionTokens, workspace_dir: &str) -> String {
+pub fn reply(form: ReplyKind, report: &PromptReport, session: SessionTokens, workspace_dir: &str) -> String {
     match form {
-        Form::Help => HELP.join("\n"),
-        Form::Unknown => UNKNOWN.join("\n"),
-        Form::List => breakdown(report, session, workspace_dir).join("\n"),
-        Form::Detail => {
+        ReplyKind::Help => HELP.join("\n"),
+        ReplyKind::Unknown => UNKNOWN.join("\n"),
+        ReplyKind::List => breakdown(report, session, workspace_dir).join("\n"),
+        ReplyKind::Detail => {
             let lines = detailed(report, session, workspace_dir);
             lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
         }
-        Form::Json => {
+        ReplyKind::Json => {
             let value = json!({
                 "report": report,
                 "session": {
@@ -288,15 +288,15 @@ mod tests {
     #[test]
     fn the_first_word_says_the_form() {
         for (command, form) in [
-            ("/context", Form::Help),
-            ("/context: list", Form::List),
-            ("/CONTEXT  LIST more", Form::List),
-            ("/context show", Form::List),
-            ("/context deep\nmore", Form::Detail),
-            ("/context json", Form::Json),
-            ("/context foo", Form::Unknown),
+            ("/context", ReplyKind::Help),
+            ("/context: list", ReplyKind::List),
+            ("/CONTEXT  LIST more", ReplyKind::List),
+            ("/context show", ReplyKind::List),
+            ("/context deep\nmore", ReplyKind::Detail),
+            ("/context json", ReplyKind::Json),
+            ("/context foo", ReplyKind::Unknown),
         ] {
-            assert_eq!(Form::of_command(command), form, "{command}");
+            assert_eq!(ReplyKind::of_command(command), form, "{command}");
         }
     }
 

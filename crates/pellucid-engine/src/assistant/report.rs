@@ -54,7 +54,7 @@ pub struct PromptReport {
     pub bootstrap_total_max_chars: Option<usize>,
     /// The mode of the sandbox.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub sandbox: Option<SandboxReport>,
+    pub sandbox: Option<AssistantSandboxReport>,
     /// The sizes of the whole prompt.
     pub system_prompt: PromptSizes,
     /// The bootstrap files, in order.
@@ -68,7 +68,7 @@ pub struct PromptReport {
 /// The mode of the sandbox, and whether it is used.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SandboxReport {
+pub struct AssistantSandboxReport {
     /// `off`, `non-main` or `all`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mode: Option<String>,
@@ -238,7 +238,7 @@ impl PromptReport {
         let in_container = known.sandbox.as_ref().is_some_and(|sandbox| sandbox.enabled);
         let sandboxed = in_container || facts.settings.sandbox_policy != SandboxPolicy::DangerFullAccess;
         let mode = if sandboxed { "all" } else { "off" };
-        report.sandbox = Some(SandboxReport { mode: Some(mode.to_owned()), sandboxed: Some(sandboxed) });
+        report.sandbox = Some(AssistantSandboxReport { mode: Some(mode.to_owned()), sandboxed: Some(sandboxed) });
         report
     }
 }

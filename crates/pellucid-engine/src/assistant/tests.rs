@@ -5,7 +5,7 @@ use expect_test::expect;
 use serde_json::Value;
 use serde_json::json;
 
-use super::reply::Form;
+use super::reply::ReplyKind;
 use super::reply::SessionTokens;
 use super::reply::reply;
 use super::report::Measured;
@@ -225,11 +225,11 @@ fn each_form_of_the_reply_is_whole() {
         - /context detail (the largest skills and tools as well)
         - /context json   (all of it, for programs)
 
-        A command inside of a message that the assistant handles by itself never reaches the model, so it is not in these figures."#]].assert_eq(&said(Form::Help));
+        A command inside of a message that the assistant handles by itself never reaches the model, so it is not in these figures."#]].assert_eq(&said(ReplyKind::Help));
     expect![[r#"
         There is no such form of /context.
         Use: /context, /context list, /context detail or /context json"#]]
-    .assert_eq(&said(Form::Unknown));
+    .assert_eq(&said(ReplyKind::Unknown));
     expect![[r#"
         🧠 Context breakdown
         Workspace: /w
@@ -255,7 +255,7 @@ fn each_form_of_the_reply_is_whole() {
 
         Session tokens (cached): 123,456 total / ctx=200000
 
-        A command inside of a message that the assistant handles by itself never reaches the model, so it is not in these figures."#]].assert_eq(&said(Form::List));
+        A command inside of a message that the assistant handles by itself never reaches the model, so it is not in these figures."#]].assert_eq(&said(ReplyKind::List));
     expect![[r#"
         🧠 Context breakdown (detailed)
         Workspace: /w
@@ -291,12 +291,12 @@ fn each_form_of_the_reply_is_whole() {
         - exec: 1 params
         - read: 0 params
         Session tokens (cached): 123,456 total / ctx=200000
-        A command inside of a message that the assistant handles by itself never reaches the model, so it is not in these figures."#]].assert_eq(&said(Form::Detail));
+        A command inside of a message that the assistant handles by itself never reaches the model, so it is not in these figures."#]].assert_eq(&said(ReplyKind::Detail));
 }
 
 #[test]
 fn a_report_for_programs_is_read_back_as_it_was() {
-    let text = reply(Form::Json, &report(), SessionTokens::default(), "/w");
+    let text = reply(ReplyKind::Json, &report(), SessionTokens::default(), "/w");
     let value: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(serde_json::from_value::<PromptReport>(value["report"].clone()).unwrap(), report());
     assert_eq!(
@@ -330,5 +330,5 @@ fn a_report_without_limits_or_files_says_so() {
 
         Session tokens (cached): unknown / ctx=?
 
-        A command inside of a message that the assistant handles by itself never reaches the model, so it is not in these figures."#]].assert_eq(&reply(Form::List, &empty, session, "/elsewhere"));
+        A command inside of a message that the assistant handles by itself never reaches the model, so it is not in these figures."#]].assert_eq(&reply(ReplyKind::List, &empty, session, "/elsewhere"));
 }

@@ -20,7 +20,7 @@ fn calls(name: &str) -> Vec<ToolCall> {
         json!({ "type": "local_shell_call", "status": "completed", "call_id": "l", "action": exec }),
     ];
     let call = |json: Value| match read(&item(json)) {
-        Reading::Call(call) => ToolCall { name: name.to_owned(), ..call },
+        CallReading::Call(call) => ToolCall { name: name.to_owned(), ..call },
         other => panic!("{other:?}"),
     };
     items.into_iter().map(call).collect()
@@ -29,9 +29,9 @@ fn calls(name: &str) -> Vec<ToolCall> {
 #[track_caller]
 fn check_read(json: Value, expected: &Expect) {
     expected.assert_eq(&match read(&item(json)) {
-        Reading::Call(call) => format!("{} {} {:?}", call.call_id, call.name, call.payload),
-        Reading::Unanswerable(item) => format!("unanswerable: {}", serde_json::to_string(&item).unwrap()),
-        Reading::NoCall => "no call".to_owned(),
+        CallReading::Call(call) => format!("{} {} {:?}", call.call_id, call.name, call.payload),
+        CallReading::Unanswerable(item) => format!("unanswerable: {}", serde_json::to_string(&item).unwrap()),
+        CallReading::NoCall => "no call".to_owned(),
     });
 }
 
@@ -83,7 +83,7 @@ fn items_that_call_nothing_are_no_calls() {
         json!({ "type": "compaction", "encrypted_content": "e" }),
         json!({ "type": "telepathy" }),
     ] {
-        assert_eq!(read(&item(json.clone())), Reading::NoCall, "{json}");
+        assert_eq!(read(&item(json.clone())), CallReading::NoCall, "{json}");
     }
 }
 

@@ -27,12 +27,12 @@ use crate::transcript::Draft;
 use crate::transcript::Transcript;
 use crate::window::ConversationState;
 use crate::window::Cost;
-use crate::window::Limits;
-use crate::window::Parts;
-use crate::window::Step;
+use crate::window::PromptParts;
 use crate::window::Window;
 use crate::window::WindowExceeded;
-use crate::window::count::Heuristic;
+use crate::window::WindowLimits;
+use crate::window::WindowStep;
+use crate::window::count::CharacterEstimate;
 use crate::window::summary;
 use crate::window::summary::HistoryMessage;
 
@@ -54,9 +54,9 @@ pub struct Fit<'a> {
 }
 
 impl Fit<'_> {
-    fn limits(&self) -> Limits {
+    fn limits(&self) -> WindowLimits {
         let reserved = self.pack.layout.compaction.reserved_output_tokens;
-        Limits { window: self.facts.settings.model.context_window, reserved, compacts: true }
+        WindowLimits { window: self.facts.settings.model.context_window, reserved, compacts: true }
     }
 
     /// How many tokens a prompt may have.
@@ -69,7 +69,7 @@ impl Fit<'_> {
     pub fn estimate(&self, transcript: &Transcript) -> i64 {
         let items: Vec<Item> = transcript.items().collect();
         let (context, history) = self.split(&items);
-        let parts = Parts { summary: self.summary, history: &messages(history), n_before: 0, memory: &[] };
+        let parts = PromptParts { summary: self.summary, history: &messages(history), n_before: 0, memory: &[] };
         let cost = self.cost(context, parts);
         cost.messages + cost.tools
     }
@@ -81,8 +81,8 @@ impl Fit<'_> {
         (context, &rest[n_summary..])
     }
 
-    fn cost(&self, context: &[Item], parts: Parts<'_>) -> Cost {
-        let counter = Heuristic::default();
+    fn cost(&self, context: &[Item], parts: PromptParts<'_>) -> Cost {
+        let counter = CharacterEstimate::default();
         let instructions = concat(self.instructions);
         let instructions = (!instructions.is_empty()).then(|| counter.message(&instructions));
         let said = messages(context).iter().chain(parts.history).map(|it| counter.message(&it.text)).sum::<i64>();
@@ -127,12 +127,12 @@ impl Compaction {
         let mut step = window.begin();
         let (question, failure) = loop {
             step = match step {
-                Step::Build => window.built(fit.cost(context, window.parts())),
-                Step::Summarise { previous, dropped } => {
+                WindowStep::Build => window.built(fit.cost(context, window.parts())),
+                WindowStep::Summarise { previous, dropped } => {
                     break (Some(summary::question(previous.as_deref(), &dropped)), None);
                 }
-                Step::Fits { .. } => break (None, None),
-                Step::Failed(error) => break (None, Some(error)),
+                WindowStep::Fits { .. } => break (None, None),
+                WindowStep::Failed(error) => break (None, Some(error)),
             };
         };
         let parts = window.parts();

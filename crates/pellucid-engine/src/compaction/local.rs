@@ -15,14 +15,19 @@ use crate::fragment::Fragment;
 use crate::fragment::concat;
 use crate::loss;
 use crate::pack::Pack;
-use crate::template::Place;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 
 pub(super) const LOCAL_SUMMARY: &str = "compact/local_summary.md";
 
 /// The placeholders of the template.
-pub(super) const SHAPE: Shape =
-    Shape::with(&[Place::may(ANSWER), Place::may(PLAN), Place::may(FILES), Place::may(COMMANDS), Place::may(DEMANDS)]);
+pub(super) const SHAPE: Shape = Shape::with(&[
+    TemplatePlace::may(ANSWER),
+    TemplatePlace::may(PLAN),
+    TemplatePlace::may(FILES),
+    TemplatePlace::may(COMMANDS),
+    TemplatePlace::may(DEMANDS),
+]);
 
 const ANSWER: &str = "{{ answer }}";
 const PLAN: &str = "{{ plan }}";

@@ -17,7 +17,7 @@ const LABEL_CHARS_MAX: usize = 120;
 
 /// Something that a person asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct UserRequest {
     /// The beginning of the request, on one line.
     pub label: String,
     /// Whether the request was answered.
@@ -43,8 +43,8 @@ impl RequestState {
 }
 
 /// The requests of a history. `summary_start` is what earlier summaries begin with.
-pub fn requests(items: &[Item], summary_start: &str) -> Vec<Request> {
-    let mut found: Vec<Request> = Vec::new();
+pub fn requests(items: &[Item], summary_start: &str) -> Vec<UserRequest> {
+    let mut found: Vec<UserRequest> = Vec::new();
     let mut known: BTreeMap<String, RequestState> = BTreeMap::new();
     let mut earlier = Vec::new();
     for item in items {
@@ -55,13 +55,13 @@ pub fn requests(items: &[Item], summary_start: &str) -> Vec<Request> {
             continue;
         };
         if said.starts_with(summary_start) {
-            earlier = lines(&said).into_iter().map(|(_, state, label)| Request { label, state }).collect();
+            earlier = lines(&said).into_iter().map(|(_, state, label)| UserRequest { label, state }).collect();
             known.extend(earlier.iter().map(|request| (request.label.clone(), request.state)));
             for request in &mut found {
                 request.state = known.get(&request.label).copied().unwrap_or(request.state);
             }
         } else {
-            found.push(Request { label: label(&said), state: RequestState::Open });
+            found.push(UserRequest { label: label(&said), state: RequestState::Open });
         }
     }
     earlier.retain(|request| !found.iter().any(|it| it.label == request.label));
@@ -70,16 +70,16 @@ pub fn requests(items: &[Item], summary_start: &str) -> Vec<Request> {
 }
 
 /// The list of requests in the notation of a summary.
-pub fn block(requests: &[Request]) -> String {
+pub fn block(requests: &[UserRequest]) -> String {
     let mut text = format!("{OPEN}\n");
-    for (n, Request { label, state }) in requests.iter().enumerate() {
+    for (n, UserRequest { label, state }) in requests.iter().enumerate() {
         text += &format!("<request n=\"{}\" state=\"{}\">{label}</request>\n", n + 1, state.word());
     }
     text + CLOSE
 }
 
 /// The numbers of completed requests that a summary does not mark so.
-pub fn missing(summary: &str, requests: &[Request]) -> Vec<usize> {
+pub fn missing(summary: &str, requests: &[UserRequest]) -> Vec<usize> {
     let marked = lines(summary);
     let is_marked = |n: usize| marked.iter().any(|(known, state, _)| *known == n && *state == RequestState::Completed);
     let completed = requests.iter().enumerate().filter(|(_, request)| request.state == RequestState::Completed);
@@ -87,7 +87,7 @@ pub fn missing(summary: &str, requests: &[Request]) -> Vec<usize> {
 }
 
 /// The summary with the list in our own words at its end: what a model wrote there stays before it.
-pub fn accounted(summary: &str, requests: &[Request]) -> String {
+pub fn accounted(summary: &str, requests: &[UserRequest]) -> String {
     if requests.is_empty() {
         return summary.to_owned();
     }
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn an_earlier_summary_says_how_requests_stood() {
-        let request = |label: &str, state| Request { label: label.to_owned(), state };
+        let request = |label: &str, state| UserRequest { label: label.to_owned(), state };
         let earlier = [request("gone", RequestState::Completed), request("one", RequestState::Completed)];
         let summary = Item::text("user", format!("SUMMARY\n{}", accounted("All is well.", &earlier)));
         check_states(
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_summary_must_mark_what_is_completed() {
-        let request = |label: &str, state| Request { label: label.to_owned(), state };
+        let request = |label: &str, state| UserRequest { label: label.to_owned(), state };
         let asked = [
             request("one", RequestState::Completed),
             request("two", RequestState::Open),

@@ -7,8 +7,8 @@ use pellucid_protocol::failure::FailureCode;
 use pellucid_protocol::item::ToolOutput;
 use pellucid_protocol::settings::SummaryInput;
 
-use super::requests::Request as Asked;
 use super::requests::RequestState;
+use super::requests::UserRequest as Asked;
 use super::*;
 
 fn said(text: &str) -> Item {

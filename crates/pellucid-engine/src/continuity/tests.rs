@@ -60,14 +60,14 @@ fn transcript(texts: &[&str]) -> Transcript {
 fn compared(first: (Around<'_>, &[&str]), second: (Around<'_>, &[&str]), cause: Option<Cause>) -> Continuity {
     let (before, mut shown) = (frame(first.0), transcript(first.1));
     before.request(&mut shown);
-    let sent = Sent::new(&before, shown.shown_len(), shown.rendered().len());
+    let sent = SentRequest::new(&before, shown.shown_len(), shown.rendered().len());
     let (after, mut now) = (frame(second.0), transcript(second.1));
     let request = after.request(&mut now);
     let (old, new) = (shown.view(View::default()).concat(), now.view(View::default()).concat());
     let kept = common(&old, &new);
     let divergence = (kept < old.len()).then_some(Divergence { kept, of: old.len() });
     let order = WireApi::Responses.reading_order();
-    let next = Next { frame: &after, request: &request, items: now.rendered(), order, left: None, cause };
+    let next = NextRequest { frame: &after, request: &request, items: now.rendered(), order, left: None, cause };
     let continuity = sent.continued_by(&next, divergence).unwrap();
     // What a record kept of the first request leads to the same.
     let marks = marks(&before, &mut shown);
@@ -246,8 +246,8 @@ fn a_frame_that_is_no_request_cannot_be_compared() {
     let (after, mut now) = (frame(USUAL), transcript(&["one"]));
     let request = after.request(&mut now);
     let order = WireApi::Responses.reading_order();
-    let next = Next { frame: &after, request: &request, items: now.rendered(), order, left: None, cause: None };
-    assert_eq!(Sent::new(&odd, 0, 0).continued_by(&next, None), None);
+    let next = NextRequest { frame: &after, request: &request, items: now.rendered(), order, left: None, cause: None };
+    assert_eq!(SentRequest::new(&odd, 0, 0).continued_by(&next, None), None);
     assert_eq!(Recorded { frame: odd, marks: Vec::new() }.continued_by(&next), None);
 }
 

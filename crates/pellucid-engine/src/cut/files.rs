@@ -83,7 +83,7 @@ pub struct Placed {
     /// The text in UTF-16 units, which may contain halves of characters.
     pub units: Vec<u16>,
     /// The origins of the units, in order.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<PlacedPiece>,
     /// Whether the file was too long.
     pub is_cut: bool,
     /// The length before the cut, without trimmed white space.
@@ -98,7 +98,7 @@ pub struct Placed {
 
 /// A run of a placed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece {
+pub struct PlacedPiece {
     /// The number of UTF-16 units of the run.
     pub n_units: usize,
     /// The origin of the run.
@@ -154,7 +154,7 @@ impl<'a> Spending<'a> {
         let Some(content) = file.content else {
             let line = utf16::units(&self.rules.missing.replace("{{path}}", file.path));
             let original = measured(&line, self.rules.unit);
-            let piece = Piece { n_units: line.len(), from: PieceFrom::Layout };
+            let piece = PlacedPiece { n_units: line.len(), from: PieceFrom::Layout };
             let placed = Placed {
                 units: line,
                 pieces: vec![piece],
@@ -191,7 +191,7 @@ pub fn trim(rules: &FileRules, name: &str, path: &str, content: FileContent<'_>,
     let text = Text::new(content, rules);
     let whole = |text: Text<'_>| {
         let units = utf16::units(text.head);
-        let pieces = vec![Piece { n_units: units.len(), from: PieceFrom::Text { start: 0 } }];
+        let pieces = vec![PlacedPiece { n_units: units.len(), from: PieceFrom::Text { start: 0 } }];
         Placed { units, pieces, is_cut: false, original: text.len, max, shares: None, text_end: text.head.len() }
     };
     let Some(limit) = max.filter(|max| text.len > *max) else {
@@ -211,9 +211,9 @@ pub fn trim(rules: &FileRules, name: &str, path: &str, content: FileContent<'_>,
     let marker = utf16::units(&marker(first, last));
     let (head, tail) = (text.head(first), text.tail(last, rules));
     let pieces = vec![
-        Piece { n_units: head.len(), from: PieceFrom::Text { start: 0 } },
-        Piece { n_units: marker.len(), from: PieceFrom::Layout },
-        Piece { n_units: tail.len(), from: PieceFrom::Text { start: text.tail_start(&tail) } },
+        PlacedPiece { n_units: head.len(), from: PieceFrom::Text { start: 0 } },
+        PlacedPiece { n_units: marker.len(), from: PieceFrom::Layout },
+        PlacedPiece { n_units: tail.len(), from: PieceFrom::Text { start: text.tail_start(&tail) } },
     ];
     Placed {
         units: [head, marker, tail].concat(),
@@ -248,7 +248,7 @@ fn clamp(placed: &mut Placed, budget: usize, unit: Unit) {
     placed.pieces.retain(|piece| piece.n_units > 0);
     if with_mark {
         placed.units.extend(ELLIPSIS.encode_utf16());
-        placed.pieces.push(Piece { n_units: utf16::len(ELLIPSIS), from: PieceFrom::Layout });
+        placed.pieces.push(PlacedPiece { n_units: utf16::len(ELLIPSIS), from: PieceFrom::Layout });
     }
 }
 

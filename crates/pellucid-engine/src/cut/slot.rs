@@ -14,7 +14,7 @@ use crate::fragment::Fragment;
 use crate::fragment::Omission;
 use crate::fragment::Origin;
 use crate::fragment::Why;
-use crate::pack::Budget;
+use crate::pack::SourceBudget;
 
 /// The text in place of bytes that were cut.
 pub const MARK: &str = "…";
@@ -27,7 +27,7 @@ pub(crate) fn kept_beside_mark(text: &str, bytes: usize) -> usize {
 /// A budget that texts draw on one after the other.
 #[derive(Debug)]
 pub(crate) struct Purse<'a> {
-    budget: Option<Budget>,
+    budget: Option<SourceBudget>,
     /// The slot in which omissions are listed.
     slot: &'a Arc<str>,
     /// The name of the text in omissions, for bytes that are of no file.
@@ -36,7 +36,7 @@ pub(crate) struct Purse<'a> {
 }
 
 impl<'a> Purse<'a> {
-    pub(crate) fn new(budget: Option<Budget>, slot: &'a Arc<str>, name: &'a str) -> Self {
+    pub(crate) fn new(budget: Option<SourceBudget>, slot: &'a Arc<str>, name: &'a str) -> Self {
         Self { budget, slot, name, spent: 0 }
     }
 
@@ -158,11 +158,11 @@ mod tests {
     use super::*;
     use crate::file_chunks::of_file;
     use crate::fragment::concat;
-    use crate::pack::Keep;
+    use crate::pack::BudgetKeep;
 
     fn cut(fragments: &[Fragment], bytes: usize) -> (Vec<Fragment>, Vec<Omission>) {
         let (slot, mut omissions) = ("s".into(), Vec::new());
-        let budget = Some(Budget { bytes, keep: Keep::Head });
+        let budget = Some(SourceBudget { bytes, keep: BudgetKeep::Head });
         let kept = Purse::new(budget, &slot, "words").cut(fragments.to_vec(), &mut omissions);
         (kept, omissions)
     }
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn what_comes_behind_a_cut_is_left_out() {
         let (slot, mut omissions) = ("s".into(), Vec::new());
-        let mut purse = Purse::new(Some(Budget { bytes: 9, keep: Keep::Head }), &slot, "words");
+        let mut purse = Purse::new(Some(SourceBudget { bytes: 9, keep: BudgetKeep::Head }), &slot, "words");
         let mut cut = |text: &str| concat(&purse.cut(vec![Fragment::provided("p", text)], &mut omissions));
         assert_eq!([cut("four"), cut("sixsix"), cut("x")], ["four", "si…", ""]);
         assert_eq!(omissions.len(), 1, "the text is listed once: {omissions:?}");

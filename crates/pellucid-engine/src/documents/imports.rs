@@ -35,12 +35,12 @@ pub struct Imported {
     /// The path of the imported file.
     pub path: String,
     /// The imported document, or why it is not used.
-    pub outcome: Result<Document, Fault>,
+    pub outcome: Result<Document, ImportFault>,
 }
 
 /// Why a file is not imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum ImportFault {
     /// The file does not exist.
     #[error("there is no such file")]
     Missing,
@@ -151,7 +151,7 @@ fn closing(text: &str, n_ticks: usize) -> Option<usize> {
 
 /// How imports are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits<'a> {
+pub struct ImportLimits<'a> {
     /// The maximum number of import steps.
     pub depth: usize,
     /// The user's home folder.
@@ -162,8 +162,8 @@ pub struct Limits<'a> {
 /// may have another path, if the file is known by another name.
 pub fn follow(
     documents: &[Document],
-    limits: Limits<'_>,
-    read: &mut dyn FnMut(&str) -> Result<Document, Fault>,
+    limits: ImportLimits<'_>,
+    read: &mut dyn FnMut(&str) -> Result<Document, ImportFault>,
 ) -> Vec<Imported> {
     let mut walk = Walk { limits, read, seen: documents.iter().map(|it| it.path.clone()).collect(), found: Vec::new() };
     for document in documents {
@@ -173,8 +173,8 @@ pub fn follow(
 }
 
 struct Walk<'a> {
-    limits: Limits<'a>,
-    read: &'a mut dyn FnMut(&str) -> Result<Document, Fault>,
+    limits: ImportLimits<'a>,
+    read: &'a mut dyn FnMut(&str) -> Result<Document, ImportFault>,
     /// Files that are in the context.
     seen: Vec<String>,
     found: Vec<Imported>,
@@ -198,14 +198,14 @@ impl Walk<'_> {
         }
     }
 
-    fn one(&mut self, path: &str, way: &[String]) -> Result<Document, Fault> {
+    fn one(&mut self, path: &str, way: &[String]) -> Result<Document, ImportFault> {
         self.known(path, way)?;
         let max = self.limits.depth;
         if way.len() > max {
-            return Err(Fault::TooDeep { max });
+            return Err(ImportFault::TooDeep { max });
         }
         if self.found.len() >= FILES_MAX {
-            return Err(Fault::TooMany { max: FILES_MAX });
+            return Err(ImportFault::TooMany { max: FILES_MAX });
         }
         let document = (self.read)(path)?;
         self.known(&document.path, way)?;
@@ -213,12 +213,12 @@ impl Walk<'_> {
     }
 
     /// Whether a file is on the way to itself, or there already.
-    fn known(&self, path: &str, way: &[String]) -> Result<(), Fault> {
+    fn known(&self, path: &str, way: &[String]) -> Result<(), ImportFault> {
         if let Some(at) = way.iter().position(|it| it == path) {
             let through = way[at..].iter().cloned().chain([path.to_owned()]).collect();
-            return Err(Fault::Cycle { through });
+            return Err(ImportFault::Cycle { through });
         }
-        if self.seen.iter().any(|it| it == path) { Err(Fault::Duplicate) } else { Ok(()) }
+        if self.seen.iter().any(|it| it == path) { Err(ImportFault::Duplicate) } else { Ok(()) }
     }
 }
 
@@ -273,8 +273,8 @@ mod tests {
     fn check_follow(files: &[(&str, &str)], depth: usize, expected: &Expect) {
         let files: BTreeMap<&str, &str> = files.iter().copied().collect();
         let roots = [document("/p/AGENTS.md", files["/p/AGENTS.md"])];
-        let mut read = |path: &str| files.get(path).map(|text| document(path, text)).ok_or(Fault::Missing);
-        let found = follow(&roots, Limits { depth, home: "/home/ada" }, &mut read);
+        let mut read = |path: &str| files.get(path).map(|text| document(path, text)).ok_or(ImportFault::Missing);
+        let found = follow(&roots, ImportLimits { depth, home: "/home/ada" }, &mut read);
         let lines: Vec<String> = found
             .iter()
             .map(|it| {
@@ -323,7 +323,7 @@ mod tests {
                 let n: usize = path.trim_start_matches("/p/").trim_end_matches(".md").parse().unwrap();
                 Ok(document(path, &text(n)))
             };
-            let found = follow(&[document("/p/0.md", &text(0))], Limits { depth, home: "/h" }, &mut read);
+            let found = follow(&[document("/p/0.md", &text(0))], ImportLimits { depth, home: "/h" }, &mut read);
             let mut used: Vec<&str> = found.iter().filter(|it| it.outcome.is_ok()).map(|it| it.path.as_str()).collect();
             prop_assert!(used.len() < 8);
             prop_assert_eq!(n_reads, used.len());

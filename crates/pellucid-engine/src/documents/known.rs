@@ -11,7 +11,7 @@ use serde::Serialize;
 /// The instruction files that the model has received.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Known {
+pub struct KnownDocuments {
     /// Files by path, with the SHA-256 of the text that was sent last.
     pub files: BTreeMap<String, String>,
     /// Files that joined when a tool went to their folder, with their place in the conversation.
@@ -29,7 +29,7 @@ pub struct Joined {
     pub at: usize,
 }
 
-impl Known {
+impl KnownDocuments {
     /// The files that a first context says.
     pub fn at_start(files: BTreeMap<String, String>) -> Self {
         Self { files, ..Self::default() }
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_file_joins_once_for_what_it_says() {
-        let mut known = Known::at_start(files(&[("/p/A", "1")]));
+        let mut known = KnownDocuments::at_start(files(&[("/p/A", "1")]));
         assert!(!known.has("/p/a/A", "2"));
         known.join("/p/a/A", "2", 5);
         assert!(known.has("/p/a/A", "3"), "a change is sent with a turn");
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn what_is_taken_back_is_not_known() {
-        let mut known = Known::at_start(files(&[("/p/A", "1")]));
+        let mut known = KnownDocuments::at_start(files(&[("/p/A", "1")]));
         known.tell(files(&[("/p/A", "2")]), 4);
         known.join("/p/a/A", "9", 6);
         known.roll_back(6);
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_summary_says_the_chain_anew_and_nothing_else() {
-        let mut known = Known::at_start(files(&[("/p/A", "1")]));
+        let mut known = KnownDocuments::at_start(files(&[("/p/A", "1")]));
         known.join("/p/a/A", "9", 6);
         known.compact();
         assert!(!known.has("/p/a/A", "9"));

@@ -7,7 +7,7 @@ use pellucid_protocol::project_docs::ProjectDocs;
 
 use super::CUT;
 use super::IMPORTED;
-use super::imports::Fault;
+use super::imports::ImportFault;
 use super::imports::Imported;
 use crate::cut::shares::Share;
 use crate::cut::shares::Want;
@@ -148,8 +148,8 @@ pub(crate) fn unused_imports(facts: &Facts, roots: &[Document], slot: &Arc<str>)
     let unused = facts.world.imports.iter().filter(is_meant).filter_map(|imported| {
         let fault = imported.outcome.as_ref().err()?;
         let why = match fault {
-            Fault::Missing => Why::Missing,
-            Fault::Duplicate => Why::Duplicate,
+            ImportFault::Missing => Why::Missing,
+            ImportFault::Duplicate => Why::Duplicate,
             fault => Why::Unusable { error: fault.to_string() },
         };
         let what = format!("{} (imported in {}:{})", imported.path, imported.by, imported.line);

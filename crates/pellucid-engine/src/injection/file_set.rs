@@ -8,16 +8,16 @@ use serde_json::Map;
 use serde_json::Value;
 
 use super::item;
-use super::item::Item;
+use super::item::InjectionItem;
 use super::item::ItemError;
-use super::item::Target;
+use super::item::ItemTarget;
 use super::item::Version;
 use super::read::Counts;
 use super::read::FileRead;
 use super::read::FileText;
 use super::read::FileWanted;
-use super::read::Keep;
-use super::read::Read;
+use super::read::InjectionRead;
+use super::read::ReadExtent;
 use super::read::Wants;
 use super::scalar;
 use super::source::Collecting;
@@ -107,21 +107,27 @@ impl FileSet {
         let wanted = |file: &Listed| {
             let own = file.max.and_then(|max| usize::try_from(max).ok()).filter(|max| *max > 0);
             let keep = match (&self.rules, own) {
-                (None, Some(bytes)) => Keep::Ends { bytes, counts: Counts::Nothing },
+                (None, Some(bytes)) => ReadExtent::Ends { bytes, counts: Counts::Nothing },
                 // The end of a text whose white space goes first is not known before.
                 (Some(rules), own) if !rules.trims_end => match own.or(rules.per_file) {
                     // A unit of UTF-16 is three bytes at most.
-                    Some(max) => Keep::Ends { bytes: max.saturating_mul(3), counts: Counts::Text },
-                    None => Keep::Whole,
+                    Some(max) => ReadExtent::Ends { bytes: max.saturating_mul(3), counts: Counts::Text },
+                    None => ReadExtent::Whole,
                 },
-                _ => Keep::Whole,
+                _ => ReadExtent::Whole,
             };
             Some(FileWanted { path: file.place.clone()?, keep })
         };
         Wants { files: listed.iter().filter_map(wanted).collect(), repo: None }
     }
 
-    pub(super) fn collect(&self, inputs: &Inputs<'_>, mode: PromptMode, read: &Read, collecting: &mut Collecting) {
+    pub(super) fn collect(
+        &self,
+        inputs: &Inputs<'_>,
+        mode: PromptMode,
+        read: &InjectionRead,
+        collecting: &mut Collecting,
+    ) {
         let mut section = Section::new(&self.header);
         let mut spending = self.rules.as_ref().map(Spending::new);
         let mut n_lost = 0;
@@ -166,8 +172,8 @@ impl FileSet {
             }
             _ => section.body,
         };
-        let item = Item {
-            target: Target::SystemSection,
+        let item = InjectionItem {
+            target: ItemTarget::SystemSection,
             role: None,
             order: self.order,
             modes: self.modes.clone(),

@@ -28,14 +28,14 @@ impl Version {
 
 /// The part of the request that an item is inserted into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
+pub enum ItemTarget {
     /// A section of the system prompt.
     SystemSection,
     /// A message before the history.
     PreambleMessage,
 }
 
-impl Target {
+impl ItemTarget {
     /// The word for the target in configuration and reports.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -47,14 +47,14 @@ impl Target {
 
 /// The role of a message before the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum PreambleRole {
     /// The message has role `user`.
     User,
     /// The message has role `assistant`.
     Assistant,
 }
 
-impl Role {
+impl PreambleRole {
     /// The word for the role in requests.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -66,11 +66,11 @@ impl Role {
 
 /// A text to inject.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Item {
+pub struct InjectionItem {
     /// The part of the request that the item is inserted into.
-    pub target: Target,
+    pub target: ItemTarget,
     /// The role of a message; absent for other targets.
-    pub role: Option<Role>,
+    pub role: Option<PreambleRole>,
     /// The position among the items of the same target.
     pub order: i64,
     /// The modes in which the item is used.
@@ -102,7 +102,7 @@ pub enum ItemError {
     Type(&'static str),
 }
 
-impl Item {
+impl InjectionItem {
     /// Makes an item of loosely typed fields. Its content is the caller's, named by `place`.
     ///
     /// # Errors
@@ -124,17 +124,17 @@ impl Item {
     ) -> Result<Self, ItemError> {
         let field = |name: &str| fields.get(name).unwrap_or(&Value::Null);
         let target = match field("target").as_str() {
-            Some("system_section") => Target::SystemSection,
-            Some("preamble_message") => Target::PreambleMessage,
+            Some("system_section") => ItemTarget::SystemSection,
+            Some("preamble_message") => ItemTarget::PreambleMessage,
             Some(_) => return Err(ItemError::UnknownTarget(scalar::inspect(field("target")))),
             None => return Err(ItemError::Type("target")),
         };
         let role = match (target, field("role")) {
-            (Target::SystemSection, _) => None,
-            (Target::PreambleMessage, Value::Null | Value::Bool(false)) => return Err(ItemError::NoRole),
-            (Target::PreambleMessage, role) => match role.as_str() {
-                Some("user") => Some(Role::User),
-                Some("assistant") => Some(Role::Assistant),
+            (ItemTarget::SystemSection, _) => None,
+            (ItemTarget::PreambleMessage, Value::Null | Value::Bool(false)) => return Err(ItemError::NoRole),
+            (ItemTarget::PreambleMessage, role) => match role.as_str() {
+                Some("user") => Some(PreambleRole::User),
+                Some("assistant") => Some(PreambleRole::Assistant),
                 Some(_) => return Err(ItemError::UnknownRole(scalar::inspect(role))),
                 None => return Err(ItemError::Type("role")),
             },
@@ -144,7 +144,7 @@ impl Item {
             role,
             order: scalar::int(field("order")).unwrap_or(0),
             modes: modes_or_both(field("prompt_modes"), version)?,
-            fills_variables: target == Target::SystemSection && scalar::is_true(fields.get("substitute_variables")),
+            fills_variables: target == ItemTarget::SystemSection && scalar::is_true(fields.get("substitute_variables")),
             content,
             id: fields.get("id").filter(|id| !id.is_null()).cloned(),
             metadata: fields.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default(),

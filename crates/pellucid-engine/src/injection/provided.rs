@@ -3,7 +3,7 @@
 use serde_json::Map;
 use serde_json::Value;
 
-use super::item::Item;
+use super::item::InjectionItem;
 use super::item::Version;
 use super::scalar;
 use super::source::Collecting;
@@ -39,7 +39,7 @@ impl Provided {
                 continue;
             };
             let bytes_before = scalar::text(fields.get("content").unwrap_or(&Value::Null)).len();
-            match Item::from_fields(fields, self.version, &place) {
+            match InjectionItem::from_fields(fields, self.version, &place) {
                 Ok(mut item) => {
                     if let Some(max) = fields.get("max_bytes").filter(|max| !max.is_null()) {
                         item.cut(max);

@@ -1,6 +1,6 @@
 //! The files that sources need, and the result of reading them.
 //!
-//! The engine names paths and reads no files; the caller fills in [`Read`]. A file of which only beginning and end
+//! The engine names paths and reads no files; the caller fills in [`InjectionRead`]. A file of which only beginning and end
 //! can be used need not be read into memory whole: see [`FileText::Ends`].
 
 use std::collections::BTreeMap;
@@ -25,12 +25,12 @@ pub struct FileWanted {
     /// The absolute path of the file.
     pub path: String,
     /// The part of the file that can be used.
-    pub keep: Keep,
+    pub keep: ReadExtent,
 }
 
 /// How much of a file can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum ReadExtent {
     /// The whole file is kept.
     Whole,
     /// If it is longer than this, only so many bytes at either end.
@@ -66,7 +66,7 @@ pub struct RepoWanted {
 
 /// The files that were read for a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Read {
+pub struct InjectionRead {
     /// The files, by their absolute paths.
     pub files: BTreeMap<String, FileRead>,
     /// The documents of the repository.

@@ -9,14 +9,14 @@ use serde_json::Map;
 use serde_json::Value;
 
 use super::item;
-use super::item::Item;
+use super::item::InjectionItem;
 use super::item::ItemError;
-use super::item::Role;
-use super::item::Target;
+use super::item::ItemTarget;
+use super::item::PreambleRole;
 use super::item::Version;
 use super::read::FileRead;
 use super::read::FileText;
-use super::read::Read;
+use super::read::InjectionRead;
 use super::read::RepoWanted;
 use super::read::Wants;
 use super::scalar;
@@ -108,7 +108,7 @@ impl RepoDocs {
         Wants { files: Vec::new(), repo: Some(repo) }
     }
 
-    pub(super) fn collect(&self, inputs: &Inputs<'_>, read: &Read, collecting: &mut Collecting) {
+    pub(super) fn collect(&self, inputs: &Inputs<'_>, read: &InjectionRead, collecting: &mut Collecting) {
         let documents = &read.repo.documents;
         for (path, document) in documents {
             if let FileRead::Failed { error } = document {
@@ -131,9 +131,9 @@ impl RepoDocs {
         };
         // The wrapper is counted on both sides, so that a difference is what was cut.
         let bytes_before = (bytes_before + ends::length(&content)).saturating_sub(n_body);
-        let item = Item {
-            target: Target::PreambleMessage,
-            role: Some(Role::User),
+        let item = InjectionItem {
+            target: ItemTarget::PreambleMessage,
+            role: Some(PreambleRole::User),
             order: self.order,
             modes: self.modes.clone(),
             fills_variables: false,

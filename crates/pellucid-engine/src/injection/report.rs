@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::item::Item;
+use super::item::InjectionItem;
 use crate::fragment::Origin;
 use crate::tokens::tokens_of_bytes;
 
@@ -42,7 +42,7 @@ pub struct Injected {
     /// Whether the item was cut.
     pub truncated: bool,
     /// Whether the item is in the prompt, or why not.
-    pub outcome: Outcome,
+    pub outcome: ItemOutcome,
     /// Why the item is not in the prompt, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -60,7 +60,7 @@ pub struct InjectedOrigin {
 /// Whether an item is in the prompt, or why not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ItemOutcome {
     /// The item is in the prompt.
     Injected,
     /// The item is for another mode.
@@ -75,7 +75,7 @@ pub enum Outcome {
     Error,
 }
 
-impl Outcome {
+impl ItemOutcome {
     /// The word for the outcome in reports.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -90,7 +90,7 @@ impl Outcome {
 }
 
 /// The files and entries that an item's text comes from, each once.
-pub(super) fn origins(item: &Item) -> Vec<InjectedOrigin> {
+pub(super) fn origins(item: &InjectionItem) -> Vec<InjectedOrigin> {
     let mut origins: Vec<InjectedOrigin> = Vec::new();
     for fragment in &item.content {
         let path = match &fragment.origin {

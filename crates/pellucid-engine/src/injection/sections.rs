@@ -5,9 +5,9 @@
 
 use pellucid_protocol::settings::PromptMode;
 
-use super::item::Item;
-use super::item::Role;
-use super::item::Target;
+use super::item::InjectionItem;
+use super::item::ItemTarget;
+use super::item::PreambleRole;
 use super::scalar;
 use super::substitute;
 use crate::fragment::Fragment;
@@ -32,7 +32,7 @@ pub struct SystemParts<'a> {
     /// The texts of recalled memories.
     pub memory: &'a [String],
     /// The items of all targets, in the order in which they were collected.
-    pub items: &'a [Item],
+    pub items: &'a [InjectionItem],
     /// The skills; absent when there is no place where they could be, or it cannot be read.
     pub skills: Option<&'a [SectionSkill]>,
 }
@@ -54,7 +54,7 @@ pub struct SectionSkill {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreambleMessage {
     /// The role of the message.
-    pub role: Role,
+    pub role: PreambleRole,
     /// The text of the message.
     pub content: Vec<Fragment>,
 }
@@ -66,7 +66,7 @@ pub fn system_prompt(parts: SystemParts<'_>, mode: PromptMode) -> Vec<Fragment> 
     if !parts.memory.is_empty() && mode != PromptMode::None {
         sections.push((MEMORY_ORDER, memory_section(parts.memory)));
     }
-    let items = parts.items.iter().filter(|item| item.target == Target::SystemSection && item.is_in(mode));
+    let items = parts.items.iter().filter(|item| item.target == ItemTarget::SystemSection && item.is_in(mode));
     sections.extend(items.map(|item| {
         let variables = if item.fills_variables { parts.variables } else { &[] };
         (item.order, filled(item.content.clone(), variables))
@@ -85,11 +85,12 @@ pub fn system_prompt(parts: SystemParts<'_>, mode: PromptMode) -> Vec<Fragment> 
 }
 
 /// The messages before the history, in order.
-pub fn preamble(items: &[Item], mode: PromptMode) -> Vec<PreambleMessage> {
-    let is_there = |item: &&Item| item.target == Target::PreambleMessage && item.is_in(mode) && !blank(&item.content);
-    let mut there: Vec<&Item> = items.iter().filter(is_there).collect();
+pub fn preamble(items: &[InjectionItem], mode: PromptMode) -> Vec<PreambleMessage> {
+    let is_there =
+        |item: &&InjectionItem| item.target == ItemTarget::PreambleMessage && item.is_in(mode) && !blank(&item.content);
+    let mut there: Vec<&InjectionItem> = items.iter().filter(is_there).collect();
     there.sort_by_key(|item| item.order);
-    let message = |item: &Item| Some(PreambleMessage { role: item.role?, content: item.content.clone() });
+    let message = |item: &InjectionItem| Some(PreambleMessage { role: item.role?, content: item.content.clone() });
     there.into_iter().filter_map(message).collect()
 }
 

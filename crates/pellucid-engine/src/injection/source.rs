@@ -10,21 +10,21 @@ use serde_json::Map;
 use serde_json::Value;
 
 use super::file_set::FileSet;
-use super::item::Item;
+use super::item::InjectionItem;
 use super::provided::Provided;
-use super::read::Read;
+use super::read::InjectionRead;
 use super::read::Wants;
 use super::repo_docs::RepoDocs;
 use super::report;
 use super::report::Injected;
-use super::report::Outcome;
+use super::report::ItemOutcome;
 use super::scalar;
 use super::sections;
 use super::text_store::TextStore;
 
 /// Something that makes items.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Source {
+pub struct ItemSource {
     kind: Kind,
 }
 
@@ -37,7 +37,7 @@ enum Kind {
     /// The source is configured but cannot be used.
     Unusable {
         name: &'static str,
-        outcome: Outcome,
+        outcome: ItemOutcome,
         reason: String,
     },
 }
@@ -61,12 +61,12 @@ pub struct Inputs<'a> {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Collected {
     /// The items that are used in this mode, in the order of their sources.
-    pub items: Vec<Item>,
+    pub items: Vec<InjectionItem>,
     /// The report about each item and source.
     pub injected: Vec<Injected>,
 }
 
-impl Source {
+impl ItemSource {
     /// Reads one source; absent when it is switched off or nothing that is known.
     pub fn parse(spec: &Value) -> Option<Self> {
         let source = Self::parse_any(spec)?;
@@ -86,14 +86,14 @@ impl Source {
         let is_off = spec.get("enabled").is_some_and(|it| matches!(it, Value::Null | Value::Bool(false)));
         let unusable = |outcome, reason: &str| Kind::Unusable { name, outcome, reason: reason.to_owned() };
         let kind = match name {
-            _ if is_off => unusable(Outcome::SkippedDisabled, "it is switched off"),
+            _ if is_off => unusable(ItemOutcome::SkippedDisabled, "it is switched off"),
             "file_set" => match FileSet::new(spec) {
                 Ok(source) => Kind::FileSet(source),
-                Err(error) => unusable(Outcome::Error, &error.to_string()),
+                Err(error) => unusable(ItemOutcome::Error, &error.to_string()),
             },
             "repo_docs" => match RepoDocs::new(spec) {
                 Ok(source) => Kind::RepoDocs(source),
-                Err(error) => unusable(Outcome::Error, &error.to_string()),
+                Err(error) => unusable(ItemOutcome::Error, &error.to_string()),
             },
             "provided" => Kind::Provided(Provided::new(spec)),
             _ => Kind::TextStore(TextStore::new(spec)),
@@ -111,11 +111,11 @@ impl Source {
     }
 
     /// The items of the source, for all modes.
-    pub fn items(&self, inputs: &Inputs<'_>, mode: PromptMode, read: &Read) -> Vec<Item> {
+    pub fn items(&self, inputs: &Inputs<'_>, mode: PromptMode, read: &InjectionRead) -> Vec<InjectionItem> {
         self.collect(inputs, mode, read, 0).items
     }
 
-    fn collect(&self, inputs: &Inputs<'_>, mode: PromptMode, read: &Read, index: usize) -> Collecting {
+    fn collect(&self, inputs: &Inputs<'_>, mode: PromptMode, read: &InjectionRead, index: usize) -> Collecting {
         let name = match &self.kind {
             Kind::FileSet(_) => "file_set",
             Kind::RepoDocs(_) => "repo_docs",
@@ -137,20 +137,20 @@ impl Source {
 
 /// Whether the options of a source are valid, or the source is switched off.
 pub(super) fn usable(spec: &Value) -> Result<(), String> {
-    match Source::parse_any(spec).map(|source| source.kind) {
-        Some(Kind::Unusable { outcome: Outcome::Error, reason, .. }) => Err(reason),
+    match ItemSource::parse_any(spec).map(|source| source.kind) {
+        Some(Kind::Unusable { outcome: ItemOutcome::Error, reason, .. }) => Err(reason),
         _ => Ok(()),
     }
 }
 
 /// The sources of a list; what is no list counts as an empty one.
-pub fn sources(list: &Value) -> Vec<Source> {
-    list.as_array().into_iter().flatten().filter_map(Source::parse_any).collect()
+pub fn sources(list: &Value) -> Vec<ItemSource> {
+    list.as_array().into_iter().flatten().filter_map(ItemSource::parse_any).collect()
 }
 
 /// Collects the items of all sources for a mode. `reads` has one entry for each of `sources`.
-pub fn collect(sources: &[Source], inputs: &Inputs<'_>, mode: PromptMode, reads: &[Read]) -> Collected {
-    let nothing = Read::default();
+pub fn collect(sources: &[ItemSource], inputs: &Inputs<'_>, mode: PromptMode, reads: &[InjectionRead]) -> Collected {
+    let nothing = InjectionRead::default();
     let mut collected = Collected::default();
     for (n, source) in sources.iter().enumerate() {
         let collecting = source.collect(inputs, mode, reads.get(n).unwrap_or(&nothing), n);
@@ -166,19 +166,19 @@ pub(super) struct Collecting {
     name: &'static str,
     index: usize,
     mode: PromptMode,
-    items: Vec<Item>,
+    items: Vec<InjectionItem>,
     injected: Vec<Injected>,
 }
 
 impl Collecting {
     /// Takes an item that had so many bytes before its budget.
-    pub(super) fn item(&mut self, item: Item, what: &str, bytes_before: usize) {
+    pub(super) fn item(&mut self, item: InjectionItem, what: &str, bytes_before: usize) {
         let outcome = if !item.is_in(self.mode) {
-            Outcome::SkippedMode
+            ItemOutcome::SkippedMode
         } else if sections::blank(&item.content) {
-            Outcome::SkippedBlank
+            ItemOutcome::SkippedBlank
         } else {
-            Outcome::Injected
+            ItemOutcome::Injected
         };
         let text = item.text();
         let mut injected = self.account(outcome);
@@ -187,7 +187,7 @@ impl Collecting {
             injected.item_id = Some(what.to_owned());
         }
         injected.target = Some(item.target.as_str());
-        injected.role = item.role.map(super::Role::as_str);
+        injected.role = item.role.map(super::PreambleRole::as_str);
         injected.order = item.order;
         injected.origin = report::origins(&item);
         injected.bytes_before = bytes_before;
@@ -201,22 +201,22 @@ impl Collecting {
 
     /// Notes something that is no item.
     pub(super) fn refused(&mut self, what: &str, reason: &str) {
-        self.left_out(Outcome::Error, what, reason);
+        self.left_out(ItemOutcome::Error, what, reason);
     }
 
     /// Notes a file or key that does not exist.
     pub(super) fn missing(&mut self, what: &str) {
-        self.left_out(Outcome::Missing, what, "it is not there");
+        self.left_out(ItemOutcome::Missing, what, "it is not there");
     }
 
-    fn left_out(&mut self, outcome: Outcome, what: &str, reason: &str) {
+    fn left_out(&mut self, outcome: ItemOutcome, what: &str, reason: &str) {
         let mut injected = self.account(outcome);
         injected.item_id = (!what.is_empty()).then(|| what.to_owned());
         injected.reason = Some(reason.to_owned());
         self.injected.push(injected);
     }
 
-    fn account(&self, outcome: Outcome) -> Injected {
+    fn account(&self, outcome: ItemOutcome) -> Injected {
         Injected {
             source_type: self.name,
             source_index: self.index,

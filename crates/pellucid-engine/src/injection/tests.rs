@@ -19,7 +19,7 @@ struct World {
     attributes: Map<String, Value>,
     places: BTreeMap<String, Vec<String>>,
     store: Option<BTreeMap<String, String>>,
-    read: Read,
+    read: InjectionRead,
 }
 
 impl World {
@@ -67,7 +67,7 @@ impl World {
 fn shown(collected: &Collected) -> String {
     let mut lines = String::new();
     for item in &collected.items {
-        let role = item.role.map_or("", Role::as_str);
+        let role = item.role.map_or("", PreambleRole::as_str);
         lines += &format!("{} {role} {}: {:?}\n", item.target.as_str(), item.order, item.text());
     }
     for it in &collected.injected {
@@ -464,16 +464,16 @@ fn a_source_wants_no_more_of_a_file_than_it_can_use() {
         let world = World::default();
         sources(&json!([source]))[0].wants(&world.inputs(), PromptMode::Full).files.remove(0).keep
     };
-    let ends = |bytes, counts| Keep::Ends { bytes, counts };
+    let ends = |bytes, counts| ReadExtent::Ends { bytes, counts };
     let file = json!([{ "path": "a.md" }]);
     let short = json!([{ "path": "a.md", "max_bytes": 10 }]);
-    assert_eq!(keep(json!({ "type": "file_set", "files": file })), Keep::Whole);
+    assert_eq!(keep(json!({ "type": "file_set", "files": file })), ReadExtent::Whole);
     assert_eq!(keep(json!({ "type": "file_set", "files": short })), ends(10, Counts::Nothing));
-    assert_eq!(keep(json!({ "type": "file_set", "files": [{ "path": "a.md", "max_bytes": -1 }] })), Keep::Whole);
-    assert_eq!(keep(json!({ "type": "file_set", "version": 2, "files": file })), Keep::Whole);
+    assert_eq!(keep(json!({ "type": "file_set", "files": [{ "path": "a.md", "max_bytes": -1 }] })), ReadExtent::Whole);
+    assert_eq!(keep(json!({ "type": "file_set", "version": 2, "files": file })), ReadExtent::Whole);
     assert_eq!(keep(json!({ "type": "file_set", "version": 2, "files": file, "max": 7 })), ends(21, Counts::Text));
     assert_eq!(keep(json!({ "type": "file_set", "version": 2, "files": short, "max": 7 })), ends(30, Counts::Text));
-    assert_eq!(keep(json!({ "type": "file_set", "version": 2, "preset": "openclaw" })), Keep::Whole);
+    assert_eq!(keep(json!({ "type": "file_set", "version": 2, "preset": "openclaw" })), ReadExtent::Whole);
 }
 
 #[test]
@@ -688,8 +688,8 @@ fn sources_that_are_off_unknown_or_none_say_so_or_are_passed_over() {
     for none in [json!(null), json!({}), json!("provided"), json!([])] {
         assert_eq!(sources(&none).len(), 0, "{none}");
     }
-    assert_eq!(Source::parse(&list[0]), None, "what is switched off cannot be used");
-    assert!(Source::parse(&json!({ "type": "provided" })).is_some());
+    assert_eq!(ItemSource::parse(&list[0]), None, "what is switched off cannot be used");
+    assert!(ItemSource::parse(&json!({ "type": "provided" })).is_some());
 }
 
 #[test]
@@ -724,9 +724,9 @@ fn options_that_a_source_does_not_have_are_refused() {
         a source is a table"#]].assert_eq(&refused.map(why).join("\n"));
 }
 
-fn section(text: &str, order: i64) -> Item {
+fn section(text: &str, order: i64) -> InjectionItem {
     let fields = json!({ "target": "system_section", "content": text, "order": order });
-    Item::from_fields(fields.as_object().unwrap(), Version::Two, "here").unwrap()
+    InjectionItem::from_fields(fields.as_object().unwrap(), Version::Two, "here").unwrap()
 }
 
 #[test]
@@ -805,7 +805,7 @@ fn variables_are_filled_where_an_item_asks_for_it() {
 fn messages_before_the_history_stand_in_their_order() {
     let message = |text: &str, role: &str, order: i64, modes: &[&str]| {
         let fields = json!({ "target": "preamble_message", "content": text, "role": role, "order": order, "prompt_modes": modes });
-        Item::from_fields(fields.as_object().unwrap(), Version::Two, "here").unwrap()
+        InjectionItem::from_fields(fields.as_object().unwrap(), Version::Two, "here").unwrap()
     };
     let items = [
         message("three", "user", 5, &[]),

@@ -3,7 +3,7 @@
 use serde_json::Map;
 use serde_json::Value;
 
-use super::item::Item;
+use super::item::InjectionItem;
 use super::item::Version;
 use super::scalar;
 use super::source::Collecting;
@@ -46,7 +46,7 @@ impl TextStore {
             };
             let wrapped = self.wrapped(fields.get("wrapper").unwrap_or(&Value::Null), text);
             let content = vec![Fragment::provided(&format!("text store, {key}"), wrapped)];
-            match Item::with_content(fields, self.version, content) {
+            match InjectionItem::with_content(fields, self.version, content) {
                 Ok(mut item) => {
                     let bytes_before = item.text().len();
                     if let Some(max) = fields.get("max_bytes").filter(|max| !max.is_null()) {

@@ -23,7 +23,7 @@ const TOKENS_MAX: i64 = 150_000;
 
 /// A session that a model reads.
 #[derive(Debug, Clone, Copy)]
-pub struct Session<'a> {
+pub struct ExtractionSource<'a> {
     /// The path of the session file.
     pub path: &'a str,
     /// The working directory of the session.
@@ -35,7 +35,7 @@ pub struct Session<'a> {
 /// The model's answer about a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Answer {
+pub struct ExtractionAnswer {
     /// Facts that are worth keeping for other tasks.
     pub raw_memory: String,
     /// A summary of the session.
@@ -51,7 +51,7 @@ pub fn instructions(pack: &Pack) -> Vec<Fragment> {
 }
 
 /// The prompt about a session: its items as JSON, cut in the middle to a share of the window.
-pub fn input(pack: &Pack, session: &Session<'_>, window: Option<i64>) -> Vec<Fragment> {
+pub fn input(pack: &Pack, session: &ExtractionSource<'_>, window: Option<i64>) -> Vec<Fragment> {
     let share = window.filter(|window| *window > 0).map(|window| (window * WINDOW_PERCENT / 100).max(1));
     let policy = TruncationPolicy { mode: TruncationMode::Tokens, limit: share.unwrap_or(TOKENS_MAX) };
     let shown = truncate_middle(&contents(session.items), policy);
@@ -102,8 +102,8 @@ pub fn schema() -> Value {
 ///
 /// # Errors
 /// When it has another form.
-pub fn parse(answer: &str) -> Result<Option<Answer>, String> {
-    let answer: Answer =
+pub fn parse(answer: &str) -> Result<Option<ExtractionAnswer>, String> {
+    let answer: ExtractionAnswer =
         serde_json::from_str(answer).map_err(|error| format!("the answer has another form: {error}"))?;
     let is_empty = answer.raw_memory.is_empty() || answer.rollout_summary.is_empty();
     Ok((!is_empty).then_some(answer))

@@ -25,7 +25,7 @@ const SLUG_CHARS_MAX: usize = 20;
 
 /// An extract as files show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shown<'a> {
+pub struct ShownExtract<'a> {
     /// The id of the past session.
     pub session: &'a str,
     /// When the session had last changed, in words.
@@ -41,7 +41,7 @@ pub struct Shown<'a> {
 }
 
 /// The file with all extracts, the newest first.
-pub fn raw_memories(extracts: &[Shown<'_>]) -> String {
+pub fn raw_memories(extracts: &[ShownExtract<'_>]) -> String {
     if extracts.is_empty() {
         return "# Raw Memories\n\nNothing is kept of any session.\n".to_owned();
     }
@@ -54,8 +54,8 @@ pub fn raw_memories(extracts: &[Shown<'_>]) -> String {
 }
 
 /// The files of the folder with summaries, by name.
-pub fn summaries(extracts: &[Shown<'_>]) -> BTreeMap<String, String> {
-    let text = |it: &Shown<'_>| {
+pub fn summaries(extracts: &[ShownExtract<'_>]) -> BTreeMap<String, String> {
+    let text = |it: &ShownExtract<'_>| {
         let (session, updated_at, cwd, summary) = (it.session, it.updated_at, line(it.cwd), it.rollout_summary);
         format!("thread_id: {session}\nupdated_at: {updated_at}\ncwd: {cwd}\n\n{summary}\n")
     };
@@ -68,7 +68,7 @@ pub fn stale<'a>(names: &'a [String], kept: &BTreeMap<String, String>) -> BTreeS
 }
 
 /// The name of a session's file without its ending: the id, and a slug of plain letters and digits.
-fn stem(it: &Shown<'_>) -> String {
+fn stem(it: &ShownExtract<'_>) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
     let slug: String = it.rollout_slug.unwrap_or_default().chars().take(SLUG_CHARS_MAX).map(plain).collect();
     let (id, slug) = (it.session.chars().map(in_name).collect::<String>(), slug.trim_end_matches('_'));

@@ -3,9 +3,9 @@
 //! The process that finishes a job names the token with which it took the job. The token of a lease that ended and was
 //! taken over finishes nothing.
 
-use pellucid_protocol::memories::Job;
 use pellucid_protocol::memories::JobKind;
 use pellucid_protocol::memories::JobStatus;
+use pellucid_protocol::memories::MemoriesJob;
 
 /// How long a holder has a job, in seconds.
 pub const LEASE: i64 = 3_600;
@@ -35,7 +35,7 @@ pub struct Holder<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claim {
     /// The job is claimed; this state is to be stored.
-    Taken(Box<Job>),
+    Taken(Box<MemoriesJob>),
     /// The sources have no changes since the last run.
     UpToDate,
     /// Another process holds the job.
@@ -52,7 +52,7 @@ pub enum Claim {
 /// Takes the extraction from a session that changed last at `updated_at`. `extracted` is the time of change that an
 /// extract of it is of.
 pub fn take_extraction(
-    job: Option<&Job>,
+    job: Option<&MemoriesJob>,
     session: &str,
     extracted: Option<i64>,
     updated_at: i64,
@@ -69,18 +69,18 @@ pub fn take_extraction(
     }
     let known = job.cloned().unwrap_or_else(|| new_job(JobKind::Extraction, session));
     let retries_left = if is_new { RETRIES } else { known.retries_left };
-    Claim::Taken(Box::new(taken(Job { retries_left, input: Some(updated_at), ..known }, holder, now)))
+    Claim::Taken(Box::new(taken(MemoriesJob { retries_left, input: Some(updated_at), ..known }, holder, now)))
 }
 
 /// Takes the merging of all extracts, if any of them is new.
-pub fn take_consolidation(job: Option<&Job>, holder: Holder<'_>, now: i64) -> Claim {
+pub fn take_consolidation(job: Option<&MemoriesJob>, holder: Holder<'_>, now: i64) -> Claim {
     let Some(job) = job.filter(|job| job.input.unwrap_or(0) > job.done.unwrap_or(0)) else {
         return Claim::UpToDate;
     };
     refusal(job, false, now).unwrap_or_else(|| Claim::Taken(Box::new(taken(job.clone(), holder, now))))
 }
 
-fn refusal(job: &Job, is_new: bool, now: i64) -> Option<Claim> {
+fn refusal(job: &MemoriesJob, is_new: bool, now: i64) -> Option<Claim> {
     if job.is_held(now) {
         return Some(Claim::Held);
     }
@@ -93,8 +93,8 @@ fn refusal(job: &Job, is_new: bool, now: i64) -> Option<Claim> {
     job.retry_at.filter(|at| *at > now).map(|until| Claim::Waits { until })
 }
 
-fn taken(job: Job, holder: Holder<'_>, now: i64) -> Job {
-    Job {
+fn taken(job: MemoriesJob, holder: Holder<'_>, now: i64) -> MemoriesJob {
+    MemoriesJob {
         status: JobStatus::Running,
         worker: Some(holder.worker.to_owned()),
         token: Some(holder.token.to_owned()),
@@ -107,8 +107,8 @@ fn taken(job: Job, holder: Holder<'_>, now: i64) -> Job {
     }
 }
 
-fn new_job(kind: JobKind, key: &str) -> Job {
-    Job {
+fn new_job(kind: JobKind, key: &str) -> MemoriesJob {
+    MemoriesJob {
         kind,
         key: key.to_owned(),
         status: JobStatus::Pending,
@@ -126,13 +126,13 @@ fn new_job(kind: JobKind, key: &str) -> Job {
 }
 
 /// The merging after an extract came, changed or went: it is due. What is held stays held and is due again afterwards.
-pub fn due_consolidation(job: Option<Job>, watermark: i64) -> Job {
+pub fn due_consolidation(job: Option<MemoriesJob>, watermark: i64) -> MemoriesJob {
     let Some(job) = job else {
-        return Job { input: Some(watermark), done: Some(0), ..new_job(JobKind::Consolidation, ALL) };
+        return MemoriesJob { input: Some(watermark), done: Some(0), ..new_job(JobKind::Consolidation, ALL) };
     };
     let before = job.input.unwrap_or(0);
     let is_running = job.status == JobStatus::Running;
-    Job {
+    MemoriesJob {
         status: if is_running { JobStatus::Running } else { JobStatus::Pending },
         retry_at: job.retry_at.filter(|_| is_running),
         retries_left: job.retries_left.max(RETRIES),
@@ -142,13 +142,13 @@ pub fn due_consolidation(job: Option<Job>, watermark: i64) -> Job {
 }
 
 /// The job with a lease from now on; absent if another process holds it.
-pub fn renewed(job: &Job, token: &str, now: i64) -> Option<Job> {
-    is_holders(job, token).then(|| Job { lease_until: Some(now + LEASE), ..job.clone() })
+pub fn renewed(job: &MemoriesJob, token: &str, now: i64) -> Option<MemoriesJob> {
+    is_holders(job, token).then(|| MemoriesJob { lease_until: Some(now + LEASE), ..job.clone() })
 }
 
 /// The job after success up to a watermark; absent if another process holds it.
-pub fn succeeded(job: &Job, token: &str, watermark: i64, now: i64) -> Option<Job> {
-    is_holders(job, token).then(|| Job {
+pub fn succeeded(job: &MemoriesJob, token: &str, watermark: i64, now: i64) -> Option<MemoriesJob> {
+    is_holders(job, token).then(|| MemoriesJob {
         status: JobStatus::Done,
         finished_at: Some(now),
         lease_until: None,
@@ -159,8 +159,8 @@ pub fn succeeded(job: &Job, token: &str, watermark: i64, now: i64) -> Option<Job
 }
 
 /// The job as it failed; absent if another process holds it.
-pub fn failed(job: &Job, token: &str, why: &str, now: i64) -> Option<Job> {
-    is_holders(job, token).then(|| Job {
+pub fn failed(job: &MemoriesJob, token: &str, why: &str, now: i64) -> Option<MemoriesJob> {
+    is_holders(job, token).then(|| MemoriesJob {
         status: JobStatus::Failed,
         finished_at: Some(now),
         lease_until: None,
@@ -171,7 +171,7 @@ pub fn failed(job: &Job, token: &str, why: &str, now: i64) -> Option<Job> {
     })
 }
 
-fn is_holders(job: &Job, token: &str) -> bool {
+fn is_holders(job: &MemoriesJob, token: &str) -> bool {
     job.status == JobStatus::Running && job.token.as_deref() == Some(token)
 }
 

@@ -1,6 +1,6 @@
 //! How people see what is remembered: one card for each summary.
 
-use super::data::Summary;
+use super::data::MemorySummary;
 use super::data::V3Data;
 use crate::utf16;
 
@@ -55,7 +55,7 @@ impl CategoryFilter {
 }
 
 /// Whether a card is shown.
-pub fn is_shown(summary: &Summary, is_important_only: bool, category: &CategoryFilter) -> bool {
+pub fn is_shown(summary: &MemorySummary, is_important_only: bool, category: &CategoryFilter) -> bool {
     let is_in = match category {
         CategoryFilter::All => true,
         CategoryFilter::Only(id) => summary.category_id.as_deref().unwrap_or_default() == id,
@@ -67,7 +67,7 @@ pub fn is_shown(summary: &Summary, is_important_only: bool, category: &CategoryF
 pub fn search(data: &V3Data, query: &str) -> Vec<usize> {
     let lower = query.to_lowercase();
     let is_id = is_id_like(query);
-    let matches = |summary: &Summary| {
+    let matches = |summary: &MemorySummary| {
         let in_text = summary.text.to_lowercase().contains(&lower);
         let in_memos = || summary.chat_memos.iter().flatten().any(|memo| memo.to_lowercase().contains(&lower));
         in_text || (is_id && in_memos())
@@ -116,7 +116,7 @@ pub fn merge(data: &mut V3Data, cards: &[usize], text: String) {
 }
 
 /// Takes a card away. What is known of the last use goes with it, because it speaks of places.
-pub fn forget(data: &mut V3Data, card: usize) -> Option<Summary> {
+pub fn forget(data: &mut V3Data, card: usize) -> Option<MemorySummary> {
     let gone = (card < data.summaries.len()).then(|| data.summaries.remove(card));
     if gone.is_some() {
         data.metrics = None;
@@ -129,10 +129,10 @@ mod tests {
     use super::*;
 
     fn data(texts: &[(&str, &[&str])]) -> V3Data {
-        let summary = |(text, memos): &(&str, &[&str])| Summary {
+        let summary = |(text, memos): &(&str, &[&str])| MemorySummary {
             text: (*text).to_owned(),
             chat_memos: memos.iter().map(|memo| Some((*memo).to_owned())).collect(),
-            ..Summary::default()
+            ..MemorySummary::default()
         };
         V3Data { summaries: texts.iter().map(summary).collect(), ..V3Data::default() }
     }

@@ -2,12 +2,12 @@
 //!
 //! Arithmetic is that of doubles throughout, because budgets are shares of a window.
 
-use super::entry::Entry;
+use super::entry::ChatEntry;
 use crate::tokens::Counter;
 
 /// How entries are counted.
 #[derive(Clone, Copy)]
-pub struct Count<'a> {
+pub struct EntryCounter<'a> {
     counter: &'a dyn Counter,
     /// The tokens that every entry costs besides its text.
     overhead: f64,
@@ -21,13 +21,13 @@ enum Names {
     Free,
 }
 
-impl std::fmt::Debug for Count<'_> {
+impl std::fmt::Debug for EntryCounter<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Count").field("counter", &self.counter.name()).field("overhead", &self.overhead).finish()
+        f.debug_struct("EntryCounter").field("counter", &self.counter.name()).field("overhead", &self.overhead).finish()
     }
 }
 
-impl<'a> Count<'a> {
+impl<'a> EntryCounter<'a> {
     /// As entries of this model are counted.
     pub fn new(counter: &'a dyn Counter, model: &str) -> Self {
         if model.starts_with("gpt") {
@@ -43,7 +43,7 @@ impl<'a> Count<'a> {
     }
 
     /// The tokens of an entry.
-    pub fn entry(&self, entry: &Entry) -> f64 {
+    pub fn entry(&self, entry: &ChatEntry) -> f64 {
         let name = match (&entry.name, self.names) {
             (Some(name), Names::Counted) => self.text(name) + 1.0,
             _ => 0.0,
@@ -57,7 +57,7 @@ impl<'a> Count<'a> {
     }
 
     /// The tokens of several entries.
-    pub fn entries(&self, entries: &[Entry]) -> f64 {
+    pub fn entries(&self, entries: &[ChatEntry]) -> f64 {
         entries.iter().map(|entry| self.entry(entry)).sum()
     }
 
@@ -95,22 +95,22 @@ pub enum Vision {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::entry::Role;
+    use crate::memory::entry::ChatRole;
     use crate::tokens::Estimate;
 
     #[test]
     fn an_entry_costs_its_text_and_more() {
-        let mut entry = Entry::new(Role::User, "12345678");
+        let mut entry = ChatEntry::new(ChatRole::User, "12345678");
         entry.name = Some("abcd".to_owned());
-        assert_eq!(Count::new(&Estimate, "gpt-5").entry(&entry), 7.0);
-        assert_eq!(Count::new(&Estimate, "claude").entry(&entry), 7.0);
+        assert_eq!(EntryCounter::new(&Estimate, "gpt-5").entry(&entry), 7.0);
+        assert_eq!(EntryCounter::new(&Estimate, "claude").entry(&entry), 7.0);
         entry.name = None;
-        assert_eq!(Count::new(&Estimate, "claude").entry(&entry), 5.0);
+        assert_eq!(EntryCounter::new(&Estimate, "claude").entry(&entry), 5.0);
     }
 
     #[test]
     fn a_picture_costs_by_its_tiles() {
-        let count = Count::new(&Estimate, "claude");
+        let count = EntryCounter::new(&Estimate, "claude");
         assert_eq!(count.picture(Vision::None, 2000, 10), 3.0);
         assert_eq!(count.picture(Vision::Low, 2000, 10), 87.0);
         assert_eq!(count.picture(Vision::High, 1024, 1024), 3.0 + 85.0 + 8.0);

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Map;
 use serde_json::Value;
 
-use super::entry::Entry;
+use super::entry::ChatEntry;
 
 /// The memory of [`super::hypa_v3`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ use super::entry::Entry;
 pub struct V3Data {
     /// The summaries, oldest first.
     #[serde(default)]
-    pub summaries: Vec<Summary>,
+    pub summaries: Vec<MemorySummary>,
     /// The categories of the summaries, which people make.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub categories: Option<Vec<Category>>,
@@ -36,7 +36,7 @@ pub struct V3Data {
 /// A summary: a card of the memory.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Summary {
+pub struct MemorySummary {
     /// The text of the summary.
     pub text: String,
     /// The messages it was made from; nothing is the first message, which has no id.
@@ -90,7 +90,7 @@ pub struct V2Data {
     pub main_chunks: Vec<MainChunk>,
     /// The paragraphs of all summaries.
     #[serde(default)]
-    pub chunks: Vec<Chunk>,
+    pub chunks: Vec<SummaryChunk>,
 }
 
 /// A summary of [`V2Data`].
@@ -111,7 +111,7 @@ pub struct MainChunk {
 
 /// A paragraph of a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Chunk {
+pub struct SummaryChunk {
     /// The id of the summary that the paragraph belongs to.
     #[serde(rename = "mainChunkID")]
     pub main_chunk_id: i64,
@@ -130,7 +130,7 @@ fn list_or_empty<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Ve
 
 impl V3Data {
     /// Takes summaries away of which some message is gone.
-    pub fn drop_orphans(&mut self, entries: &[Entry]) {
+    pub fn drop_orphans(&mut self, entries: &[ChatEntry]) {
         let memos = memos(entries);
         self.summaries.retain(|summary| summary.chat_memos.iter().all(|memo| memos.contains(&memo.as_deref())));
     }
@@ -138,7 +138,7 @@ impl V3Data {
 
 impl V2Data {
     /// Reads what was stored, in the form of today or the one before it.
-    pub fn read(value: &Value, entries: &[Entry]) -> Option<Self> {
+    pub fn read(value: &Value, entries: &[ChatEntry]) -> Option<Self> {
         let is_old = |key: &str| {
             let rows = value.get(key).and_then(Value::as_array);
             rows.is_some_and(|rows| rows.iter().any(|row| row.get("targetId").is_some()))
@@ -147,7 +147,7 @@ impl V2Data {
     }
 
     /// Takes summaries away of which some message is gone, with their paragraphs.
-    pub fn drop_orphans(&mut self, entries: &[Entry]) {
+    pub fn drop_orphans(&mut self, entries: &[ChatEntry]) {
         let memos = memos(entries);
         self.main_chunks.retain(|chunk| chunk.chat_memos.iter().all(|memo| memos.contains(&memo.as_deref())));
         let ids: BTreeSet<i64> = self.main_chunks.iter().map(|chunk| chunk.id).collect();
@@ -156,13 +156,13 @@ impl V2Data {
     }
 }
 
-fn memos(entries: &[Entry]) -> BTreeSet<Option<&str>> {
+fn memos(entries: &[ChatEntry]) -> BTreeSet<Option<&str>> {
     entries.iter().map(|entry| entry.memo.as_deref()).collect()
 }
 
 /// The form before today's: newest first, and only the last message of each summary is known. A
 /// summary also has the message that the one before it ends with, as the reference converts it.
-fn old(value: &Value, entries: &[Entry]) -> Option<V2Data> {
+fn old(value: &Value, entries: &[ChatEntry]) -> Option<V2Data> {
     let rows = |key: &str| {
         let rows = value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
         let row = |row: &Value| {
@@ -188,7 +188,7 @@ fn old(value: &Value, entries: &[Entry]) -> Option<V2Data> {
     }
     for (text, target) in rows("chunks") {
         if let Some((_, id)) = targets.iter().find(|(known, _)| *known == target) {
-            data.chunks.push(Chunk { main_chunk_id: *id, text });
+            data.chunks.push(SummaryChunk { main_chunk_id: *id, text });
         }
     }
     Some(data)
@@ -198,11 +198,11 @@ fn old(value: &Value, entries: &[Entry]) -> Option<V2Data> {
 mod tests {
     use serde_json::json;
 
-    use super::super::entry::Role;
+    use super::super::entry::ChatRole;
     use super::*;
 
-    fn chat(memos: &[&str]) -> Vec<Entry> {
-        memos.iter().map(|memo| Entry::new(Role::User, *memo).with_memo(*memo)).collect()
+    fn chat(memos: &[&str]) -> Vec<ChatEntry> {
+        memos.iter().map(|memo| ChatEntry::new(ChatRole::User, *memo).with_memo(*memo)).collect()
     }
 
     #[track_caller]
@@ -300,7 +300,7 @@ mod tests {
             chat_memos: memos.iter().map(|memo| Some((*memo).to_owned())).collect(),
             last_chat_memo: None,
         };
-        let paragraph = |id: i64| Chunk { main_chunk_id: id, text: id.to_string() };
+        let paragraph = |id: i64| SummaryChunk { main_chunk_id: id, text: id.to_string() };
         let mut data = V2Data {
             last_main_chunk_id: 3,
             main_chunks: vec![chunk(1, &["a"]), chunk(2, &["b", "gone"]), chunk(3, &["gone"])],

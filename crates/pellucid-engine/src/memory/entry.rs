@@ -5,9 +5,9 @@ use serde::Serialize;
 
 /// One message of a chat.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct ChatEntry {
     /// The role of the message.
-    pub role: Role,
+    pub role: ChatRole,
     /// The text of the message.
     pub content: String,
     /// The id of the message it was made from, or a word for what it is.
@@ -23,7 +23,7 @@ pub struct Entry {
 /// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum ChatRole {
     /// The message has role `system`.
     System,
     /// The message has role `user`.
@@ -34,7 +34,7 @@ pub enum Role {
     Function,
 }
 
-impl Role {
+impl ChatRole {
     /// The word for the role in requests.
     pub fn word(self) -> &'static str {
         match self {
@@ -46,9 +46,9 @@ impl Role {
     }
 }
 
-impl Entry {
+impl ChatEntry {
     /// An entry without a memo.
-    pub fn new(role: Role, content: impl Into<String>) -> Self {
+    pub fn new(role: ChatRole, content: impl Into<String>) -> Self {
         Self { role, content: content.into(), memo: None, name: None, is_removable: false, attachments: Vec::new() }
     }
 
@@ -61,7 +61,7 @@ impl Entry {
 
     /// A system entry with a memory.
     pub(super) fn memory(content: impl Into<String>, memo: &str) -> Self {
-        Self::new(Role::System, content).with_memo(memo)
+        Self::new(ChatRole::System, content).with_memo(memo)
     }
 
     pub(super) fn has_memo(&self, memo: &str) -> bool {

@@ -1,14 +1,14 @@
 //! Hanurai: the window, and before it the past messages that are most similar to the last messages.
 
 use super::Chat;
-use super::Failure;
-use super::Limits;
-use super::Outcome;
+use super::ChatLimits;
+use super::MemoryFailure;
 use super::SUPA_MEMORY;
 use super::Stop;
+use super::StrategyOutcome;
 use super::ask::Answers;
-use super::entry::Entry;
-use super::ranking::Index;
+use super::entry::ChatEntry;
+use super::ranking::VectorIndex;
 use super::ranking::Way;
 use crate::utf16;
 
@@ -20,7 +20,7 @@ const TAKEN_OFF: usize = 16;
 
 /// How much room is made for the past, and in which pieces it comes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct HanuraiSettings {
     /// The tokens that recalled entries may take.
     pub tokens: f64,
     /// Whether paragraphs are compared one by one.
@@ -31,11 +31,15 @@ pub struct Settings {
 ///
 /// # Errors
 /// A question, or that nothing is left of the chat.
-pub fn hanurai(chat: &Chat<'_>, settings: &Settings, answers: &mut Answers<'_>) -> Result<Outcome<()>, Stop> {
-    let Chat { entries, tokens, limits: Limits { max, .. }, count, known } = *chat;
-    let failed = |error: &str| Failure::new("similarity_search_failed", Vec::new(), tokens).because(error);
+pub fn hanurai(
+    chat: &Chat<'_>,
+    settings: &HanuraiSettings,
+    answers: &mut Answers<'_>,
+) -> Result<StrategyOutcome<()>, Stop> {
+    let Chat { entries, tokens, limits: ChatLimits { max, .. }, count, known } = *chat;
+    let failed = |error: &str| MemoryFailure::new("similarity_search_failed", Vec::new(), tokens).because(error);
     let documents = documents(entries, settings);
-    let mut index = Index::new(Way::First, known, &documents, answers)?.map_err(|error| failed(&error))?;
+    let mut index = VectorIndex::new(Way::First, known, &documents, answers)?.map_err(|error| failed(&error))?;
     let mut queries = Vec::new();
     for (n, entry) in entries.iter().rev().take(3).enumerate() {
         if !entry.content.is_empty() {
@@ -50,12 +54,12 @@ pub fn hanurai(chat: &Chat<'_>, settings: &Settings, answers: &mut Answers<'_>) 
     let mut first = 0;
     while tokens > max {
         let Some(oldest) = entries.get(first) else {
-            return Err(Failure::new("too_many_tokens", vec![tokens], tokens).into());
+            return Err(MemoryFailure::new("too_many_tokens", vec![tokens], tokens).into());
         };
         tokens -= count.entry(oldest);
         first += 1;
         if first == entries.len() {
-            return Err(Failure::new("too_many_tokens", vec![tokens], tokens).into());
+            return Err(MemoryFailure::new("too_many_tokens", vec![tokens], tokens).into());
         }
     }
     tokens -= settings.tokens;
@@ -74,12 +78,12 @@ pub fn hanurai(chat: &Chat<'_>, settings: &Settings, answers: &mut Answers<'_>) 
         tokens += cost;
         recalled.push(text);
     }
-    let mut all = vec![Entry::memory(recalled.join("\n\n"), SUPA_MEMORY)];
+    let mut all = vec![ChatEntry::memory(recalled.join("\n\n"), SUPA_MEMORY)];
     all.extend(kept.iter().cloned());
-    Ok(Outcome { entries: all, tokens, data: (), batches: Vec::new() })
+    Ok(StrategyOutcome { entries: all, tokens, data: (), batches: Vec::new() })
 }
 
-fn documents(entries: &[Entry], settings: &Settings) -> Vec<String> {
+fn documents(entries: &[ChatEntry], settings: &HanuraiSettings) -> Vec<String> {
     let n_old = entries.len().saturating_sub(3);
     let mut documents = Vec::new();
     for entry in &entries[..n_old] {

@@ -2,23 +2,23 @@
 //! messages.
 //!
 //! A batch whose summary fails is not asked for again. Its entries leave the chat all the same,
-//! which the reference does too; it shows in [`Outcome::batches`].
+//! which the reference does too; it shows in [`StrategyOutcome::batches`].
 
 use super::Batch;
 use super::BatchFate;
 use super::Chat;
-use super::Failure;
-use super::Limits;
-use super::Outcome;
+use super::ChatLimits;
+use super::MemoryFailure;
 use super::SUPA_MEMORY;
 use super::Stop;
+use super::StrategyOutcome;
 use super::ask::Answers;
-use super::count::Count;
-use super::data::Chunk;
+use super::count::EntryCounter;
 use super::data::MainChunk;
+use super::data::SummaryChunk;
 use super::data::V2Data;
-use super::entry::Entry;
-use super::ranking::Index;
+use super::entry::ChatEntry;
+use super::ranking::VectorIndex;
 use super::ranking::Way;
 use super::request;
 use crate::utf16;
@@ -31,7 +31,7 @@ const FAILURES_MAX: u32 = 3;
 
 /// The settings of the strategy.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct HypaV2Settings {
     /// The room for the memory, in tokens.
     pub allocated_tokens: f64,
     /// How many tokens are summarised at once, at most.
@@ -47,10 +47,10 @@ pub struct Settings {
 pub fn hypa_v2(
     chat: &Chat<'_>,
     mut data: V2Data,
-    settings: &Settings,
+    settings: &HypaV2Settings,
     answers: &mut Answers<'_>,
-) -> Result<Outcome<V2Data>, Stop> {
-    let Chat { entries, limits: Limits { max, response }, count, .. } = *chat;
+) -> Result<StrategyOutcome<V2Data>, Stop> {
+    let Chat { entries, limits: ChatLimits { max, response }, count, .. } = *chat;
     let room = settings.allocated_tokens;
     data.drop_orphans(entries);
     let mut tokens = chat.tokens - response + room;
@@ -65,11 +65,11 @@ pub fn hypa_v2(
         if batch.is_empty() {
             return Err(match too_large {
                 Some(cost) => {
-                    Failure::new("message_exceeds_chunk", vec![cost, settings.chunk_size, cost], tokens).into()
+                    MemoryFailure::new("message_exceeds_chunk", vec![cost, settings.chunk_size, cost], tokens).into()
                 }
                 None => {
                     let numbers = vec![tokens, max, KEPT as f64, tokens];
-                    Failure::new("cannot_summarize_last_4", numbers, tokens).into()
+                    MemoryFailure::new("cannot_summarize_last_4", numbers, tokens).into()
                 }
             });
         }
@@ -81,7 +81,7 @@ pub fn hypa_v2(
             Err(error) => {
                 n_failures += 1;
                 if n_failures >= FAILURES_MAX {
-                    let failure = Failure::new("summarization_failed_repeatedly", Vec::new(), tokens);
+                    let failure = MemoryFailure::new("summarization_failed_repeatedly", Vec::new(), tokens);
                     return Err(failure.because(&error).into());
                 }
                 batches.push(Batch { memos, fate: BatchFate::PassedOver });
@@ -92,7 +92,7 @@ pub fn hypa_v2(
         data.last_main_chunk_id += 1;
         let id = data.last_main_chunk_id;
         let paragraphs = text.split("\n\n").map(utf16::trim).filter(|text| !text.is_empty());
-        data.chunks.extend(paragraphs.map(|text| Chunk { main_chunk_id: id, text: text.to_owned() }));
+        data.chunks.extend(paragraphs.map(|text| SummaryChunk { main_chunk_id: id, text: text.to_owned() }));
         batches.push(Batch { memos: memos.clone(), fate: BatchFate::Summarised });
         let last_chat_memo = memos.last().cloned().flatten();
         data.main_chunks.push(MainChunk { id, text, chat_memos: memos, last_chat_memo });
@@ -115,13 +115,13 @@ pub fn hypa_v2(
         "<Past Events Summary>{summaries}</Past Events Summary>\n<Past Events Details>{details}</Past Events Details>"
     );
     tokens += count.system(&block) - room;
-    let mut all = vec![Entry::memory(block, SUPA_MEMORY)];
+    let mut all = vec![ChatEntry::memory(block, SUPA_MEMORY)];
     all.extend(entries[at..].iter().cloned());
-    Ok(Outcome { entries: all, tokens, data, batches })
+    Ok(StrategyOutcome { entries: all, tokens, data, batches })
 }
 
 struct Collected<'a> {
-    batch: Vec<&'a Entry>,
+    batch: Vec<&'a ChatEntry>,
     size: f64,
     /// The index at which the next batch begins.
     end: usize,
@@ -129,7 +129,12 @@ struct Collected<'a> {
     too_large: Option<f64>,
 }
 
-fn collect<'a>(entries: &'a [Entry], start: usize, settings: &Settings, count: &Count<'_>) -> Collected<'a> {
+fn collect<'a>(
+    entries: &'a [ChatEntry],
+    start: usize,
+    settings: &HypaV2Settings,
+    count: &EntryCounter<'_>,
+) -> Collected<'a> {
     let mut collected = Collected { batch: Vec::new(), size: 0.0, end: start, too_large: None };
     let end = entries.len().saturating_sub(KEPT);
     while collected.size < settings.chunk_size && collected.end < end {
@@ -159,12 +164,12 @@ fn details(
     answers: &mut Answers<'_>,
 ) -> Result<String, Stop> {
     let Chat { entries, count, known, .. } = *chat;
-    let failed = |error: &str| Failure::new("similarity_search_failed", Vec::new(), tokens).because(error);
+    let failed = |error: &str| MemoryFailure::new("similarity_search_failed", Vec::new(), tokens).because(error);
     let documents: Vec<String> = data.chunks.iter().map(|chunk| format!("search_document: {}", chunk.text)).collect();
     if documents.is_empty() {
         return Ok(String::new());
     }
-    let mut index = Index::new(Way::First, known, &documents, answers)?.map_err(|error| failed(&error))?;
+    let mut index = VectorIndex::new(Way::First, known, &documents, answers)?.map_err(|error| failed(&error))?;
     let newest = entries.iter().rev().take(3);
     let queries: Vec<String> = newest.map(|entry| format!("search_query: {}", entry.content)).collect();
     let vectors = index.queries(&queries, answers)?.map_err(|error| failed(&error))?;

@@ -11,17 +11,17 @@ mod similar;
 use super::Batch;
 use super::BatchFate;
 use super::Chat;
-use super::Failure;
+use super::MemoryFailure;
 use super::NEW_CHAT;
-use super::Outcome;
 use super::SUPA_MEMORY;
 use super::Stop;
+use super::StrategyOutcome;
 use super::ask::Answers;
-use super::data::Summary;
+use super::data::MemorySummary;
 use super::data::V3Data;
-use super::entry::Entry;
-use super::entry::Role;
-use super::preset::Settings;
+use super::entry::ChatEntry;
+use super::entry::ChatRole;
+use super::preset::HypaV3Settings;
 use super::request;
 use crate::utf16;
 
@@ -46,7 +46,7 @@ pub struct Input<'a> {
     /// The chat and its limits.
     pub chat: Chat<'a>,
     /// The settings of the strategy.
-    pub settings: &'a Settings,
+    pub settings: &'a HypaV3Settings,
     /// How a summary is asked for when the settings do not say.
     pub prompt: &'a str,
     /// How cards come by chance.
@@ -63,12 +63,12 @@ impl Input<'_> {
         if utf16::is_blank(own) { self.prompt } else { own }
     }
 
-    fn cost(&self, summary: &Summary) -> f64 {
+    fn cost(&self, summary: &MemorySummary) -> f64 {
         self.chat.count.system(&format!("{}\n\n", summary.text))
     }
 
     /// The messages that ask for a summary of entries.
-    fn request(&self, entries: &[&Entry]) -> Vec<super::ask::Message> {
+    fn request(&self, entries: &[&ChatEntry]) -> Vec<super::ask::SummaryMessage> {
         let lines: Vec<String> = entries.iter().map(|entry| entry.line()).collect();
         request::messages(&lines.join("\n"), self.prompt())
     }
@@ -79,11 +79,11 @@ impl Input<'_> {
 ///
 /// # Errors
 /// A question, or why it cannot be done.
-pub fn hypa_v3(input: &Input<'_>, data: &mut V3Data, answers: &mut Answers<'_>) -> Result<Outcome<()>, Stop> {
+pub fn hypa_v3(input: &Input<'_>, data: &mut V3Data, answers: &mut Answers<'_>) -> Result<StrategyOutcome<()>, Stop> {
     let Input { chat: Chat { entries, limits, count, .. }, settings, .. } = *input;
     let max = limits.max;
     if settings.recent_memory_ratio + settings.similar_memory_ratio > 1.0 {
-        return Err(Failure::new("ratio_sum_gt_1", vec![1.0], input.chat.tokens).into());
+        return Err(MemoryFailure::new("ratio_sum_gt_1", vec![1.0], input.chat.tokens).into());
     }
     let mut tokens = input.chat.tokens - limits.response;
     data.last_selected_summaries = None;
@@ -108,8 +108,8 @@ pub fn hypa_v3(input: &Input<'_>, data: &mut V3Data, answers: &mut Answers<'_>) 
     let rest = entries[at..].iter().cloned();
     if data.summaries.is_empty() {
         // The reserved tokens stay counted.
-        let block = (!input.is_experimental()).then(|| Entry::memory(format!("{OPEN}{CLOSE}"), SUPA_MEMORY));
-        return Ok(Outcome { entries: block.into_iter().chain(rest).collect(), tokens, data: (), batches });
+        let block = (!input.is_experimental()).then(|| ChatEntry::memory(format!("{OPEN}{CLOSE}"), SUPA_MEMORY));
+        return Ok(StrategyOutcome { entries: block.into_iter().chain(rest).collect(), tokens, data: (), batches });
     }
     let choice = choose::choose(input, data, available, tokens, answers)?;
     let texts: Vec<&str> = choice.cards().into_iter().map(|card| data.summaries[card].text.as_str()).collect();
@@ -117,15 +117,15 @@ pub fn hypa_v3(input: &Input<'_>, data: &mut V3Data, answers: &mut Answers<'_>) 
     data.metrics = Some(choice.metrics);
     tokens += count.system(&block) - reserved;
     if tokens > max {
-        let failure = Failure::new("unexpected_overflow", vec![tokens, max], tokens);
-        return Err(Failure { is_raised: true, ..failure }.into());
+        let failure = MemoryFailure::new("unexpected_overflow", vec![tokens, max], tokens);
+        return Err(MemoryFailure { is_raised: true, ..failure }.into());
     }
-    let entries = std::iter::once(Entry::memory(block, SUPA_MEMORY)).chain(rest).collect();
-    Ok(Outcome { entries, tokens, data: (), batches })
+    let entries = std::iter::once(ChatEntry::memory(block, SUPA_MEMORY)).chain(rest).collect();
+    Ok(StrategyOutcome { entries, tokens, data: (), batches })
 }
 
 /// The index of the first entry after the last summary.
-fn start(entries: &[Entry], data: &V3Data) -> usize {
+fn start(entries: &[ChatEntry], data: &V3Data) -> usize {
     let Some(last) = data.summaries.last() else {
         return 0;
     };
@@ -148,7 +148,7 @@ impl<'a> Run<'a, '_, '_> {
     fn summarise(&mut self) -> Result<(), Stop> {
         let Input { chat: Chat { entries, limits, count, .. }, settings, .. } = *self.input;
         let (max, goal) = (limits.max, limits.max * (1.0 - settings.extra_summarization_ratio));
-        let mut later: Vec<Vec<&Entry>> = Vec::new();
+        let mut later: Vec<Vec<&ChatEntry>> = Vec::new();
         let is_over = self.tokens > max;
         while is_over && self.tokens > goal {
             if entries.len() - self.at <= KEPT {
@@ -156,7 +156,7 @@ impl<'a> Run<'a, '_, '_> {
                     break;
                 }
                 let numbers = vec![self.tokens, max, KEPT as f64];
-                return Err(Failure::new("cannot_summarize_further", numbers, self.tokens).into());
+                return Err(MemoryFailure::new("cannot_summarize_further", numbers, self.tokens).into());
             }
             let (end, batch) = self.batch();
             let size = count.entries(&entries[self.at..end]);
@@ -185,7 +185,7 @@ impl<'a> Run<'a, '_, '_> {
     }
 
     /// The next entries to leave the chat: where they end, and which of them are summarised.
-    fn batch(&self) -> (usize, Vec<&'a Entry>) {
+    fn batch(&self) -> (usize, Vec<&'a ChatEntry>) {
         let Input { chat: Chat { entries, .. }, settings, .. } = *self.input;
         // A batch of none would never make the chat shorter.
         let n_max = settings.max_chats_per_summary.max(1.0);
@@ -200,7 +200,7 @@ impl<'a> Run<'a, '_, '_> {
             let is_left_out = entry.is_example()
                 || entry.has_memo(NEW_CHAT)
                 || utf16::is_blank(&entry.content)
-                || (settings.do_not_summarize_user_message && entry.role == Role::User);
+                || (settings.do_not_summarize_user_message && entry.role == ChatRole::User);
             if !is_left_out {
                 batch.push(entry);
             }
@@ -209,9 +209,9 @@ impl<'a> Run<'a, '_, '_> {
         (end, batch)
     }
 
-    fn note(&mut self, end: usize, batch: &[&Entry]) {
-        let memos = |entries: &mut dyn Iterator<Item = &Entry>| entries.map(|entry| entry.memo.clone()).collect();
-        let is_in = |entry: &&Entry| batch.iter().any(|other| std::ptr::eq(*other, *entry));
+    fn note(&mut self, end: usize, batch: &[&ChatEntry]) {
+        let memos = |entries: &mut dyn Iterator<Item = &ChatEntry>| entries.map(|entry| entry.memo.clone()).collect();
+        let is_in = |entry: &&ChatEntry| batch.iter().any(|other| std::ptr::eq(*other, *entry));
         let passed: Vec<Option<String>> =
             memos(&mut self.input.chat.entries[self.at..end].iter().filter(|entry| !is_in(entry)));
         if !passed.is_empty() {
@@ -223,12 +223,13 @@ impl<'a> Run<'a, '_, '_> {
         }
     }
 
-    fn keep(&mut self, batch: &[&Entry], answer: Result<String, String>) -> Result<(), Failure> {
-        let failed = |error: String| Failure::new("summarization_failed", Vec::new(), self.tokens).because(&error);
+    fn keep(&mut self, batch: &[&ChatEntry], answer: Result<String, String>) -> Result<(), MemoryFailure> {
+        let failed =
+            |error: String| MemoryFailure::new("summarization_failed", Vec::new(), self.tokens).because(&error);
         let text = answer.and_then(|answer| request::cleaned(&answer)).map_err(failed)?;
         let chat_memos = batch.iter().map(|entry| entry.memo.clone()).collect();
         let tags = Some(Vec::new());
-        self.data.summaries.push(Summary { text, chat_memos, tags, ..Summary::default() });
+        self.data.summaries.push(MemorySummary { text, chat_memos, tags, ..MemorySummary::default() });
         Ok(())
     }
 }

@@ -21,7 +21,7 @@ const SEVERAL: &str = "`useExperimentalImpl = true` and `summaries = \"model\"`"
 #[serde(deny_unknown_fields)]
 pub struct MemoryLayout {
     /// The strategy; absent for the default.
-    pub strategy: Option<Strategy>,
+    pub strategy: Option<MemoryStrategy>,
     /// The window in tokens; the model's own where it is smaller.
     pub max_context: Option<f64>,
     /// Room for the answer, in tokens.
@@ -53,7 +53,7 @@ pub struct MemoryLayout {
 #[serde(try_from = "toml::Table")]
 pub struct PresetTable {
     /// The settings; a key that is absent is as usual.
-    pub settings: preset::Settings,
+    pub settings: preset::HypaV3Settings,
     /// The keys that are written.
     keys: Vec<String>,
 }
@@ -69,7 +69,7 @@ impl TryFrom<toml::Table> for PresetTable {
         if let Some(key) = keys.iter().find(|key| UNUSED.contains(&key.as_str())) {
             return Err(format!("`{key}` of a preset has no effect in a layout"));
         }
-        let settings: preset::Settings =
+        let settings: preset::HypaV3Settings =
             table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
         if settings.max_chats_per_summary < 1.0 {
             return Err("`maxChatsPerSummary` must be at least 1".to_owned());
@@ -81,7 +81,7 @@ impl TryFrom<toml::Table> for PresetTable {
 /// The strategies that keep a chat within its window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Strategy {
+pub enum MemoryStrategy {
     /// The oldest entries go.
     Window,
     /// One running summary of the chat.
@@ -124,24 +124,24 @@ impl MemoryLayout {
     pub const VECTOR_MODEL: &str = "text-embedding-3-small";
 
     /// The strategy, or the default one.
-    pub fn strategy(&self) -> Strategy {
+    pub fn strategy(&self) -> MemoryStrategy {
         self.strategy.unwrap_or_default()
     }
 
     /// The settings of HypaV3.
-    pub fn preset(&self) -> preset::Settings {
+    pub fn preset(&self) -> preset::HypaV3Settings {
         self.preset.clone().unwrap_or_default().settings
     }
 
     /// Why a key of this table could never have an effect in the whole layout, if there is one.
     pub(crate) fn without_effect(&self, whole: &Self) -> Option<String> {
-        use Strategy::Hanurai;
-        use Strategy::HypaV1;
-        use Strategy::HypaV2;
-        use Strategy::HypaV3;
-        use Strategy::Supa;
+        use MemoryStrategy::Hanurai;
+        use MemoryStrategy::HypaV1;
+        use MemoryStrategy::HypaV2;
+        use MemoryStrategy::HypaV3;
+        use MemoryStrategy::Supa;
         let strategy = whole.strategy();
-        let is_one_of = |served: &[Strategy]| served.contains(&strategy);
+        let is_one_of = |served: &[MemoryStrategy]| served.contains(&strategy);
         let (summarises, compares) =
             (is_one_of(&[Supa, HypaV1, HypaV2, HypaV3]), is_one_of(&[HypaV1, HypaV2, HypaV3, Hanurai]));
         let asks_model = summarises && whole.summaries.unwrap_or_default() == Summariser::Model;
@@ -207,7 +207,7 @@ impl MemoryLayout {
 
     /// How a summary is asked for when no setting says it.
     pub fn prompt(&self, pack: &Pack) -> String {
-        let file = if self.strategy() == Strategy::HypaV3 { CARD } else { SUMMARY };
+        let file = if self.strategy() == MemoryStrategy::HypaV3 { CARD } else { SUMMARY };
         concat(&pack.template(file).text())
     }
 }

@@ -4,8 +4,8 @@
 //! texts agree when they share words. A summary is the first sentence of every line. Both are the
 //! same everywhere and need no network, and neither understands anything.
 
-use super::ask::Message;
-use super::entry::Role;
+use super::ask::SummaryMessage;
+use super::entry::ChatRole;
 
 /// How many places a vector has.
 const N_PLACES: usize = 512;
@@ -44,8 +44,8 @@ pub fn vector(text: &str) -> Vec<f32> {
 ///
 /// # Errors
 /// When it shows nothing.
-pub fn summary(messages: &[Message]) -> Result<String, String> {
-    let text = messages.iter().filter(|message| message.role == Role::User).map(|message| message.content.as_str());
+pub fn summary(messages: &[SummaryMessage]) -> Result<String, String> {
+    let text = messages.iter().filter(|message| message.role == ChatRole::User).map(|message| message.content.as_str());
     let mut summary = String::new();
     for line in text.flat_map(str::lines).map(str::trim).filter(|line| !line.is_empty()) {
         if summary.chars().count() > SUMMARY_CHARS_MAX {
@@ -77,7 +77,8 @@ mod tests {
 
     #[test]
     fn a_summary_is_the_first_sentence_of_every_line() {
-        let message = Message { role: Role::User, content: "user: Do it. Now.\n\nassistant: done".to_owned() };
+        let message =
+            SummaryMessage { role: ChatRole::User, content: "user: Do it. Now.\n\nassistant: done".to_owned() };
         assert_eq!(summary(&[message]).unwrap(), "user: Do it.\nassistant: done");
     }
 }

@@ -10,17 +10,17 @@ pub const NEW_NAME: &str = "New Preset";
 
 /// Settings with a name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Preset {
+pub struct MemoryPreset {
     /// The name of the preset.
     pub name: String,
     /// The settings of the preset.
-    pub settings: Settings,
+    pub settings: HypaV3Settings,
 }
 
 /// How much is remembered, and how.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct Settings {
+pub struct HypaV3Settings {
     /// The source of summaries: `subModel` for a model that is asked, else a local one.
     pub summarization_model: String,
     /// How a summary is asked for; empty for the usual words.
@@ -59,7 +59,7 @@ pub struct Settings {
     pub always_toggle_on: bool,
 }
 
-impl Default for Settings {
+impl Default for HypaV3Settings {
     fn default() -> Self {
         Self {
             summarization_model: "subModel".to_owned(),
@@ -84,7 +84,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl HypaV3Settings {
     /// Foreign settings: of keys that are known, values of the right kind.
     pub fn from_foreign(given: &Value) -> Self {
         let usual = serde_json::to_value(Self::default()).unwrap_or_default();
@@ -112,10 +112,10 @@ fn take_over(settings: &mut Map<String, Value>, given: &Map<String, Value>) {
     }
 }
 
-impl Preset {
+impl MemoryPreset {
     /// A preset from foreign settings.
     pub fn new(name: Option<&str>, given: &Value) -> Self {
-        Self { name: name.unwrap_or(NEW_NAME).to_owned(), settings: Settings::from_foreign(given) }
+        Self { name: name.unwrap_or(NEW_NAME).to_owned(), settings: HypaV3Settings::from_foreign(given) }
     }
 
     /// The preset as JSON, to be shared.
@@ -140,10 +140,10 @@ mod tests {
 
     #[test]
     fn what_is_shared_can_be_taken_over() {
-        let mut preset = Preset::new(Some("Mine"), &Value::Null);
+        let mut preset = MemoryPreset::new(Some("Mine"), &Value::Null);
         preset.settings.memory_tokens_ratio = 0.35;
-        assert_eq!(Preset::imported(&preset.exported()), Some(preset));
-        assert_eq!(Preset::imported(&serde_json::json!({ "type": "other", "data": {} })), None);
+        assert_eq!(MemoryPreset::imported(&preset.exported()), Some(preset));
+        assert_eq!(MemoryPreset::imported(&serde_json::json!({ "type": "other", "data": {} })), None);
     }
 
     #[test]
@@ -152,29 +152,30 @@ mod tests {
             "memoryTokensRatio": 0.5, "maxChatsPerSummary": "many", "useExperimentalImpl": true, "doNotSummarizeUserMessage": 1,
             "summarizationPrompt": "p", "recentMemoryRatio": null, "later": 7,
         });
-        let expected = Settings {
+        let expected = HypaV3Settings {
             memory_tokens_ratio: 0.5,
             use_experimental_impl: true,
             summarization_prompt: "p".to_owned(),
-            ..Settings::default()
+            ..HypaV3Settings::default()
         };
-        assert_eq!(Settings::from_foreign(&given), expected);
+        assert_eq!(HypaV3Settings::from_foreign(&given), expected);
         for nothing in [Value::Null, serde_json::json!([]), serde_json::json!("x"), serde_json::json!({})] {
-            assert_eq!(Settings::from_foreign(&nothing), Settings::default(), "{nothing}");
+            assert_eq!(HypaV3Settings::from_foreign(&nothing), HypaV3Settings::default(), "{nothing}");
         }
-        assert_eq!(Settings::from_foreign(&serde_json::to_value(&expected).unwrap()), expected);
+        assert_eq!(HypaV3Settings::from_foreign(&serde_json::to_value(&expected).unwrap()), expected);
     }
 
     #[test]
     fn a_preset_without_a_name_gets_one_and_what_is_no_preset_is_refused() {
-        assert_eq!(Preset::new(None, &Value::Null).name, NEW_NAME);
-        let shared =
-            |data: Value| Preset::imported(&serde_json::json!({ "type": "risu", "data": data })).map(|it| it.name);
+        assert_eq!(MemoryPreset::new(None, &Value::Null).name, NEW_NAME);
+        let shared = |data: Value| {
+            MemoryPreset::imported(&serde_json::json!({ "type": "risu", "data": data })).map(|it| it.name)
+        };
         assert_eq!(shared(serde_json::json!({ "settings": {} })).as_deref(), Some("Imported Preset"));
         assert_eq!(shared(serde_json::json!({ "name": 7, "settings": {} })).as_deref(), Some("Imported Preset"));
         assert_eq!(shared(serde_json::json!({ "name": "n" })), None);
         for wrong in [Value::Null, serde_json::json!({ "type": "risu" }), serde_json::json!([1])] {
-            assert_eq!(Preset::imported(&wrong), None, "{wrong}");
+            assert_eq!(MemoryPreset::imported(&wrong), None, "{wrong}");
         }
     }
 }

@@ -10,17 +10,17 @@ mod chat;
 pub use self::cards::Card;
 pub use self::cards::CardKind;
 pub use self::cards::RangeEnd;
-pub use self::chat::Message;
+pub use self::chat::ChatMessage;
 pub use self::chat::MessageState;
 pub use self::chat::chat;
 pub use self::chat::example;
 
-use super::Failure;
 use super::HYPA_MEMORY;
+use super::MemoryFailure;
 use super::SUPA_MEMORY;
-use super::count::Count;
-use super::entry::Entry;
-use super::entry::Role;
+use super::count::EntryCounter;
+use super::entry::ChatEntry;
+use super::entry::ChatRole;
 use crate::utf16;
 
 /// Reserved beside the answer in the first count.
@@ -47,11 +47,11 @@ pub struct Prompt {
     /// The author's note, which comes near the end.
     pub author_note: Option<String>,
     /// The active entries of the lore book.
-    pub lore: Vec<Entry>,
+    pub lore: Vec<ChatEntry>,
     /// Lore with a place in the chat.
     pub deep_lore: Vec<Deep>,
     /// The entries after all others.
-    pub post_everything: Vec<Entry>,
+    pub post_everything: Vec<ChatEntry>,
     /// The text after those entries, with a template.
     pub post_end: String,
     /// The character's prompt with a place in the list.
@@ -66,16 +66,16 @@ pub struct Prompt {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deep {
     /// The entry to insert.
-    pub entry: Entry,
+    pub entry: ChatEntry,
     /// The number of messages between the entry and the end that `from` names.
     pub depth: usize,
     /// The end of the chat that the depth is counted from.
-    pub from: From,
+    pub from: DepthFrom,
 }
 
 /// The end of the chat that a depth is counted from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum From {
+pub enum DepthFrom {
     /// From the start of the chat.
     Start,
     /// The depth is counted from the last message.
@@ -95,14 +95,14 @@ pub struct DepthPrompt {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Laid {
     /// The messages, in order.
-    pub messages: Vec<Entry>,
+    pub messages: Vec<ChatEntry>,
     /// The tokens of all messages.
     pub tokens: f64,
 }
 
 impl Prompt {
     /// The tokens of the texts around the chat, as far as the first count knows them.
-    pub fn tokens(&self, count: &Count<'_>) -> f64 {
+    pub fn tokens(&self, count: &EntryCounter<'_>) -> f64 {
         let parts = match &self.template {
             Some(_) => self.cards().iter().flat_map(|card| self.card_entries(card)).collect(),
             None => self.parts(),
@@ -112,15 +112,15 @@ impl Prompt {
     }
 
     /// Every part, without a template. Some parts are sent even when they are empty.
-    fn parts(&self) -> Vec<Entry> {
-        let mut parts = vec![Entry::new(Role::System, &*self.main)];
-        parts.extend(self.jailbreak.iter().map(|text| Entry::new(Role::System, &**text)));
+    fn parts(&self) -> Vec<ChatEntry> {
+        let mut parts = vec![ChatEntry::new(ChatRole::System, &*self.main)];
+        parts.extend(self.jailbreak.iter().map(|text| ChatEntry::new(ChatRole::System, &**text)));
         parts.extend(self.lore.iter().cloned());
-        parts.push(Entry::new(Role::System, &*self.global_note));
-        parts.extend(self.author_note.iter().map(|text| Entry::new(Role::System, &**text)));
-        parts.push(Entry::new(Role::System, &*self.description));
+        parts.push(ChatEntry::new(ChatRole::System, &*self.global_note));
+        parts.extend(self.author_note.iter().map(|text| ChatEntry::new(ChatRole::System, &**text)));
+        parts.push(ChatEntry::new(ChatRole::System, &*self.description));
         parts.extend(self.post_everything.iter().cloned());
-        parts.extend(self.persona.iter().map(|text| Entry::new(Role::System, &**text)));
+        parts.extend(self.persona.iter().map(|text| ChatEntry::new(ChatRole::System, &**text)));
         parts
     }
 
@@ -138,7 +138,7 @@ impl Prompt {
     ///
     /// # Errors
     /// When they do not fit and nothing more may go.
-    pub fn lay_out(&self, chat: Vec<Entry>, max: f64, count: &Count<'_>) -> Result<Laid, Failure> {
+    pub fn lay_out(&self, chat: Vec<ChatEntry>, max: f64, count: &EntryCounter<'_>) -> Result<Laid, MemoryFailure> {
         let has_card = self.template.iter().flatten().any(|card| card.kind == CardKind::Memory);
         let (mut chat, last) = match self.template {
             Some(_) => (chat, None),
@@ -157,11 +157,11 @@ impl Prompt {
                 kept.push(entry);
             }
         }
-        let mut chat: Vec<Entry> = kept.into_iter().filter(is_worth).collect();
+        let mut chat: Vec<ChatEntry> = kept.into_iter().filter(is_worth).collect();
         for Deep { entry, depth, from } in &self.deep_lore {
             let at = match from {
-                From::Start => (*depth).min(chat.len()),
-                From::End => chat.len().saturating_sub(*depth),
+                DepthFrom::Start => (*depth).min(chat.len()),
+                DepthFrom::End => chat.len().saturating_sub(*depth),
             };
             chat.insert(at, entry.clone());
         }
@@ -175,14 +175,14 @@ impl Prompt {
             message.content = utf16::trim(&message.content).to_owned();
         }
         if let Some(DepthPrompt { depth, text }) = &self.depth_prompt {
-            messages.insert(messages.len().saturating_sub(*depth), Entry::new(Role::System, &**text));
+            messages.insert(messages.len().saturating_sub(*depth), ChatEntry::new(ChatRole::System, &**text));
         }
         recheck(messages, max, count)
     }
 
     /// Lays the messages out in the usual order.
-    fn by_order(&self, chat: Vec<Entry>, last: Option<Entry>, list: &mut List) {
-        let system = |text: &str| Entry::new(Role::System, text);
+    fn by_order(&self, chat: Vec<ChatEntry>, last: Option<ChatEntry>, list: &mut List) {
+        let system = |text: &str| ChatEntry::new(ChatRole::System, text);
         list.push(system(&self.main));
         list.push(system(&self.description));
         list.extend(self.persona.iter().map(|text| system(text)));
@@ -195,13 +195,13 @@ impl Prompt {
         list.extend(self.post_everything.iter().cloned());
     }
 
-    fn by_cards(&self, chat: &[Entry], memories: &[Entry], list: &mut List) {
+    fn by_cards(&self, chat: &[ChatEntry], memories: &[ChatEntry], list: &mut List) {
         for card in self.cards() {
             match &card.kind {
                 CardKind::Chat { .. } => list.extend(card.chat(chat, self.chat_as_system)),
                 CardKind::Memory => {
                     for memory in memories {
-                        list.push(Entry { content: card.filled(&memory.content), ..memory.clone() });
+                        list.push(ChatEntry { content: card.filled(&memory.content), ..memory.clone() });
                     }
                 }
                 _ => list.extend(self.card_entries(&card)),
@@ -211,16 +211,16 @@ impl Prompt {
 }
 
 /// The newest entry by itself.
-fn split_last(mut chat: Vec<Entry>) -> (Vec<Entry>, Option<Entry>) {
+fn split_last(mut chat: Vec<ChatEntry>) -> (Vec<ChatEntry>, Option<ChatEntry>) {
     let last = chat.pop();
     (chat, last)
 }
 
-fn is_memory(entry: &Entry) -> bool {
+fn is_memory(entry: &ChatEntry) -> bool {
     entry.has_memo(SUPA_MEMORY) || entry.has_memo(HYPA_MEMORY)
 }
 
-fn is_worth(entry: &Entry) -> bool {
+fn is_worth(entry: &ChatEntry) -> bool {
     !utf16::is_blank(&entry.content) || !entry.attachments.is_empty()
 }
 
@@ -231,19 +231,19 @@ fn merges(model: &str) -> bool {
 
 /// Messages as they are put one after the other.
 struct List {
-    messages: Vec<Entry>,
+    messages: Vec<ChatEntry>,
     merges: bool,
 }
 
 impl List {
-    fn push(&mut self, entry: Entry) {
+    fn push(&mut self, entry: ChatEntry) {
         if !is_worth(&entry) {
             return;
         }
         if self.merges
-            && entry.role == Role::System
+            && entry.role == ChatRole::System
             && let Some(before) = self.messages.last_mut()
-            && before.role == Role::System
+            && before.role == ChatRole::System
             && before.memo == entry.memo
             && before.name == entry.name
         {
@@ -253,7 +253,7 @@ impl List {
         self.messages.push(entry);
     }
 
-    fn extend(&mut self, entries: impl IntoIterator<Item = Entry>) {
+    fn extend(&mut self, entries: impl IntoIterator<Item = ChatEntry>) {
         for entry in entries {
             self.push(entry);
         }
@@ -261,12 +261,12 @@ impl List {
 }
 
 /// Counts everything once more and takes from the chat what is too much.
-fn recheck(mut messages: Vec<Entry>, max: f64, count: &Count<'_>) -> Result<Laid, Failure> {
+fn recheck(mut messages: Vec<ChatEntry>, max: f64, count: &EntryCounter<'_>) -> Result<Laid, MemoryFailure> {
     let mut tokens = count.entries(&messages);
     let mut at = 0;
     while tokens > max {
         let Some(message) = messages.get_mut(at) else {
-            return Err(Failure::new("too_many_tokens_recheck", vec![tokens], tokens));
+            return Err(MemoryFailure::new("too_many_tokens_recheck", vec![tokens], tokens));
         };
         if message.is_removable {
             tokens -= count.entry(message);
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn names_of_examples_are_counted_and_not_sent() {
-        let count = Count::new(&Estimate, "claude");
+        let count = EntryCounter::new(&Estimate, "claude");
         let entries = chat(example("<START>\n{{user}}: hi there\n{{char}}: hello", "User", "Char"), None, &[]);
         let tokens = count.entries(&entries);
         let laid = Prompt::default().lay_out(entries, 1000.0, &count).unwrap();

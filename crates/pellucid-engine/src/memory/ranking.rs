@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use super::Stop;
 use super::ask::Answers;
-use super::ask::Keep;
+use super::ask::VectorLifetime;
 
 /// Known vectors, by text.
-pub type Known = BTreeMap<String, Vec<f32>>;
+pub type KnownVectors = BTreeMap<String, Vec<f32>>;
 
 /// The measure that compares vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,11 +24,11 @@ pub enum Way {
 
 /// Texts with their vectors, in the order that decides between equals.
 #[derive(Debug)]
-pub struct Index<'a> {
+pub struct VectorIndex<'a> {
     way: Way,
-    known: &'a Known,
+    known: &'a KnownVectors,
     documents: Vec<Document>,
-    fresh: Known,
+    fresh: KnownVectors,
 }
 
 #[derive(Debug)]
@@ -50,11 +50,11 @@ pub struct Scored {
     pub score: f64,
 }
 
-impl<'a> Index<'a> {
+impl<'a> VectorIndex<'a> {
     /// Texts that can be asked about. The inner error says why there are no vectors.
     pub fn new(
         way: Way,
-        known: &'a Known,
+        known: &'a KnownVectors,
         texts: &[String],
         answers: &mut Answers<'_>,
     ) -> Result<Result<Self, String>, Stop> {
@@ -64,11 +64,11 @@ impl<'a> Index<'a> {
                 wanted.push(text.clone());
             }
         }
-        let vectors = match answers.vectors(wanted.clone(), Keep::Kept)? {
+        let vectors = match answers.vectors(wanted.clone(), VectorLifetime::Kept)? {
             Ok(vectors) => vectors,
             Err(error) => return Ok(Err(error)),
         };
-        let fresh: Known = wanted.into_iter().zip(vectors).collect();
+        let fresh: KnownVectors = wanted.into_iter().zip(vectors).collect();
         let (mut before, mut after) = (Vec::new(), Vec::new());
         for (place, text) in texts.iter().enumerate() {
             let (vector, is_known) = match known.get(text) {
@@ -90,7 +90,7 @@ impl<'a> Index<'a> {
         answers: &mut Answers<'_>,
     ) -> Result<Result<Vec<Vec<f32>>, String>, Stop> {
         if self.way == Way::First {
-            return answers.vectors(texts.to_vec(), Keep::Once);
+            return answers.vectors(texts.to_vec(), VectorLifetime::Once);
         }
         let mut wanted: Vec<String> = Vec::new();
         for text in texts {
@@ -98,7 +98,7 @@ impl<'a> Index<'a> {
                 wanted.push(text.clone());
             }
         }
-        match answers.vectors(wanted.clone(), Keep::Kept)? {
+        match answers.vectors(wanted.clone(), VectorLifetime::Kept)? {
             Ok(vectors) => self.fresh.extend(wanted.into_iter().zip(vectors)),
             Err(error) => return Ok(Err(error)),
         }
@@ -136,7 +136,7 @@ impl<'a> Index<'a> {
     }
 
     /// The vectors that were not known before.
-    pub fn fresh(&self) -> &Known {
+    pub fn fresh(&self) -> &KnownVectors {
         &self.fresh
     }
 }

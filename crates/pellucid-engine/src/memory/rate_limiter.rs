@@ -115,9 +115,9 @@ impl RateLimiter {
     }
 
     /// Notes that a task ended.
-    pub fn end(&mut self, end: End, now_ms: u64) -> Now {
+    pub fn end(&mut self, end: TaskEnd, now_ms: u64) -> Now {
         self.n_running = self.n_running.saturating_sub(1);
-        if end == End::Failed && self.options.after_failure == AfterFailure::Cancel {
+        if end == TaskEnd::Failed && self.options.after_failure == AfterFailure::Cancel {
             let cancel: Vec<usize> = self.waiting.drain(..).collect();
             if !cancel.is_empty() {
                 self.lengths.push(0);
@@ -157,7 +157,7 @@ impl RateLimiter {
 
 /// How a task ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum TaskEnd {
     /// The task ended with a result.
     Done,
     /// The task ended with an error.
@@ -203,11 +203,11 @@ mod tests {
         let mut limiter = limiter(20.0, 2.0, AfterFailure::GoOn);
         assert_eq!([limiter.submit(0), limiter.submit(0), limiter.submit(0)], [start(&[0]), start(&[1]), start(&[])]);
         assert_eq!(limiter.look(1000), start(&[]));
-        assert_eq!(limiter.end(End::Done, 1000), start(&[2]));
-        assert_eq!(limiter.end(End::Failed, 1000), start(&[]));
+        assert_eq!(limiter.end(TaskEnd::Done, 1000), start(&[2]));
+        assert_eq!(limiter.end(TaskEnd::Failed, 1000), start(&[]));
         assert_eq!(limiter.lengths(), [1, 0, 1, 0, 1, 0]);
-        assert_eq!(limiter.end(End::Done, 1000), start(&[]));
-        assert_eq!(limiter.end(End::Done, 1000), start(&[]), "an end too many does no harm");
+        assert_eq!(limiter.end(TaskEnd::Done, 1000), start(&[]));
+        assert_eq!(limiter.end(TaskEnd::Done, 1000), start(&[]), "an end too many does no harm");
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
         let mut limiter = limiter(2.0, 2.0, AfterFailure::GoOn);
         limiter.submit(0);
         limiter.submit(10_000);
-        limiter.end(End::Done, 20_000);
+        limiter.end(TaskEnd::Done, 20_000);
         let wait = |ms| Now { look_again_ms: Some(ms), ..Now::default() };
         assert_eq!(limiter.submit(20_000), wait(40_000));
         assert_eq!(limiter.look(59_950), wait(100), "a wait is never too short");
@@ -227,8 +227,8 @@ mod tests {
     fn a_failure_cancels_those_that_wait_where_that_is_wanted() {
         let mut strict = limiter(9.0, 1.0, AfterFailure::Cancel);
         (0..3).for_each(|_| drop(strict.submit(0)));
-        assert_eq!(strict.end(End::Failed, 5), Now { cancel: vec![1, 2], ..Now::default() });
-        assert_eq!(strict.end(End::Failed, 5), Now::default());
+        assert_eq!(strict.end(TaskEnd::Failed, 5), Now { cancel: vec![1, 2], ..Now::default() });
+        assert_eq!(strict.end(TaskEnd::Failed, 5), Now::default());
         assert_eq!(strict.submit(5), start(&[3]), "later ones may begin");
         assert_eq!(strict.lengths(), [1, 0, 1, 2, 0, 1, 0]);
     }

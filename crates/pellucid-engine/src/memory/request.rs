@@ -1,19 +1,19 @@
 //! How a summary is asked for, and what is taken from the answer.
 
-use super::ask::Message;
+use super::ask::SummaryMessage;
 use super::chat_markup;
-use super::entry::Role;
+use super::entry::ChatRole;
 use crate::utf16;
 
 /// The placeholder for the text in a prompt that is chat markup.
 const SLOT: &str = "{{slot}}";
 
 /// The messages that ask for a summary of a text.
-pub fn messages(text: &str, prompt: &str) -> Vec<Message> {
+pub fn messages(text: &str, prompt: &str) -> Vec<SummaryMessage> {
     chat_markup::parse(&prompt.replace(SLOT, text)).unwrap_or_else(|| {
         vec![
-            Message { role: Role::User, content: text.to_owned() },
-            Message { role: Role::System, content: prompt.to_owned() },
+            SummaryMessage { role: ChatRole::User, content: text.to_owned() },
+            SummaryMessage { role: ChatRole::System, content: prompt.to_owned() },
         ]
     })
 }
@@ -55,13 +55,20 @@ mod tests {
 
     #[test]
     fn a_prompt_that_is_chat_markup_is_the_list_of_messages() {
-        let shown = |prompt: &str| -> Vec<(Role, String)> {
+        let shown = |prompt: &str| -> Vec<(ChatRole, String)> {
             messages("the chat", prompt).into_iter().map(|it| (it.role, it.content)).collect()
         };
-        assert_eq!(shown("Sum up."), [(Role::User, "the chat".to_owned()), (Role::System, "Sum up.".to_owned())]);
+        assert_eq!(
+            shown("Sum up."),
+            [(ChatRole::User, "the chat".to_owned()), (ChatRole::System, "Sum up.".to_owned())]
+        );
         let markup = "<|im_start|>system\nFold.<|im_end|><|im_start|>user\n{{slot}}<|im_end|>";
-        assert_eq!(shown(markup), [(Role::System, "Fold.".to_owned()), (Role::User, "the chat".to_owned())]);
-        assert_eq!(shown("{{slot}}")[1], (Role::System, "{{slot}}".to_owned()), "only markup has a place for the chat");
+        assert_eq!(shown(markup), [(ChatRole::System, "Fold.".to_owned()), (ChatRole::User, "the chat".to_owned())]);
+        assert_eq!(
+            shown("{{slot}}")[1],
+            (ChatRole::System, "{{slot}}".to_owned()),
+            "only markup has a place for the chat"
+        );
     }
 
     #[test]

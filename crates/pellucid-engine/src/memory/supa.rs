@@ -7,19 +7,19 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::Chat;
-use super::Failure;
+use super::ChatLimits;
 use super::HYPA_MEMORY;
-use super::Limits;
+use super::MemoryFailure;
 use super::NEW_CHAT;
-use super::Outcome;
 use super::SUPA_MEMORY;
 use super::Stop;
+use super::StrategyOutcome;
 use super::ask::Answers;
-use super::count::Count;
-use super::entry::Entry;
-use super::entry::Role;
-use super::ranking::Index;
-use super::ranking::Known;
+use super::count::EntryCounter;
+use super::entry::ChatEntry;
+use super::entry::ChatRole;
+use super::ranking::KnownVectors;
+use super::ranking::VectorIndex;
 use super::ranking::Way;
 use super::request;
 use crate::utf16;
@@ -32,9 +32,9 @@ const SPARE: f64 = 10.0;
 
 /// The settings of the strategy.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct SupaSettings {
     /// With or without fragments of the past.
-    pub mode: Mode,
+    pub mode: SupaMode,
     /// How many tokens are summarised at once, at most.
     pub chunk_tokens_max: f64,
     /// Whether punctuation is taken out of what is remembered.
@@ -61,7 +61,7 @@ pub enum Cast {
 
 /// With or without fragments of the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum SupaMode {
     /// The running summary alone.
     Supa,
     /// The running summary with recalled fragments (HypaMemory v1).
@@ -70,7 +70,7 @@ pub enum Mode {
 
 /// The memory to store after the run.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Stored {
+pub struct SupaMemory {
     /// The value to store; absent if it did not change.
     pub memory: Option<String>,
     /// The first message that is not covered.
@@ -84,15 +84,15 @@ pub struct Stored {
 pub fn supa(
     chat: &Chat<'_>,
     memory: Option<&str>,
-    settings: &Settings,
+    settings: &SupaSettings,
     answers: &mut Answers<'_>,
-) -> Result<Outcome<Stored>, Stop> {
-    let Chat { entries, limits: Limits { max, .. }, count, known, .. } = *chat;
+) -> Result<StrategyOutcome<SupaMemory>, Stop> {
+    let Chat { entries, limits: ChatLimits { max, .. }, count, known, .. } = *chat;
     let tokens = chat.tokens + SPARE;
     let mut run =
         Run { entries, at: 0, tokens, max, settings, count, summary: String::new(), past: Vec::new(), stored: None };
     if tokens <= max {
-        return Ok(run.outcome(Vec::new(), Stored::default()));
+        return Ok(run.outcome(Vec::new(), SupaMemory::default()));
     }
     if let Some(start) = entries.iter().position(|entry| entry.has_memo(NEW_CHAT)) {
         run.drop_to(start);
@@ -103,30 +103,30 @@ pub fn supa(
     }
     let fragments = run.recall(known, answers)?;
     if run.tokens < max {
-        let memory = Entry::memory(format!("{}\n\n{fragments}", run.summary), SUPA_MEMORY);
-        return Ok(run.outcome(vec![memory], Stored::default()));
+        let memory = ChatEntry::memory(format!("{}\n\n{fragments}", run.summary), SUPA_MEMORY);
+        return Ok(run.outcome(vec![memory], SupaMemory::default()));
     }
     while run.tokens > max {
         if let Some(ended_by) = run.summarise_chunk(answers)? {
             id = ended_by;
         }
     }
-    let mut memories = vec![Entry::memory(run.summary.clone(), SUPA_MEMORY)];
-    if settings.mode == Mode::HypaV1 && !fragments.is_empty() {
-        memories.insert(0, Entry::memory(fragments, HYPA_MEMORY));
+    let mut memories = vec![ChatEntry::memory(run.summary.clone(), SUPA_MEMORY)];
+    if settings.mode == SupaMode::HypaV1 && !fragments.is_empty() {
+        memories.insert(0, ChatEntry::memory(fragments, HYPA_MEMORY));
     }
     let memory = run.to_store(id.as_deref());
-    Ok(run.outcome(memories, Stored { memory: Some(memory), last_id: id }))
+    Ok(run.outcome(memories, SupaMemory { memory: Some(memory), last_id: id }))
 }
 
 struct Run<'a> {
-    entries: &'a [Entry],
+    entries: &'a [ChatEntry],
     /// The first entry that is still in the chat.
     at: usize,
     tokens: f64,
     max: f64,
-    settings: &'a Settings,
-    count: &'a Count<'a>,
+    settings: &'a SupaSettings,
+    count: &'a EntryCounter<'a>,
     summary: String,
     /// Fragments of the past.
     past: Vec<String>,
@@ -135,13 +135,13 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn outcome(&self, mut memories: Vec<Entry>, data: Stored) -> Outcome<Stored> {
+    fn outcome(&self, mut memories: Vec<ChatEntry>, data: SupaMemory) -> StrategyOutcome<SupaMemory> {
         memories.extend(self.entries[self.at..].iter().cloned());
-        Outcome { entries: memories, tokens: self.tokens, data, batches: Vec::new() }
+        StrategyOutcome { entries: memories, tokens: self.tokens, data, batches: Vec::new() }
     }
 
-    fn fail(&self, code: &'static str) -> Failure {
-        Failure::new(code, Vec::new(), self.tokens)
+    fn fail(&self, code: &'static str) -> MemoryFailure {
+        MemoryFailure::new(code, Vec::new(), self.tokens)
     }
 
     fn drop_to(&mut self, start: usize) {
@@ -150,12 +150,12 @@ impl Run<'_> {
     }
 
     /// Takes up what is stored, and gives the id of the first message that it does not cover.
-    fn load(&mut self, memory: &str) -> Result<Option<String>, Failure> {
+    fn load(&mut self, memory: &str) -> Result<Option<String>, MemoryFailure> {
         match (memory.strip_prefix(HYPA), self.settings.mode) {
-            (Some(_), Mode::Supa) => Err(self.fail("hypa_data_in_supa_mode")),
-            (None, Mode::HypaV1) => Ok(None),
-            (Some(json), Mode::HypaV1) => self.load_v1(json).map(Some),
-            (None, Mode::Supa) => {
+            (Some(_), SupaMode::Supa) => Err(self.fail("hypa_data_in_supa_mode")),
+            (None, SupaMode::HypaV1) => Ok(None),
+            (Some(json), SupaMode::HypaV1) => self.load_v1(json).map(Some),
+            (None, SupaMode::Supa) => {
                 let (id, text) = memory.split_once('\n').unwrap_or((memory, ""));
                 while !self.entries.get(self.at).ok_or_else(|| self.fail("chat_id_not_found"))?.has_memo(id) {
                     self.drop_to(self.at + 1);
@@ -167,7 +167,7 @@ impl Run<'_> {
         }
     }
 
-    fn load_v1(&mut self, json: &str) -> Result<String, Failure> {
+    fn load_v1(&mut self, json: &str) -> Result<String, MemoryFailure> {
         let Ok(Value::Array(stored)) = serde_json::from_str(json) else {
             return Err(self.fail("hypa_data_not_array"));
         };
@@ -188,9 +188,9 @@ impl Run<'_> {
     }
 
     /// Fragments of the past that are like what the chat now begins with.
-    fn recall(&mut self, known: &Known, answers: &mut Answers<'_>) -> Result<String, Stop> {
+    fn recall(&mut self, known: &KnownVectors, answers: &mut Answers<'_>) -> Result<String, Stop> {
         let worth = |text: &&String| utf16::len(text) > 1;
-        if self.settings.mode == Mode::Supa || !self.past.iter().any(|text| worth(&text)) {
+        if self.settings.mode == SupaMode::Supa || !self.past.iter().any(|text| worth(&text)) {
             return Ok(String::new());
         }
         let said = without_punctuation(&self.summary);
@@ -202,9 +202,10 @@ impl Run<'_> {
                 texts.push(text);
             }
         }
-        let failed = |error: &str| Failure::new("similarity_search_failed", Vec::new(), self.tokens).because(error);
-        let mut index = Index::new(Way::First, known, &texts, answers)?.map_err(|error| failed(&error))?;
-        let oldest = self.entries[self.at..].iter().filter(|entry| entry.role != Role::System).take(4);
+        let failed =
+            |error: &str| MemoryFailure::new("similarity_search_failed", Vec::new(), self.tokens).because(error);
+        let mut index = VectorIndex::new(Way::First, known, &texts, answers)?.map_err(|error| failed(&error))?;
+        let oldest = self.entries[self.at..].iter().filter(|entry| entry.role != ChatRole::System).take(4);
         let mut query: Vec<String> = oldest
             .map(|entry| match &entry.name {
                 Some(name) => format!("{name}: {}", entry.content),
@@ -249,7 +250,7 @@ impl Run<'_> {
             if size + cost > limit {
                 if n == 0 {
                     // The reference never ends here; an entry of ours that is too large cannot go.
-                    if matches!(entry.role, Role::System | Role::Function) {
+                    if matches!(entry.role, ChatRole::System | ChatRole::Function) {
                         return Err(self.fail("not_enough_tokens").into());
                     }
                     text.push_str(&self.line(entry));
@@ -268,7 +269,7 @@ impl Run<'_> {
             let summary = self.ask(&text, answers)?;
             self.past.push(collapsed(&summary));
             let n_paragraphs = self.summary.split("\n\n").filter(|text| utf16::len(text) > 1).count();
-            let n_max = if self.settings.mode == Mode::HypaV1 { 3 } else { 4 };
+            let n_max = if self.settings.mode == SupaMode::HypaV1 { 3 } else { 4 };
             if n_paragraphs >= n_max {
                 self.summarise_itself(answers)?;
             }
@@ -291,11 +292,11 @@ impl Run<'_> {
         answer.map_err(|error| self.fail("summarizer_http").because(&error).into())
     }
 
-    fn line(&self, entry: &Entry) -> String {
+    fn line(&self, entry: &ChatEntry) -> String {
         let speaker = match (entry.role, self.settings.cast) {
-            (Role::Assistant, Cast::One) => self.settings.character.as_str(),
-            (Role::Assistant, Cast::Group) => "",
-            (Role::System | Role::User | Role::Function, _) => self.settings.user.as_str(),
+            (ChatRole::Assistant, Cast::One) => self.settings.character.as_str(),
+            (ChatRole::Assistant, Cast::Group) => "",
+            (ChatRole::System | ChatRole::User | ChatRole::Function, _) => self.settings.user.as_str(),
         };
         format!("{speaker}: {}\n\n", entry.content)
     }
@@ -306,7 +307,7 @@ impl Run<'_> {
 
     fn to_store(&self, id: Option<&str>) -> String {
         let id = id.unwrap_or_default();
-        if self.settings.mode == Mode::Supa {
+        if self.settings.mode == SupaMode::Supa {
             return format!("{id}\n{}", self.summary);
         }
         let mut stored = self.stored.clone().unwrap_or_default();

@@ -3,19 +3,19 @@
 use expect_test::Expect;
 use expect_test::expect;
 
-use super::ask::Answer;
 use super::ask::Answers;
-use super::ask::Keep;
-use super::ask::Message;
-use super::count::Count;
+use super::ask::MemoryAnswer;
+use super::ask::SummaryMessage;
+use super::ask::VectorLifetime;
+use super::count::EntryCounter;
 use super::data::V2Data;
 use super::data::V3Data;
-use super::entry::Entry;
-use super::entry::Role;
+use super::entry::ChatEntry;
+use super::entry::ChatRole;
 use super::hypa_v3::Chance;
-use super::preset::Settings;
-use super::ranking::Index;
-use super::ranking::Known;
+use super::preset::HypaV3Settings;
+use super::ranking::KnownVectors;
+use super::ranking::VectorIndex;
 use super::ranking::Way;
 use super::ranking::descending;
 use super::*;
@@ -35,33 +35,34 @@ impl Counter for Words {
     }
 }
 
-fn count() -> Count<'static> {
-    Count::new(&Words, "model")
+fn count() -> EntryCounter<'static> {
+    EntryCounter::new(&Words, "model")
 }
 
 /// A chat: `u` and `a` begin lines of the person and of the model; each line has its number as memo.
-fn chat(lines: &[&str]) -> Vec<Entry> {
+fn chat(lines: &[&str]) -> Vec<ChatEntry> {
     let entry = |(n, line): (usize, &&str)| {
         let (role, text) = line.split_once(' ').unwrap_or((line, ""));
         let role = match role {
-            "u" => Role::User,
-            "a" => Role::Assistant,
-            _ => Role::System,
+            "u" => ChatRole::User,
+            "a" => ChatRole::Assistant,
+            _ => ChatRole::System,
         };
-        Entry::new(role, text).with_memo(format!("m{n}"))
+        ChatEntry::new(role, text).with_memo(format!("m{n}"))
     };
     lines.iter().enumerate().map(entry).collect()
 }
 
-fn shown(entries: &[Entry]) -> String {
-    let line = |it: &Entry| format!("  {} {:?} [{}]\n", it.role.word(), it.content, it.memo.as_deref().unwrap_or("-"));
+fn shown(entries: &[ChatEntry]) -> String {
+    let line =
+        |it: &ChatEntry| format!("  {} {:?} [{}]\n", it.role.word(), it.content, it.memo.as_deref().unwrap_or("-"));
     entries.iter().map(line).collect()
 }
 
 /// Plays a strategy to its end: summaries are `S1`, `S2` ... or what is given, vectors count letters.
 fn play<D: fmt::Debug>(
     summaries: &[Result<&str, &str>],
-    mut run: impl FnMut(&mut Answers<'_>) -> Result<Outcome<D>, Stop>,
+    mut run: impl FnMut(&mut Answers<'_>) -> Result<StrategyOutcome<D>, Stop>,
 ) -> String {
     let vector = |text: &String| "abcdef".chars().map(|c| text.matches(c).count() as f32).collect::<Vec<f32>>();
     let mut given = Vec::new();
@@ -78,7 +79,7 @@ fn play<D: fmt::Debug>(
             Err(Stop::Fails(failure)) => {
                 return lines + &format!("fails: {failure} ({}, {:?})\n", failure.code, failure.numbers);
             }
-            Err(Stop::Asks(Question::Summaries(all))) => {
+            Err(Stop::Asks(MemoryQuestion::Summaries(all))) => {
                 let mut answers = Vec::new();
                 for messages in &all {
                     let asked: Vec<String> =
@@ -89,25 +90,25 @@ fn play<D: fmt::Debug>(
                     let answer = own.map(|it| it.map(str::to_owned).map_err(str::to_owned));
                     answers.push(answer.unwrap_or_else(|| Ok(format!("S{n_summaries}"))));
                 }
-                given.push(Answer::Summaries(answers));
+                given.push(MemoryAnswer::Summaries(answers));
             }
-            Err(Stop::Asks(Question::Vectors { texts, keep })) => {
+            Err(Stop::Asks(MemoryQuestion::Vectors { texts, keep })) => {
                 lines += &format!("vectors {texts:?} {keep:?}\n");
-                given.push(Answer::Vectors(Ok(texts.iter().map(vector).collect())));
+                given.push(MemoryAnswer::Vectors(Ok(texts.iter().map(vector).collect())));
             }
         }
     }
 }
 
-fn with<'a>(entries: &'a [Entry], max: f64, count: &'a Count<'a>, known: &'a Known) -> Chat<'a> {
-    Chat { entries, tokens: count.entries(entries), limits: Limits { max, response: 0.0 }, count, known }
+fn with<'a>(entries: &'a [ChatEntry], max: f64, count: &'a EntryCounter<'a>, known: &'a KnownVectors) -> Chat<'a> {
+    Chat { entries, tokens: count.entries(entries), limits: ChatLimits { max, response: 0.0 }, count, known }
 }
 
 const TALK: [&str; 6] =
     ["u a a a one two", "a b b b three four", "u c c c five six", "a d d seven", "u e e eight", "a a a nine"];
 
-fn supa_settings(mode: supa::Mode) -> supa::Settings {
-    supa::Settings {
+fn supa_settings(mode: supa::SupaMode) -> supa::SupaSettings {
+    supa::SupaSettings {
         mode,
         chunk_tokens_max: 20.0,
         removes_punctuation: false,
@@ -119,8 +120,8 @@ fn supa_settings(mode: supa::Mode) -> supa::Settings {
 }
 
 #[track_caller]
-fn check_supa(mode: supa::Mode, max: f64, memory: Option<&str>, expected: &Expect) {
-    let (entries, count, known) = (chat(&TALK), count(), Known::new());
+fn check_supa(mode: supa::SupaMode, max: f64, memory: Option<&str>, expected: &Expect) {
+    let (entries, count, known) = (chat(&TALK), count(), KnownVectors::new());
     let chat = with(&entries, max, &count, &known);
     let mut stored = None;
     let steps = play(&[], |answers| {
@@ -134,7 +135,7 @@ fn check_supa(mode: supa::Mode, max: f64, memory: Option<&str>, expected: &Expec
 #[test]
 fn one_running_summary_stands_for_the_oldest_entries() {
     check_supa(
-        supa::Mode::Supa,
+        supa::SupaMode::Supa,
         100.0,
         None,
         &expect![[r#"
@@ -149,7 +150,7 @@ fn one_running_summary_stands_for_the_oldest_entries() {
     "#]],
     );
     check_supa(
-        supa::Mode::Supa,
+        supa::SupaMode::Supa,
         50.0,
         None,
         &expect![[r#"
@@ -164,7 +165,7 @@ fn one_running_summary_stands_for_the_oldest_entries() {
     "#]],
     );
     check_supa(
-        supa::Mode::Supa,
+        supa::SupaMode::Supa,
         40.0,
         None,
         &expect![[r#"
@@ -180,7 +181,7 @@ fn one_running_summary_stands_for_the_oldest_entries() {
     "#]],
     );
     check_supa(
-        supa::Mode::Supa,
+        supa::SupaMode::Supa,
         5.0,
         None,
         &expect![[r#"
@@ -201,7 +202,7 @@ fn one_running_summary_stands_for_the_oldest_entries() {
 #[test]
 fn a_stored_summary_is_taken_up_where_it_ends() {
     check_supa(
-        supa::Mode::Supa,
+        supa::SupaMode::Supa,
         40.0,
         Some("m2\nWhat was before."),
         &expect![[r#"
@@ -215,7 +216,7 @@ fn a_stored_summary_is_taken_up_where_it_ends() {
     "#]],
     );
     check_supa(
-        supa::Mode::Supa,
+        supa::SupaMode::Supa,
         40.0,
         Some("gone\nWhat was before."),
         &expect![[r#"
@@ -224,7 +225,7 @@ fn a_stored_summary_is_taken_up_where_it_ends() {
     "#]],
     );
     check_supa(
-        supa::Mode::Supa,
+        supa::SupaMode::Supa,
         40.0,
         Some("m2"),
         &expect![[r#"
@@ -240,7 +241,7 @@ fn a_stored_summary_is_taken_up_where_it_ends() {
     "#]],
     );
     check_supa(
-        supa::Mode::Supa,
+        supa::SupaMode::Supa,
         40.0,
         Some("hypa:[]"),
         &expect![[r#"
@@ -254,7 +255,7 @@ fn a_stored_summary_is_taken_up_where_it_ends() {
 fn fragments_of_the_past_come_back_by_likeness() {
     let stored = r#"hypa:[{"id":"m3","supa":"Before.","hypa":["about aaa","about eee","about ddd","Before","x"]}]"#;
     check_supa(
-        supa::Mode::HypaV1,
+        supa::SupaMode::HypaV1,
         45.0,
         Some(stored),
         &expect![[r#"
@@ -269,7 +270,7 @@ fn fragments_of_the_past_come_back_by_likeness() {
     "#]],
     );
     check_supa(
-        supa::Mode::HypaV1,
+        supa::SupaMode::HypaV1,
         45.0,
         None,
         &expect![[r#"
@@ -285,7 +286,7 @@ fn fragments_of_the_past_come_back_by_likeness() {
     "#]],
     );
     check_supa(
-        supa::Mode::HypaV1,
+        supa::SupaMode::HypaV1,
         45.0,
         Some("hypa:{}"),
         &expect![[r#"
@@ -294,7 +295,7 @@ fn fragments_of_the_past_come_back_by_likeness() {
     "#]],
     );
     check_supa(
-        supa::Mode::HypaV1,
+        supa::SupaMode::HypaV1,
         45.0,
         Some(r#"hypa:[{"id":"gone"}]"#),
         &expect![[r#"
@@ -306,9 +307,9 @@ fn fragments_of_the_past_come_back_by_likeness() {
 
 #[test]
 fn a_summary_that_fails_ends_the_strategy() {
-    let (entries, count, known) = (chat(&TALK), count(), Known::new());
+    let (entries, count, known) = (chat(&TALK), count(), KnownVectors::new());
     let chat = with(&entries, 40.0, &count, &known);
-    let run = |answers: &mut Answers<'_>| supa::supa(&chat, None, &supa_settings(supa::Mode::Supa), answers);
+    let run = |answers: &mut Answers<'_>| supa::supa(&chat, None, &supa_settings(supa::SupaMode::Supa), answers);
     expect![[r#"
         summarise "user: Ann: a a a one two\n\n | system: Sum up."
         fails: summarizer http: 503 (summarizer_http, [])
@@ -318,9 +319,9 @@ fn a_summary_that_fails_ends_the_strategy() {
 
 #[track_caller]
 fn check_hanurai(max: f64, tokens: f64, is_split: bool, expected: &Expect) {
-    let (entries, count, known) = (chat(&TALK), count(), Known::new());
+    let (entries, count, known) = (chat(&TALK), count(), KnownVectors::new());
     let chat = with(&entries, max, &count, &known);
-    let settings = hanurai::Settings { tokens, is_split };
+    let settings = hanurai::HanuraiSettings { tokens, is_split };
     expected.assert_eq(&play(&[], |answers| hanurai::hanurai(&chat, &settings, answers)));
 }
 
@@ -387,9 +388,9 @@ fn the_past_itself_comes_back_by_likeness() {
 
 #[track_caller]
 fn check_v2(max: f64, summaries: &[Result<&str, &str>], expected: &Expect) {
-    let (entries, count, known) = (chat(&TALK), count(), Known::new());
+    let (entries, count, known) = (chat(&TALK), count(), KnownVectors::new());
     let chat = with(&entries, max, &count, &known);
-    let settings = hypa_v2::Settings { allocated_tokens: 20.0, chunk_size: 9.0, prompt: "Sum up.".to_owned() };
+    let settings = hypa_v2::HypaV2Settings { allocated_tokens: 20.0, chunk_size: 9.0, prompt: "Sum up.".to_owned() };
     let run = |answers: &mut Answers<'_>| hypa_v2::hypa_v2(&chat, V2Data::default(), &settings, answers);
     expected.assert_eq(&play(summaries, run));
 }
@@ -445,9 +446,10 @@ fn batches_are_summarised_and_their_paragraphs_come_back() {
 }
 
 #[track_caller]
-fn check_v3(max: f64, change: impl Fn(&mut Settings), summaries: &[Result<&str, &str>], expected: &Expect) {
-    let (entries, count, known) = (chat(&TALK), count(), Known::new());
-    let mut settings = Settings { memory_tokens_ratio: 0.5, max_chats_per_summary: 2.0, ..Settings::default() };
+fn check_v3(max: f64, change: impl Fn(&mut HypaV3Settings), summaries: &[Result<&str, &str>], expected: &Expect) {
+    let (entries, count, known) = (chat(&TALK), count(), KnownVectors::new());
+    let mut settings =
+        HypaV3Settings { memory_tokens_ratio: 0.5, max_chats_per_summary: 2.0, ..HypaV3Settings::default() };
     change(&mut settings);
     let input = hypa_v3::Input {
         chat: with(&entries, max, &count, &known),
@@ -594,7 +596,7 @@ fn every_failure_has_its_words() {
         "chat_id_not_found",
     ];
     let line = |code: &'static str| {
-        let failure = Failure::new(code, vec![30.0, 20.0, 4.0], 0.0);
+        let failure = MemoryFailure::new(code, vec![30.0, 20.0, 4.0], 0.0);
         format!("{} {failure}", if failure.is_of_window() { "window" } else { "-" })
     };
     expect![[r#"
@@ -608,35 +610,45 @@ fn every_failure_has_its_words() {
         window with its memory the conversation has 30 tokens of 20
         - chat id not found"#]]
     .assert_eq(&codes.map(line).join("\n"));
-    let bare = Failure::new("too_many_tokens", Vec::new(), 1.0).because("503");
+    let bare = MemoryFailure::new("too_many_tokens", Vec::new(), 1.0).because("503");
     assert_eq!(bare.to_string(), "the conversation needs 0 tokens, which do not fit the context window: 503");
 }
 
 #[test]
 fn questions_are_answered_in_the_order_in_which_they_were_asked() {
-    let message = |text: &str| vec![Message { role: Role::User, content: text.to_owned() }];
+    let message = |text: &str| vec![SummaryMessage { role: ChatRole::User, content: text.to_owned() }];
     let given = [
-        Answer::Summaries(vec![Ok("one".to_owned())]),
-        Answer::Vectors(Ok(vec![vec![1.0]])),
-        Answer::Summaries(Vec::new()),
+        MemoryAnswer::Summaries(vec![Ok("one".to_owned())]),
+        MemoryAnswer::Vectors(Ok(vec![vec![1.0]])),
+        MemoryAnswer::Summaries(Vec::new()),
     ];
     let mut answers = Answers::new(&given);
     assert_eq!(answers.summary(message("a")), Ok(Ok("one".to_owned())));
-    assert_eq!(answers.vectors(Vec::new(), Keep::Once), Ok(Ok(Vec::new())), "nothing is asked about no texts");
-    assert_eq!(answers.vectors(vec!["a".into(), "b".into()], Keep::Once), Ok(Err("1 vectors for 2 texts".to_owned())));
+    assert_eq!(
+        answers.vectors(Vec::new(), VectorLifetime::Once),
+        Ok(Ok(Vec::new())),
+        "nothing is asked about no texts"
+    );
+    assert_eq!(
+        answers.vectors(vec!["a".into(), "b".into()], VectorLifetime::Once),
+        Ok(Err("1 vectors for 2 texts".to_owned()))
+    );
     assert_eq!(answers.summary(message("b")), Ok(Err("no answer".to_owned())));
-    assert_eq!(answers.summary(message("c")), Err(Stop::Asks(Question::Summaries(vec![message("c")]))));
+    assert_eq!(answers.summary(message("c")), Err(Stop::Asks(MemoryQuestion::Summaries(vec![message("c")]))));
     let mut other = Answers::new(&given);
-    let asks = other.vectors(vec!["x".to_owned()], Keep::Kept);
-    assert_eq!(asks, Err(Stop::Asks(Question::Vectors { texts: vec!["x".to_owned()], keep: Keep::Kept })));
+    let asks = other.vectors(vec!["x".to_owned()], VectorLifetime::Kept);
+    assert_eq!(
+        asks,
+        Err(Stop::Asks(MemoryQuestion::Vectors { texts: vec!["x".to_owned()], keep: VectorLifetime::Kept }))
+    );
 }
 
 #[track_caller]
 fn check_ranking(way: Way, query: &[f32], expected: &[(usize, &str)]) {
-    let known: Known = [("b".to_owned(), vec![0.0, 2.0]), ("d".to_owned(), vec![2.0, 0.0])].into();
-    let given = [Answer::Vectors(Ok(vec![vec![1.0, 0.0], vec![0.0, 0.0]]))];
+    let known: KnownVectors = [("b".to_owned(), vec![0.0, 2.0]), ("d".to_owned(), vec![2.0, 0.0])].into();
+    let given = [MemoryAnswer::Vectors(Ok(vec![vec![1.0, 0.0], vec![0.0, 0.0]]))];
     let texts = ["a", "b", "c", "d"].map(str::to_owned);
-    let index = Index::new(way, &known, &texts, &mut Answers::new(&given)).unwrap().unwrap();
+    let index = VectorIndex::new(way, &known, &texts, &mut Answers::new(&given)).unwrap().unwrap();
     let ranked = index.ranked(&[(query.to_vec(), 1.0)]);
     let found: Vec<(usize, &str)> = ranked.iter().map(|it| (it.place, it.text.as_str())).collect();
     assert_eq!(found, expected, "{ranked:?}");
@@ -653,22 +665,22 @@ fn texts_are_ranked_by_product_or_by_angle() {
 
 #[test]
 fn a_vector_that_is_known_is_not_asked_for_again() {
-    let known: Known = [("a".to_owned(), vec![1.0])].into();
+    let known: KnownVectors = [("a".to_owned(), vec![1.0])].into();
     let texts = ["a", "b", "b"].map(str::to_owned);
-    let asked = |way| match Index::new(way, &known, &texts, &mut Answers::new(&[])) {
-        Err(Stop::Asks(Question::Vectors { texts, keep })) => (texts, keep),
+    let asked = |way| match VectorIndex::new(way, &known, &texts, &mut Answers::new(&[])) {
+        Err(Stop::Asks(MemoryQuestion::Vectors { texts, keep })) => (texts, keep),
         other => panic!("{other:?}"),
     };
-    assert_eq!(asked(Way::First), (vec!["b".to_owned(), "b".to_owned()], Keep::Kept));
-    assert_eq!(asked(Way::Second), (vec!["b".to_owned()], Keep::Kept));
-    let given = [Answer::Vectors(Err("503".to_owned()))];
+    assert_eq!(asked(Way::First), (vec!["b".to_owned(), "b".to_owned()], VectorLifetime::Kept));
+    assert_eq!(asked(Way::Second), (vec!["b".to_owned()], VectorLifetime::Kept));
+    let given = [MemoryAnswer::Vectors(Err("503".to_owned()))];
     assert_eq!(
-        Index::new(Way::First, &known, &texts, &mut Answers::new(&given)).unwrap().err().as_deref(),
+        VectorIndex::new(Way::First, &known, &texts, &mut Answers::new(&given)).unwrap().err().as_deref(),
         Some("503")
     );
-    let given = [Answer::Vectors(Ok(vec![vec![2.0]])), Answer::Vectors(Ok(vec![vec![3.0]]))];
+    let given = [MemoryAnswer::Vectors(Ok(vec![vec![2.0]])), MemoryAnswer::Vectors(Ok(vec![vec![3.0]]))];
     let mut answers = Answers::new(&given);
-    let mut index = Index::new(Way::Second, &known, &texts, &mut answers).unwrap().unwrap();
+    let mut index = VectorIndex::new(Way::Second, &known, &texts, &mut answers).unwrap().unwrap();
     let queries = index.queries(&["b".to_owned(), "q".to_owned(), "q".to_owned()], &mut answers).unwrap();
     assert_eq!(queries, Ok(vec![vec![2.0], vec![3.0], vec![3.0]]));
 }

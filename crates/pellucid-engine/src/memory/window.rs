@@ -3,15 +3,15 @@
 //! The entry that opens a chat is not counted when it comes and counted when it goes. That is how
 //! the reference does it, and it is why a window can hold a little more than its limit says.
 
-use super::Failure;
-use super::count::Count;
-use super::entry::Entry;
+use super::MemoryFailure;
+use super::count::EntryCounter;
+use super::entry::ChatEntry;
 
 /// The chat after the oldest entries were dropped.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Window {
+pub struct ChatWindow {
     /// The entries that stay.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ChatEntry>,
     /// The tokens of the remaining entries.
     pub tokens: f64,
     /// The memo of the first that stays.
@@ -24,16 +24,21 @@ pub struct Window {
 ///
 /// # Errors
 /// When a single entry is left and does not fit either.
-pub fn window(entries: Vec<Entry>, mut tokens: f64, max: f64, count: &Count<'_>) -> Result<Window, Failure> {
+pub fn window(
+    entries: Vec<ChatEntry>,
+    mut tokens: f64,
+    max: f64,
+    count: &EntryCounter<'_>,
+) -> Result<ChatWindow, MemoryFailure> {
     let mut n_dropped = 0;
     while tokens > max {
         if entries.len() - n_dropped <= 1 {
-            return Err(Failure::new("too_many_tokens", vec![tokens], tokens));
+            return Err(MemoryFailure::new("too_many_tokens", vec![tokens], tokens));
         }
         tokens -= count.entry(&entries[n_dropped]);
         n_dropped += 1;
     }
-    let entries: Vec<Entry> = entries.into_iter().skip(n_dropped).collect();
+    let entries: Vec<ChatEntry> = entries.into_iter().skip(n_dropped).collect();
     let last_memory = entries.first().and_then(|entry| entry.memo.clone());
-    Ok(Window { entries, tokens, last_memory, n_dropped })
+    Ok(ChatWindow { entries, tokens, last_memory, n_dropped })
 }

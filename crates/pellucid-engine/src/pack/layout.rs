@@ -67,7 +67,7 @@ pub struct BootstrapBudget {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CompactionRules {
     /// How the history is made shorter.
-    pub strategy: Strategy,
+    pub strategy: CompactionStrategy,
     /// How many tokens of the window are kept free for the answer.
     pub reserved_output_tokens: i64,
     /// How many tokens a summary of dropped turns has at most.
@@ -96,7 +96,7 @@ impl CompactionRules {
 /// How a long history is made shorter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Strategy {
+pub enum CompactionStrategy {
     /// A summary and the user's messages replace the history.
     #[default]
     Summarise,
@@ -112,15 +112,15 @@ pub struct Slot {
     /// The role by which the program finds the slot, if it needs to.
     pub role: Option<SlotRole>,
     /// The part of the request that the slot belongs to.
-    pub target: Target,
+    pub target: SlotTarget,
     /// The conditions of the slot; all must hold.
     pub gates: Vec<Gate>,
     /// A template around it.
     pub template: Option<String>,
     /// The parts that the slot is made of.
-    pub parts: Vec<Part>,
+    pub parts: Vec<SlotPart>,
     /// How much of its parts together is used, inside of the template.
-    pub budget: Option<Budget>,
+    pub budget: Option<SourceBudget>,
     /// After how many turns its message is said again.
     pub again_turns: Option<u64>,
 }
@@ -128,7 +128,7 @@ pub struct Slot {
 /// The part of the request that a slot belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Target {
+pub enum SlotTarget {
     /// The request's own field for instructions.
     Instructions,
     /// A message of role `developer`.
@@ -141,7 +141,7 @@ pub enum Target {
 
 /// One source of a slot, with its conditions.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Part {
+pub struct SlotPart {
     /// The source of the text.
     pub source: &'static source::Source,
     /// The conditions under which the part is used; all must hold.
@@ -149,12 +149,12 @@ pub struct Part {
     /// The text before the part, if the slot has text already.
     pub before: String,
     /// The limit of the part, if it has one.
-    pub budget: Option<Budget>,
+    pub budget: Option<SourceBudget>,
     /// The file of the pack that it is, for the source `pack_file`.
     pub file: Option<String>,
 }
 
-impl Part {
+impl SlotPart {
     /// The name of the part in omissions.
     pub(crate) fn name(&self) -> &str {
         self.file.as_deref().unwrap_or(self.source.name)
@@ -164,17 +164,17 @@ impl Part {
 /// How much of a source is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Budget {
+pub struct SourceBudget {
     /// The limit, in bytes.
     pub bytes: usize,
     /// Which bytes are kept.
-    pub keep: Keep,
+    pub keep: BudgetKeep,
 }
 
 /// Which bytes a budget keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Keep {
+pub enum BudgetKeep {
     /// The first bytes are kept.
     Head,
 }

@@ -7,14 +7,14 @@ use toml::Spanned;
 
 use super::PackError;
 use super::SlotRole;
+use super::layout::CompactionStrategy;
 use super::layout::Layout;
 use super::layout::Slot;
-use super::layout::Strategy;
-use super::layout::Target;
+use super::layout::SlotTarget;
 use super::layout_file::RawLayout;
 use super::layout_file::RawSlot;
 use super::layout_file::Reader;
-use crate::source::Kind;
+use crate::source::SourceKind;
 use crate::update;
 
 /// Sources whose text is the user's and the project's instruction files.
@@ -33,14 +33,14 @@ pub(super) fn check(raw: &RawLayout, layout: &Layout, reader: &Reader<'_>) -> Re
 /// Checks the keys of one slot.
 fn check_slot(own: &RawSlot, slot: &Slot, reader: &Reader<'_>) -> Result<(), PackError> {
     let refused = |message: String| Err(reader.refused(&own.id, format!("slot `{}`: {message}", slot.id)));
-    let is_messages = slot.target == Target::Messages;
+    let is_messages = slot.target == SlotTarget::Messages;
     for part in &slot.parts {
         let name = part.source.name;
         match (is_messages, part.source.kind) {
-            (true, Kind::Text | Kind::Entries) => {
+            (true, SourceKind::Text | SourceKind::Entries) => {
                 return refused(format!("source `{name}` gives text, which target `messages` has no place for"));
             }
-            (false, Kind::Messages) => {
+            (false, SourceKind::Messages) => {
                 return refused(format!("source `{name}` gives messages; write `target = \"messages\"`"));
             }
             _ => {}
@@ -49,7 +49,7 @@ fn check_slot(own: &RawSlot, slot: &Slot, reader: &Reader<'_>) -> Result<(), Pac
     if is_messages && slot.template.is_some() {
         return refused("target `messages` uses no `template`".to_owned());
     }
-    if let Some(turns) = own.again_turns.as_ref().filter(|_| slot.target == Target::Instructions) {
+    if let Some(turns) = own.again_turns.as_ref().filter(|_| slot.target == SlotTarget::Instructions) {
         let message = "target `instructions` is in every request, so `again_turns` has no effect";
         return Err(reader.refused(turns, format!("slot `{}`: {message}", slot.id)));
     }
@@ -62,7 +62,7 @@ fn check_slot(own: &RawSlot, slot: &Slot, reader: &Reader<'_>) -> Result<(), Pac
             let message = "target `messages` cannot have a role; give it to a slot that makes one text";
             Err(reader.refused(role, format!("slot `{}`: {message}", slot.id)))
         }
-        (Some(role), Some(SlotRole::UserInstructions)) if slot.target == Target::Instructions => {
+        (Some(role), Some(SlotRole::UserInstructions)) if slot.target == SlotTarget::Instructions => {
             let message = "role `user_instructions` needs target `developer` or `user`";
             Err(reader.refused(role, format!("slot `{}`: {message}", slot.id)))
         }
@@ -167,7 +167,7 @@ fn check_tables(raw: &RawLayout, layout: &Layout, reader: &Reader<'_>) -> Result
         parts.any(|part| part.source.name.starts_with(prefix))
     };
     if let Some(join) = &raw.instructions.join
-        && layout.slots.iter().filter(|slot| slot.target == Target::Instructions).count() < 2
+        && layout.slots.iter().filter(|slot| slot.target == SlotTarget::Instructions).count() < 2
     {
         let message = "`join` has no effect, since fewer than two slots have target `instructions`";
         return Err(reader.refused(join, message.to_owned()));
@@ -180,7 +180,7 @@ fn check_tables(raw: &RawLayout, layout: &Layout, reader: &Reader<'_>) -> Result
         let message = "[[injection]] has no effect without a slot of source `injected_sections` or `injected_preamble`";
         return Err(reader.refused(&injection.kind, message.to_owned()));
     }
-    if layout.compaction.strategy == Strategy::Summarise {
+    if layout.compaction.strategy == CompactionStrategy::Summarise {
         let only_window = |key: &str| format!("`{key}` has no effect unless `strategy = \"window\"`");
         if let Some(tokens) = &raw.compaction.reserved_output_tokens {
             return Err(reader.refused(tokens, only_window("reserved_output_tokens")));

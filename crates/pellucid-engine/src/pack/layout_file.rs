@@ -14,18 +14,18 @@ use toml::Spanned;
 use super::PackError;
 use super::SlotRole;
 use super::layout::BootstrapBudget;
-use super::layout::Budget;
 use super::layout::CompactionRules;
+use super::layout::CompactionStrategy;
 use super::layout::GivenToolForm;
 use super::layout::GivenToolRules;
 use super::layout::Layout;
 use super::layout::ModelTexts;
-use super::layout::Part;
 use super::layout::SameName;
 use super::layout::SkillRules;
 use super::layout::Slot;
-use super::layout::Strategy;
-use super::layout::Target;
+use super::layout::SlotPart;
+use super::layout::SlotTarget;
+use super::layout::SourceBudget;
 use super::layout::ToolSlot;
 use super::layout::ToolsOnly;
 use super::layout_check;
@@ -107,7 +107,7 @@ pub(super) struct RawGivenTools {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawCompaction {
-    strategy: Option<Strategy>,
+    strategy: Option<CompactionStrategy>,
     pub reserved_output_tokens: Option<Spanned<i64>>,
     pub summary_max_output_tokens: Option<Spanned<i64>>,
     fallback: Option<SummaryFallback>,
@@ -149,13 +149,13 @@ pub(super) struct RawInjection {
 pub(super) struct RawSlot {
     pub id: Spanned<String>,
     pub role: Option<Spanned<String>>,
-    pub target: Target,
+    pub target: SlotTarget,
     source: Option<Spanned<String>>,
     file: Option<String>,
     #[serde(default)]
     gate: Vec<Spanned<String>>,
     pub template: Option<String>,
-    budget: Option<Budget>,
+    budget: Option<SourceBudget>,
     #[serde(default)]
     pub parts: Vec<RawPart>,
     pub again_turns: Option<Spanned<u64>>,
@@ -168,7 +168,7 @@ pub(super) struct RawPart {
     #[serde(default)]
     gate: Vec<Spanned<String>>,
     pub before: Option<Spanned<String>>,
-    budget: Option<Budget>,
+    budget: Option<SourceBudget>,
 }
 
 #[derive(Deserialize)]
@@ -260,7 +260,8 @@ impl Reader<'_> {
     }
 
     fn slot(&self, raw: &RawSlot) -> Result<Slot, PackError> {
-        let part = |source, file| Part { source, gates: Vec::new(), before: String::new(), budget: raw.budget, file };
+        let part =
+            |source, file| SlotPart { source, gates: Vec::new(), before: String::new(), budget: raw.budget, file };
         let parts = match (&raw.source, &raw.file, raw.parts.is_empty()) {
             (Some(source), None, true) => vec![part(self.source(source)?, None)],
             (None, Some(file), true) => vec![part(source::pack_file(), Some(file.clone()))],
@@ -286,8 +287,8 @@ impl Reader<'_> {
         })
     }
 
-    fn part(&self, raw: &RawPart) -> Result<Part, PackError> {
-        Ok(Part {
+    fn part(&self, raw: &RawPart) -> Result<SlotPart, PackError> {
+        Ok(SlotPart {
             source: self.source(&raw.source)?,
             gates: self.gates(&raw.gate)?,
             before: raw.before.as_ref().map(|before| before.get_ref().clone()).unwrap_or_default(),

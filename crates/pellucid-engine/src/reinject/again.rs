@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::Serialize;
 
-use crate::assemble::ContextMessage;
+use crate::assemble::LayoutMessage;
 use crate::digest::Digest;
 use crate::fragment::concat;
 use crate::pack::Layout;
@@ -75,7 +75,7 @@ pub struct Again {
 
 impl AgainState {
     /// The messages of the context that are due, in its order. They count as said.
-    pub fn due(&mut self, schedule: &BTreeMap<String, u64>, context: &[ContextMessage]) -> Vec<(usize, Again)> {
+    pub fn due(&mut self, schedule: &BTreeMap<String, u64>, context: &[LayoutMessage]) -> Vec<(usize, Again)> {
         let mut due = Vec::new();
         for (n, message) in context.iter().enumerate() {
             let Some(turns) = schedule.get(&*message.slot) else { continue };
@@ -116,8 +116,8 @@ mod tests {
     use super::*;
     use crate::fragment::Fragment;
 
-    fn message(slot: &str, text: &str) -> ContextMessage {
-        ContextMessage { slot: slot.into(), role: "user", fragments: vec![Fragment::layout(text)], inside: None }
+    fn message(slot: &str, text: &str) -> LayoutMessage {
+        LayoutMessage { slot: slot.into(), role: "user", fragments: vec![Fragment::layout(text)], inside: None }
     }
 
     #[test]

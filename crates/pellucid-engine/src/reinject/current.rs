@@ -5,16 +5,16 @@ use super::Injection;
 use super::Level;
 use super::LogLine;
 use super::MISSING;
-use super::Part;
 use super::PartKind;
-use super::State;
-use super::Words;
-use super::files::Files;
-use super::files::Found;
-use super::files::Skill;
+use super::ReinjectState;
+use super::StandingPart;
+use super::VariantTexts;
+use super::files::FoundFile;
+use super::files::InjectionInput;
+use super::files::StandingSkill;
 use super::files::sha1;
 use super::files::skills_hash;
-use super::settings::Settings;
+use super::settings::ReinjectSettings;
 use super::short;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
@@ -23,12 +23,12 @@ use crate::utf16;
 /// How many skills may be asked for at once.
 const REQUESTED_MAX: usize = 6;
 
-impl State {
+impl ReinjectState {
     pub(super) fn current(
         &mut self,
-        settings: &Settings,
-        files: &Files,
-        words: &Words,
+        settings: &ReinjectSettings,
+        files: &InjectionInput,
+        words: &VariantTexts,
         log: &mut Vec<LogLine>,
     ) -> Option<Injection> {
         self.warn(files, log);
@@ -81,7 +81,7 @@ impl State {
         }
     }
 
-    fn current_reason(&mut self, settings: &Settings) -> Option<String> {
+    fn current_reason(&mut self, settings: &ReinjectSettings) -> Option<String> {
         let n = self.turn_count;
         if !self.has_injected {
             // A pending reason stays, and fires with the next input.
@@ -100,7 +100,7 @@ impl State {
     }
 
     /// Warnings about the workspace and its instructions, each once.
-    fn warn(&mut self, files: &Files, log: &mut Vec<LogLine>) {
+    fn warn(&mut self, files: &InjectionInput, log: &mut Vec<LogLine>) {
         if let (Some(path), false) = (&files.uninitialised, self.warned.workspace) {
             let text =
                 format!("workspace not initialized at {path}; instructions/rules falling back to built-in templates.");
@@ -108,10 +108,10 @@ impl State {
         }
         self.warned.workspace = files.uninitialised.is_some();
         let text = match (&files.instructions_wanted, &files.instructions) {
-            (Some(path), Found::Text(_)) => {
+            (Some(path), FoundFile::Text(_)) => {
                 Some(format!("workspace instructions missing at {path}, using built-in templates/instructions.md"))
             }
-            (_, Found::Missing { path } | Found::Unreadable { path, .. } | Found::Corrupt { path }) => {
+            (_, FoundFile::Missing { path } | FoundFile::Unreadable { path, .. } | FoundFile::Corrupt { path }) => {
                 Some(format!("instructions missing at {path}, and no default templates/instructions.md found"))
             }
             _ => None,
@@ -123,11 +123,11 @@ impl State {
         self.warned.instructions = is_missing;
     }
 
-    fn parts(&self, files: &Files, words: &Words, is_rules_only: bool) -> Vec<Part> {
+    fn parts(&self, files: &InjectionInput, words: &VariantTexts, is_rules_only: bool) -> Vec<StandingPart> {
         let mut parts = Vec::new();
         let mut push = |kind, text: Vec<Fragment>| {
             if text.iter().any(|fragment| !utf16::is_blank(&fragment.text)) {
-                parts.push(Part { kind, text });
+                parts.push(StandingPart { kind, text });
             }
         };
         if files.uninitialised.is_some() {
@@ -152,7 +152,7 @@ impl State {
 }
 
 /// The text about skills, between its tags.
-fn skill_system(n_skills: usize, words: &Words) -> Vec<Fragment> {
+fn skill_system(n_skills: usize, words: &VariantTexts) -> Vec<Fragment> {
     let mut text = vec![Fragment::layout("<skill_system>\n")];
     if n_skills == 0 {
         text.extend(words.skill_system_none.iter().cloned());
@@ -168,7 +168,7 @@ fn skill_system(n_skills: usize, words: &Words) -> Vec<Fragment> {
 }
 
 /// The requested skills, or a note that they do not exist.
-fn requested(names: &[String], skills: &[Skill]) -> Vec<Fragment> {
+fn requested(names: &[String], skills: &[StandingSkill]) -> Vec<Fragment> {
     let mut text = vec![Fragment::layout("<requested_skills>\n")];
     for name in names {
         match skills.iter().find(|skill| skill.name.to_lowercase() == *name) {

@@ -8,21 +8,21 @@ use super::Injection;
 use super::Level;
 use super::LogLine;
 use super::MISSING;
-use super::Part;
 use super::PartKind;
-use super::State;
+use super::ReinjectState;
+use super::StandingPart;
 use super::files::FileRole;
-use super::files::Files;
-use super::files::Found;
-use super::settings::Settings;
+use super::files::FoundFile;
+use super::files::InjectionInput;
+use super::settings::ReinjectSettings;
 use super::settings::Trigger;
 use super::short;
 
-impl State {
+impl ReinjectState {
     pub(super) fn design(
         &mut self,
-        settings: &Settings,
-        files: &Files,
+        settings: &ReinjectSettings,
+        files: &InjectionInput,
         occupancy: Option<f64>,
         log: &mut Vec<LogLine>,
     ) -> Result<Option<Injection>, Blocked> {
@@ -53,9 +53,9 @@ impl State {
         self.last_rules_hash = Some(hr.to_owned());
         let line = format!("[SystemPrompt] {reason} instructions:{} rules:{}", short(hi), short(hr));
         log.push(LogLine::new(Level::Info, line));
-        let part = |kind, found: &Found| {
+        let part = |kind, found: &FoundFile| {
             let text = found.text().filter(|text| !text.is_blank())?;
-            Some(Part { kind, text: vec![text.trimmed()] })
+            Some(StandingPart { kind, text: vec![text.trimmed()] })
         };
         let parts = [part(PartKind::Instructions, &files.instructions), part(PartKind::Rules, &files.rules)];
         let (instructions_hash, rules_hash) = (hi.to_owned(), hr.to_owned());
@@ -63,9 +63,9 @@ impl State {
     }
 
     /// Counts failed reads, and holds the input back after one.
-    fn check(&mut self, role: FileRole, found: &Found, log: &mut Vec<LogLine>) -> Result<(), Blocked> {
+    fn check(&mut self, role: FileRole, found: &FoundFile, log: &mut Vec<LogLine>) -> Result<(), Blocked> {
         let may_miss = role == FileRole::Rules;
-        if let (Found::Missing { path }, FileRole::Rules) = (found, role) {
+        if let (FoundFile::Missing { path }, FileRole::Rules) = (found, role) {
             if !self.warned.rules {
                 let text = format!("[SystemPrompt] rules missing at {path}, continuing with instructions only");
                 let code = Some("rules_missing");
@@ -77,9 +77,9 @@ impl State {
         }
         let n_failures = failures(&mut self.failures, role);
         let is_fine = match found {
-            Found::NotWanted | Found::Text(_) => true,
-            Found::Missing { .. } => may_miss,
-            Found::Unreadable { .. } | Found::Corrupt { .. } => false,
+            FoundFile::NotWanted | FoundFile::Text(_) => true,
+            FoundFile::Missing { .. } => may_miss,
+            FoundFile::Unreadable { .. } | FoundFile::Corrupt { .. } => false,
         };
         if is_fine {
             *n_failures = 0;
@@ -96,7 +96,7 @@ impl State {
     }
 
     /// Thresholds that are exceeded and armed. One that is not exceeded is armed again.
-    fn exceeded(&mut self, settings: &Settings, occupancy: Option<f64>) -> Vec<usize> {
+    fn exceeded(&mut self, settings: &ReinjectSettings, occupancy: Option<f64>) -> Vec<usize> {
         let Some(occupancy) = occupancy else {
             return Vec::new();
         };
@@ -112,7 +112,7 @@ impl State {
     }
 
     /// The highest exceeded threshold in percent, where the window's use counts.
-    fn threshold(&self, settings: &Settings, occupancy: Option<f64>, exceeded: &[usize]) -> Option<String> {
+    fn threshold(&self, settings: &ReinjectSettings, occupancy: Option<f64>, exceeded: &[usize]) -> Option<String> {
         let counts = matches!(settings.trigger, Trigger::Auto | Trigger::Occupancy | Trigger::Both);
         if !settings.enabled || !counts || occupancy.is_none() {
             return None;
@@ -121,7 +121,7 @@ impl State {
         Some(format!("{}", (highest * 100.0).round()))
     }
 
-    fn turns_are_over(&self, settings: &Settings, occupancy: Option<f64>) -> bool {
+    fn turns_are_over(&self, settings: &ReinjectSettings, occupancy: Option<f64>) -> bool {
         let counts = match settings.trigger {
             Trigger::Auto => occupancy.is_none(),
             Trigger::Occupancy => false,
@@ -139,17 +139,17 @@ fn failures(failures: &mut Failures, role: FileRole) -> &mut u32 {
 }
 
 /// The message about a file that cannot be used, with the remedy.
-fn blocked(role: FileRole, found: &Found) -> Blocked {
+fn blocked(role: FileRole, found: &FoundFile) -> Blocked {
     let (word, path) = (role.word(), found.path().to_owned());
     let (code, message) = match (role, found) {
-        (_, Found::Missing { .. }) => {
+        (_, FoundFile::Missing { .. }) => {
             let message = format!("the {word} are missing: put the product's file back at {path}; nothing was sent");
             ("instructions_missing", message)
         }
-        (FileRole::Instructions, Found::Corrupt { .. }) => ("instructions_corrupt", corrupt(word, &path)),
-        (FileRole::Rules, Found::Corrupt { .. }) => ("rules_corrupt", corrupt(word, &path)),
+        (FileRole::Instructions, FoundFile::Corrupt { .. }) => ("instructions_corrupt", corrupt(word, &path)),
+        (FileRole::Rules, FoundFile::Corrupt { .. }) => ("rules_corrupt", corrupt(word, &path)),
         (role, found) => {
-            let why = if let Found::Unreadable { error, .. } = found { error.as_str() } else { "unknown" };
+            let why = if let FoundFile::Unreadable { error, .. } = found { error.as_str() } else { "unknown" };
             let message =
                 format!("the {word} cannot be read: {path}: {why}; correct its permissions; nothing was sent");
             let is_rules = role == FileRole::Rules;

@@ -17,7 +17,7 @@ const GAP: &str = "\n\n";
 
 /// The input of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said<I> {
+pub enum EnvelopeInput<I> {
     /// The input is one text.
     Text(Fragment),
     /// Several items, or one item that is not a text.
@@ -26,7 +26,7 @@ pub enum Said<I> {
 
 /// The input with the injected texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sent<I> {
+pub enum EnvelopeOutput<I> {
     /// One text with everything in it.
     Text(Vec<Fragment>),
     /// The injected texts, then the unchanged items.
@@ -40,7 +40,7 @@ pub enum Sent<I> {
 
 /// The parts of an envelope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layer {
+pub enum EnvelopeLayer {
     /// The instructions of the workspace.
     Instructions,
     /// The rules of the workspace.
@@ -51,7 +51,7 @@ pub enum Layer {
     User,
 }
 
-impl Layer {
+impl EnvelopeLayer {
     /// The word for the layer in logs.
     pub fn word(self) -> &'static str {
         match self {
@@ -64,25 +64,29 @@ impl Layer {
 }
 
 /// Puts texts before an input, each as a separate paragraph.
-pub fn wrap<I>(injected: Option<Vec<Fragment>>, phase: Option<Vec<Fragment>>, said: Said<I>) -> Sent<I> {
+pub fn wrap<I>(
+    injected: Option<Vec<Fragment>>,
+    phase: Option<Vec<Fragment>>,
+    said: EnvelopeInput<I>,
+) -> EnvelopeOutput<I> {
     let texts = injected.into_iter().chain(phase);
     match said {
-        Said::Text(said) => {
+        EnvelopeInput::Text(said) => {
             let mut all = Vec::new();
             for text in texts {
                 all.extend(text);
                 all.push(Fragment::layout(GAP));
             }
             all.push(said);
-            Sent::Text(all)
+            EnvelopeOutput::Text(all)
         }
-        Said::Items(items) => Sent::Items { texts: texts.collect(), items },
+        EnvelopeInput::Items(items) => EnvelopeOutput::Items { texts: texts.collect(), items },
     }
 }
 
 /// Texts that the variant `current` puts around what it injects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Words {
+pub struct EnvelopeTexts {
     /// The text that says who the agent is.
     pub alias: Vec<Fragment>,
     /// The text that says that the input follows.
@@ -104,11 +108,16 @@ pub struct Enveloped<I> {
     /// Instructions of the developer, if they change.
     pub developer: Option<Vec<Fragment>>,
     /// In place of the input.
-    pub sent: Sent<I>,
+    pub sent: EnvelopeOutput<I>,
 }
 
 /// Puts what the variant `current` injects before an input.
-pub fn wrap_current<I>(injected: Option<Vec<Fragment>>, words: &Words, beside: Beside, said: Said<I>) -> Enveloped<I> {
+pub fn wrap_current<I>(
+    injected: Option<Vec<Fragment>>,
+    words: &EnvelopeTexts,
+    beside: Beside,
+    said: EnvelopeInput<I>,
+) -> Enveloped<I> {
     let Some(injected) = injected else {
         return Enveloped { developer: None, sent: wrap(None, None, said) };
     };
@@ -133,11 +142,11 @@ pub fn wrap_current<I>(injected: Option<Vec<Fragment>>, words: &Words, beside: B
     };
     front.extend(words.separator.iter().cloned());
     let sent = match said {
-        Said::Text(said) => {
+        EnvelopeInput::Text(said) => {
             front.push(said);
-            Sent::Text(front)
+            EnvelopeOutput::Text(front)
         }
-        Said::Items(items) => Sent::Items { texts: vec![front], items },
+        EnvelopeInput::Items(items) => EnvelopeOutput::Items { texts: vec![front], items },
     };
     Enveloped { developer, sent }
 }

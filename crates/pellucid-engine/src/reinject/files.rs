@@ -13,23 +13,23 @@ use crate::fragment::Fragment;
 use crate::fragment::Omission;
 use crate::fragment::Origin;
 use crate::fragment::Why;
-use crate::not_utf8::End;
 use crate::not_utf8::NotUtf8;
+use crate::not_utf8::TextEnd;
 use crate::utf16;
 
 /// Everything that a decision looks at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Files {
+pub struct InjectionInput {
     /// The file of instructions.
-    pub instructions: Found,
+    pub instructions: FoundFile,
     /// The path of the missing instruction file, if the built-in instructions replace it.
     pub instructions_wanted: Option<String>,
     /// The file of rules.
-    pub rules: Found,
+    pub rules: FoundFile,
     /// The soul, if the workspace has one.
-    pub soul: Option<Text>,
+    pub soul: Option<HashedText>,
     /// The skills of the workspace.
-    pub skills: Vec<Skill>,
+    pub skills: Vec<StandingSkill>,
     /// The path of the workspace's missing state file, if the workspace is not initialised.
     pub uninitialised: Option<String>,
     /// Skills that cannot be used, and why not.
@@ -38,12 +38,12 @@ pub struct Files {
 
 /// The result of reading one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Found {
+pub enum FoundFile {
     /// The layout has no such file.
     #[default]
     NotWanted,
     /// The file was read.
-    Text(Text),
+    Text(HashedText),
     /// The file does not exist.
     Missing {
         /// The path where the file was looked for.
@@ -84,7 +84,7 @@ impl FileRole {
 
 /// A text with its hash. Clones share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Text {
+pub struct HashedText {
     /// The origin of the text.
     pub origin: TextOrigin,
     /// The whole text of the file.
@@ -106,7 +106,7 @@ pub enum TextOrigin {
 
 /// A skill that the model can ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skill {
+pub struct StandingSkill {
     /// The name of the skill.
     pub name: String,
     /// The description of the skill.
@@ -117,7 +117,7 @@ pub struct Skill {
     pub text: Arc<str>,
 }
 
-impl Text {
+impl HashedText {
     /// A text of a file on disk.
     pub fn on_disk(path: &str, text: &str) -> Self {
         Self {
@@ -130,7 +130,7 @@ impl Text {
 
     /// The text of a file on disk that may hold bytes which are not UTF-8.
     pub fn read(path: &str, bytes: &[u8]) -> Self {
-        let not_utf8 = NotUtf8::find(bytes, End::OfFile);
+        let not_utf8 = NotUtf8::find(bytes, TextEnd::OfFile);
         let text = String::from_utf8_lossy(bytes);
         let origin = TextOrigin::Disk(FileVersion::of(path, bytes));
         Self { origin, hash: sha1(&text).into(), text: text.into(), not_utf8 }
@@ -162,7 +162,7 @@ impl Text {
     }
 }
 
-impl Files {
+impl InjectionInput {
     /// The files on disk that were found.
     pub fn on_disk(&self) -> impl Iterator<Item = &FileVersion> {
         let texts = [&self.instructions, &self.rules].into_iter().filter_map(|found| found.text());
@@ -175,15 +175,15 @@ impl Files {
     /// The omissions for files that exist and that the model does not see, or sees changed.
     pub fn omissions(&self, slot: &str) -> Vec<Omission> {
         let unusable = |error: &str| Why::Unusable { error: error.to_owned() };
-        let of_text = |text: &Text| match &text.origin {
+        let of_text = |text: &HashedText| match &text.origin {
             TextOrigin::Disk(path) => Some((path.to_string(), Why::NotUtf8(text.not_utf8?))),
             TextOrigin::Pack(_) => None,
         };
-        let of_found = |found: &Found| match found {
-            Found::NotWanted | Found::Missing { .. } => None,
-            Found::Text(text) => of_text(text),
-            Found::Unreadable { path, error } => Some((path.clone(), unusable(error))),
-            Found::Corrupt { path } => Some((path.clone(), unusable("it is not UTF-8"))),
+        let of_found = |found: &FoundFile| match found {
+            FoundFile::NotWanted | FoundFile::Missing { .. } => None,
+            FoundFile::Text(text) => of_text(text),
+            FoundFile::Unreadable { path, error } => Some((path.clone(), unusable(error))),
+            FoundFile::Corrupt { path } => Some((path.clone(), unusable("it is not UTF-8"))),
         };
         let found = [&self.instructions, &self.rules].into_iter().filter_map(of_found);
         let soul = self.soul.iter().filter_map(of_text);
@@ -193,9 +193,9 @@ impl Files {
     }
 }
 
-impl Found {
+impl FoundFile {
     /// The text, if it was found.
-    pub fn text(&self) -> Option<&Text> {
+    pub fn text(&self) -> Option<&HashedText> {
         match self {
             Self::Text(text) => Some(text),
             _ => None,
@@ -211,7 +211,7 @@ impl Found {
     pub fn path(&self) -> &str {
         match self {
             Self::NotWanted => "",
-            Self::Text(Text { origin: TextOrigin::Pack(path) | TextOrigin::Disk(path), .. }) => path,
+            Self::Text(HashedText { origin: TextOrigin::Pack(path) | TextOrigin::Disk(path), .. }) => path,
             Self::Missing { path } | Self::Unreadable { path, .. } | Self::Corrupt { path } => path,
         }
     }
@@ -227,7 +227,7 @@ pub fn sha1(text: &str) -> String {
 }
 
 /// The SHA-1 of the list of skills, which changes when a skill comes, goes or says something else.
-pub(super) fn skills_hash(skills: &[Skill]) -> String {
-    let row = |skill: &Skill| serde_json::json!({ "name": skill.name, "description": skill.description, "source": skill.source });
+pub(super) fn skills_hash(skills: &[StandingSkill]) -> String {
+    let row = |skill: &StandingSkill| serde_json::json!({ "name": skill.name, "description": skill.description, "source": skill.source });
     sha1(&serde_json::Value::Array(skills.iter().map(row).collect()).to_string())
 }

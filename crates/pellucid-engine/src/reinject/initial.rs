@@ -5,16 +5,16 @@ use super::Blocked;
 use super::Injection;
 use super::Level;
 use super::LogLine;
-use super::Part;
 use super::PartKind;
-use super::State;
-use super::files::Files;
-use super::files::Found;
-use super::settings::Settings;
+use super::ReinjectState;
+use super::StandingPart;
+use super::files::FoundFile;
+use super::files::InjectionInput;
+use super::settings::ReinjectSettings;
 use super::short;
 
 /// Why something would be said now; a pending reason is not taken yet.
-pub(super) fn reason(state: &State, settings: &Settings) -> Option<String> {
+pub(super) fn reason(state: &ReinjectState, settings: &ReinjectSettings) -> Option<String> {
     if !state.has_injected {
         Some("initial".to_owned())
     } else if let Some(pending) = &state.pending {
@@ -26,11 +26,11 @@ pub(super) fn reason(state: &State, settings: &Settings) -> Option<String> {
     }
 }
 
-impl State {
+impl ReinjectState {
     pub(super) fn initial(
         &mut self,
-        settings: &Settings,
-        files: &Files,
+        settings: &ReinjectSettings,
+        files: &InjectionInput,
         log: &mut Vec<LogLine>,
     ) -> Result<Option<Injection>, Blocked> {
         let Some(reason) = reason(self, settings) else {
@@ -41,9 +41,9 @@ impl State {
             self.pending = None;
         }
         let instructions = match &files.instructions {
-            Found::Text(text) => Some(text),
-            Found::NotWanted => None,
-            Found::Missing { path } | Found::Unreadable { path, .. } | Found::Corrupt { path } => {
+            FoundFile::Text(text) => Some(text),
+            FoundFile::NotWanted => None,
+            FoundFile::Missing { path } | FoundFile::Unreadable { path, .. } | FoundFile::Corrupt { path } => {
                 let message = format!("[SystemPrompt] 无法读取 instructions: {path}");
                 return Err(Blocked { code: "instructions_unreadable", path: path.clone(), message });
             }
@@ -58,16 +58,17 @@ impl State {
         self.last_instructions_hash = Some(hi.clone());
         self.last_rules_hash = Some(hr.clone());
         log.push(LogLine::new(Level::Info, format!("[SystemPrompt] {reason} instructions={} rules={hr}", short(&hi))));
-        let instructions = instructions.map(|text| Part { kind: PartKind::Instructions, text: vec![text.trimmed()] });
+        let instructions =
+            instructions.map(|text| StandingPart { kind: PartKind::Instructions, text: vec![text.trimmed()] });
         let rules = files.rules.text().filter(|text| !text.is_blank());
-        let rules = rules.map(|text| Part { kind: PartKind::Rules, text: vec![text.trimmed()] });
+        let rules = rules.map(|text| StandingPart { kind: PartKind::Rules, text: vec![text.trimmed()] });
         let parts = instructions.into_iter().chain(rules).collect();
         Ok(Some(Injection { parts, reason, instructions_hash: hi, rules_hash: hr }))
     }
 
     /// Warns once that the rules are missing.
-    pub(super) fn warn_of_rules(&mut self, files: &Files, prefix: &str, log: &mut Vec<LogLine>) {
-        let is_missing = files.rules.text().is_none() && files.rules != Found::NotWanted;
+    pub(super) fn warn_of_rules(&mut self, files: &InjectionInput, prefix: &str, log: &mut Vec<LogLine>) {
+        let is_missing = files.rules.text().is_none() && files.rules != FoundFile::NotWanted;
         if is_missing && !self.warned.rules {
             let path = files.rules.path();
             let text = format!("{prefix}workspace rules missing at {path}, continuing with instructions only");

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::Words;
+use super::VariantTexts;
 use super::envelope;
-use super::settings::Given;
-use super::settings::Settings;
+use super::settings::ReinjectOverrides;
+use super::settings::ReinjectSettings;
 use super::settings::Trigger;
 use super::settings::Variant;
 use crate::fragment::Fragment;
 use crate::pack::Pack;
-use crate::template::Place;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 use crate::template::Trim;
 
 /// The placeholder for the number of skills.
@@ -31,7 +31,7 @@ const TEMPLATES: &[(&str, Shape)] = &[
     (NOTICE, WORDS),
     (ALIAS, WORDS),
     (SEPARATOR, WORDS),
-    (SKILL_SYSTEM, Shape { trim: Trim::Newline, places: &[Place::may(COUNT)] }),
+    (SKILL_SYSTEM, Shape { trim: Trim::Newline, places: &[TemplatePlace::may(COUNT)] }),
     (SKILL_SYSTEM_NONE, WORDS),
 ];
 
@@ -113,15 +113,15 @@ impl ReinjectLayout {
     }
 
     /// How often, with what an environment says before what the layout says.
-    pub fn settings(&self, env: Given) -> Settings {
-        let own = Given {
+    pub fn settings(&self, env: ReinjectOverrides) -> ReinjectSettings {
+        let own = ReinjectOverrides {
             enabled: self.enabled,
             turns: self.turns,
             rules_turns: self.rules_turns,
             trigger: self.trigger,
             thresholds: self.thresholds.clone(),
         };
-        Settings::new(self.variant(), &env.or(&own))
+        ReinjectSettings::new(self.variant(), &env.or(&own))
     }
 
     /// The templates that it needs.
@@ -136,7 +136,7 @@ impl ReinjectLayout {
     }
 }
 
-impl Words {
+impl VariantTexts {
     /// The texts of a pack; those that its variant does not use are empty.
     pub fn of(pack: &Pack) -> Self {
         let is_current = pack.layout.reinject.as_ref().is_some_and(|it| it.variant() == Variant::Current);
@@ -151,7 +151,7 @@ impl Words {
     }
 }
 
-impl envelope::Words {
+impl envelope::EnvelopeTexts {
     /// The texts of a pack; empty where its variant does not use them.
     pub fn of(pack: &Pack) -> Self {
         let is_current = pack.layout.reinject.as_ref().is_some_and(|it| it.variant() == Variant::Current);

@@ -52,7 +52,7 @@ impl Trigger {
 
 /// How often standing texts are said again.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct ReinjectSettings {
     /// The variant of the decision.
     pub variant: Variant,
     /// Whether anything is said again that did not change.
@@ -70,16 +70,16 @@ pub struct Settings {
 /// Settings that were given; absent fields have their defaults.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Given {
-    /// Replaces [`Settings::enabled`] if given.
+pub struct ReinjectOverrides {
+    /// Replaces [`ReinjectSettings::enabled`] if given.
     pub enabled: Option<bool>,
-    /// Replaces [`Settings::turns`] if given.
+    /// Replaces [`ReinjectSettings::turns`] if given.
     pub turns: Option<f64>,
-    /// Replaces [`Settings::rules_turns`] if given.
+    /// Replaces [`ReinjectSettings::rules_turns`] if given.
     pub rules_turns: Option<f64>,
-    /// Replaces [`Settings::trigger`] if given.
+    /// Replaces [`ReinjectSettings::trigger`] if given.
     pub trigger: Option<Trigger>,
-    /// Replaces [`Settings::thresholds`] if given.
+    /// Replaces [`ReinjectSettings::thresholds`] if given.
     pub thresholds: Option<Vec<f64>>,
 }
 
@@ -101,9 +101,9 @@ impl Variant {
     }
 }
 
-impl Settings {
+impl ReinjectSettings {
     /// The given settings, with the variant's defaults for the rest.
-    pub fn new(variant: Variant, given: &Given) -> Self {
+    pub fn new(variant: Variant, given: &ReinjectOverrides) -> Self {
         let turns = given.turns.unwrap_or_else(|| variant.turns());
         let rules_turns = given.rules_turns.unwrap_or(1.0);
         Self {
@@ -131,7 +131,7 @@ impl Settings {
     }
 }
 
-impl Given {
+impl ReinjectOverrides {
     /// The settings of the environment: the variables of the channel first, then those for all channels. A value
     /// without a meaning is ignored.
     pub fn from_env(channel: Option<&str>, env: &dyn Fn(&str) -> Option<String>) -> Self {

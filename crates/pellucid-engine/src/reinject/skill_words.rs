@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::files::Skill;
+use super::files::StandingSkill;
 
 /// How many skills are guessed at most.
 const GUESSED_MAX: usize = 2;
@@ -32,7 +32,7 @@ pub fn named(text: &str) -> Vec<String> {
 }
 
 /// The skills that a text seems to need: the best two, by words that they share with it.
-pub fn guessed(text: &str, skills: &[Skill]) -> Vec<String> {
+pub fn guessed(text: &str, skills: &[StandingSkill]) -> Vec<String> {
     let lower = text.to_lowercase();
     let words = tokens(&lower);
     let mut scored: Vec<(u32, &str)> = skills
@@ -44,7 +44,7 @@ pub fn guessed(text: &str, skills: &[Skill]) -> Vec<String> {
     scored.into_iter().take(GUESSED_MAX).map(|(_, name)| name.to_owned()).collect()
 }
 
-fn score(lower: &str, words: &BTreeSet<String>, skill: &Skill) -> u32 {
+fn score(lower: &str, words: &BTreeSet<String>, skill: &StandingSkill) -> u32 {
     let name = skill.name.to_lowercase();
     if !name.is_empty() && lower.contains(&name) {
         return NAMED;
@@ -81,8 +81,13 @@ fn is_cjk(c: char) -> bool {
 mod tests {
     use super::*;
 
-    fn skill(name: &str, description: &str) -> Skill {
-        Skill { name: name.to_owned(), description: description.to_owned(), source: String::new(), text: "".into() }
+    fn skill(name: &str, description: &str) -> StandingSkill {
+        StandingSkill {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            source: String::new(),
+            text: "".into(),
+        }
     }
 
     #[test]

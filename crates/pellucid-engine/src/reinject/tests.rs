@@ -4,40 +4,40 @@ use expect_test::Expect;
 use expect_test::expect;
 
 use super::envelope::Beside;
-use super::envelope::Said;
-use super::envelope::Sent;
+use super::envelope::EnvelopeInput;
+use super::envelope::EnvelopeOutput;
 use super::envelope::wrap;
 use super::envelope::wrap_current;
-use super::files::Found;
-use super::files::Skill;
-use super::files::Text;
-use super::settings::Given;
+use super::files::FoundFile;
+use super::files::HashedText;
+use super::files::StandingSkill;
+use super::settings::ReinjectOverrides;
 use super::settings::Trigger;
 use super::*;
 
-fn text(name: &str, text: &str) -> Found {
-    Found::Text(Text::on_disk(&format!("/w/{name}.md"), text))
+fn text(name: &str, text: &str) -> FoundFile {
+    FoundFile::Text(HashedText::on_disk(&format!("/w/{name}.md"), text))
 }
 
-fn missing(name: &str) -> Found {
-    Found::Missing { path: format!("/w/{name}.md") }
+fn missing(name: &str) -> FoundFile {
+    FoundFile::Missing { path: format!("/w/{name}.md") }
 }
 
-fn unreadable(name: &str) -> Found {
-    Found::Unreadable { path: format!("/w/{name}.md"), error: "Permission denied".to_owned() }
+fn unreadable(name: &str) -> FoundFile {
+    FoundFile::Unreadable { path: format!("/w/{name}.md"), error: "Permission denied".to_owned() }
 }
 
-fn files(instructions: Found, rules: Found) -> Files {
-    Files { instructions, rules, ..Files::default() }
+fn files(instructions: FoundFile, rules: FoundFile) -> InjectionInput {
+    InjectionInput { instructions, rules, ..InjectionInput::default() }
 }
 
 /// The usual two files.
-fn both() -> Files {
+fn both() -> InjectionInput {
     files(text("instructions", " I1 \n"), text("rules", "R1"))
 }
 
-fn words() -> Words {
-    Words {
+fn words() -> VariantTexts {
+    VariantTexts {
         workspace_notice: vec![Fragment::layout("Not initialised.")],
         skill_system: vec![Fragment::layout(format!("There are {} skills.", layout::COUNT))],
         skill_system_none: vec![Fragment::layout("There are no skills.")],
@@ -46,19 +46,19 @@ fn words() -> Words {
 
 /// A session whose inputs are decided one after the other.
 struct Session {
-    settings: Settings,
-    state: State,
+    settings: ReinjectSettings,
+    state: ReinjectState,
     lines: String,
 }
 
 impl Session {
-    fn new(variant: Variant, given: &Given) -> Self {
-        Self { settings: Settings::new(variant, given), state: State::default(), lines: String::new() }
+    fn new(variant: Variant, given: &ReinjectOverrides) -> Self {
+        Self { settings: ReinjectSettings::new(variant, given), state: ReinjectState::default(), lines: String::new() }
     }
 
     /// Decides an input, writes down what came of it, and ends its turn.
-    fn input(&mut self, files: &Files, occupancy: Option<f64>) {
-        let Decision { injection, log } = self.state.decide(&self.settings, files, &words(), occupancy);
+    fn input(&mut self, files: &InjectionInput, occupancy: Option<f64>) {
+        let InjectionDecision { injection, log } = self.state.decide(&self.settings, files, &words(), occupancy);
         let shown = match injection {
             Ok(None) => "-".to_owned(),
             Ok(Some(injection)) => format!("{} {:?}", injection.reason, injection.text()),
@@ -79,8 +79,8 @@ impl Session {
     }
 }
 
-fn turns(turns: f64) -> Given {
-    Given { turns: Some(turns), ..Given::default() }
+fn turns(turns: f64) -> ReinjectOverrides {
+    ReinjectOverrides { turns: Some(turns), ..ReinjectOverrides::default() }
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn the_design_says_all_first_then_when_something_changed_or_turns_are_over() {
 
 #[test]
 fn the_design_says_all_again_when_the_window_fills() {
-    let given = Given { thresholds: Some(vec![0.25, 0.5]), ..turns(2.0) };
+    let given = ReinjectOverrides { thresholds: Some(vec![0.25, 0.5]), ..turns(2.0) };
     let mut session = Session::new(Variant::Design, &given);
     for occupancy in [0.1, 0.25, 0.26, 0.3, 0.6, 0.7, 0.2, 0.9, 0.9] {
         session.input(&both(), Some(occupancy));
@@ -136,8 +136,12 @@ fn each_trigger_counts_turns_the_window_or_both() {
     let mut lines = String::new();
     for trigger in [Trigger::Auto, Trigger::Occupancy, Trigger::Turns, Trigger::Both] {
         for enabled in [true, false] {
-            let given =
-                Given { trigger: Some(trigger), enabled: Some(enabled), thresholds: Some(vec![0.5]), ..turns(2.0) };
+            let given = ReinjectOverrides {
+                trigger: Some(trigger),
+                enabled: Some(enabled),
+                thresholds: Some(vec![0.5]),
+                ..turns(2.0)
+            };
             for occupancy in [None, Some(0.9)] {
                 let mut session = Session::new(Variant::Design, &given);
                 session.input(&both(), None);
@@ -174,9 +178,9 @@ fn the_design_holds_an_input_back_while_a_file_cannot_be_read() {
     let mut session = Session::new(Variant::Design, &turns(9.0));
     session.input(&files(missing("instructions"), text("rules", "R")), None);
     session.input(&files(unreadable("instructions"), text("rules", "R")), None);
-    session.input(&files(Found::Corrupt { path: "/w/instructions.md".into() }, text("rules", "R")), None);
+    session.input(&files(FoundFile::Corrupt { path: "/w/instructions.md".into() }, text("rules", "R")), None);
     session.input(&files(text("instructions", "I"), unreadable("rules")), None);
-    session.input(&files(text("instructions", "I"), Found::Corrupt { path: "/w/rules.md".into() }), None);
+    session.input(&files(text("instructions", "I"), FoundFile::Corrupt { path: "/w/rules.md".into() }), None);
     session.input(&both(), None);
     session.check(&expect![[r#"
         0: held back, instructions_missing: the instructions are missing: put the product's file back at /w/instructions.md; nothing was sent
@@ -204,8 +208,10 @@ fn the_current_variant_says_the_rules_every_turn_and_all_every_few() {
         3: turn-3 "I1\n\n\nR1\n\n\n<skill_system>\nThere are no skills.\n</skill_system>"
         4: rules-only-4 "R1\n\n\n<skill_system>\nThere are no skills.\n</skill_system>"
     "#]]);
-    let mut seldom =
-        Session::new(Variant::Current, &Given { rules_turns: Some(2.0), enabled: Some(false), ..turns(2.0) });
+    let mut seldom = Session::new(
+        Variant::Current,
+        &ReinjectOverrides { rules_turns: Some(2.0), enabled: Some(false), ..turns(2.0) },
+    );
     for _ in 0..5 {
         seldom.input(&both(), None);
     }
@@ -220,14 +226,14 @@ fn the_current_variant_says_the_rules_every_turn_and_all_every_few() {
 
 #[test]
 fn the_current_variant_brings_skills_and_the_soul() {
-    let skill = |name: &str| Skill {
+    let skill = |name: &str| StandingSkill {
         name: name.to_owned(),
         description: String::new(),
         source: format!("/s/{name}"),
         text: format!(" how to {name}\n").into(),
     };
-    let full = Files {
-        soul: Some(Text::on_disk("/w/soul.md", " kind \n")),
+    let full = InjectionInput {
+        soul: Some(HashedText::on_disk("/w/soul.md", " kind \n")),
         skills: vec![skill("Fly"), skill("swim")],
         uninitialised: Some("/w/.state".to_owned()),
         instructions_wanted: Some("/w/instructions.md".to_owned()),
@@ -238,8 +244,8 @@ fn the_current_variant_brings_skills_and_the_soul() {
     session.state.request_skills(&[" FLY ".to_owned(), "dig".to_owned(), "fly".to_owned(), String::new()]);
     session.input(&full, None);
     session.state.request_skills(&[]);
-    session.input(&Files { soul: None, ..full.clone() }, None);
-    session.input(&Files { skills: Vec::new(), soul: None, ..full }, None);
+    session.input(&InjectionInput { soul: None, ..full.clone() }, None);
+    session.input(&InjectionInput { skills: Vec::new(), soul: None, ..full }, None);
     session.check(&expect![[r#"
         0: initial "Not initialised.\n\n\nI1\n\n\nR1\n\n\n<skill_system>\nThere are 2 skills.\n</skill_system>\n\n\n<soul>\nkind\n</soul>"
            warn: workspace not initialized at /w/.state; instructions/rules falling back to built-in templates.
@@ -252,7 +258,7 @@ fn the_current_variant_brings_skills_and_the_soul() {
 
 #[test]
 fn no_more_skills_than_a_few_can_be_asked_for() {
-    let mut state = State::default();
+    let mut state = ReinjectState::default();
     let names: Vec<String> = (0..20).map(|n| format!("s{n}")).collect();
     state.request_skills(&names);
     assert_eq!(state.requested_skills, names[..6]);
@@ -265,7 +271,7 @@ fn nothing_holds_an_input_back_in_the_current_variant() {
     let mut session = Session::new(Variant::Current, &turns(9.0));
     session.input(&files(missing("instructions"), missing("rules")), None);
     session.input(&files(unreadable("instructions"), unreadable("rules")), None);
-    session.input(&files(Found::NotWanted, Found::NotWanted), None);
+    session.input(&files(FoundFile::NotWanted, FoundFile::NotWanted), None);
     session.check(&expect![[r#"
         0: initial "<skill_system>\nThere are no skills.\n</skill_system>"
            warn: instructions missing at /w/instructions.md, and no default templates/instructions.md found
@@ -330,26 +336,35 @@ fn a_state_is_read_back_as_it_was_and_may_lack_anything() {
     session.input(&both(), Some(0.9));
     session.state.request_skills(&["x".to_owned()]);
     let written = serde_json::to_string(&session.state).unwrap();
-    assert_eq!(serde_json::from_str::<State>(&written).unwrap(), session.state);
-    assert_eq!(serde_json::from_str::<State>("{}").unwrap(), State::default());
+    assert_eq!(serde_json::from_str::<ReinjectState>(&written).unwrap(), session.state);
+    assert_eq!(serde_json::from_str::<ReinjectState>("{}").unwrap(), ReinjectState::default());
     for wrong in ["7", "{\"turn_count\":-1}", "{\"warned\":7}", "{\"disarmed\":{}}"] {
-        assert!(serde_json::from_str::<State>(wrong).is_err(), "{wrong}");
+        assert!(serde_json::from_str::<ReinjectState>(wrong).is_err(), "{wrong}");
     }
 }
 
 #[test]
 fn settings_are_as_usual_where_nothing_usable_is_said() {
-    let line = |variant, given: &Given| {
-        let Settings { enabled, turns, rules_turns, trigger, thresholds, .. } = Settings::new(variant, given);
+    let line = |variant, given: &ReinjectOverrides| {
+        let ReinjectSettings { enabled, turns, rules_turns, trigger, thresholds, .. } =
+            ReinjectSettings::new(variant, given);
         format!("{variant:?} {enabled} {turns} {rules_turns} {trigger:?} {thresholds:?}")
     };
     let mut lines = Vec::new();
     for variant in [Variant::Design, Variant::Current, Variant::Initial] {
-        lines.push(line(variant, &Given::default()));
-        lines.push(line(variant, &Given { turns: Some(0.5), rules_turns: Some(-1.0), ..Given::default() }));
+        lines.push(line(variant, &ReinjectOverrides::default()));
         lines.push(line(
             variant,
-            &Given { turns: Some(2.5), rules_turns: Some(0.5), enabled: Some(false), ..Given::default() },
+            &ReinjectOverrides { turns: Some(0.5), rules_turns: Some(-1.0), ..ReinjectOverrides::default() },
+        ));
+        lines.push(line(
+            variant,
+            &ReinjectOverrides {
+                turns: Some(2.5),
+                rules_turns: Some(0.5),
+                enabled: Some(false),
+                ..ReinjectOverrides::default()
+            },
         ));
     }
     expect![[r#"
@@ -369,9 +384,9 @@ fn settings_are_as_usual_where_nothing_usable_is_said() {
 fn an_environment_speaks_for_its_channel_before_it_speaks_for_all() {
     let given = |channel: Option<&str>, variables: &[(&str, &str)]| {
         let env = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
-        Given::from_env(channel, &env)
+        ReinjectOverrides::from_env(channel, &env)
     };
-    assert_eq!(given(None, &[]), Given::default());
+    assert_eq!(given(None, &[]), ReinjectOverrides::default());
     let all = [
         ("ADS_REINJECTION_ENABLED", " Off "),
         ("ADS_REINJECTION_TURNS", "7.9"),
@@ -380,7 +395,7 @@ fn an_environment_speaks_for_its_channel_before_it_speaks_for_all() {
         ("ADS_REINJECTION_TRIGGER", " both "),
         ("ADS_REINJECTION_THRESHOLDS", "0.1, 0.9"),
     ];
-    let expected = Given {
+    let expected = ReinjectOverrides {
         enabled: Some(false),
         turns: Some(3.0),
         rules_turns: Some(16.0),
@@ -388,7 +403,7 @@ fn an_environment_speaks_for_its_channel_before_it_speaks_for_all() {
         thresholds: Some(vec![0.1, 0.9]),
     };
     assert_eq!(given(Some("TG"), &all), expected);
-    assert_eq!(given(None, &all), Given { turns: Some(7.0), rules_turns: None, ..expected.clone() });
+    assert_eq!(given(None, &all), ReinjectOverrides { turns: Some(7.0), rules_turns: None, ..expected.clone() });
     let nothing = [
         ("ADS_REINJECTION_ENABLED", "maybe"),
         ("ADS_REINJECTION_TURNS", "0"),
@@ -396,15 +411,15 @@ fn an_environment_speaks_for_its_channel_before_it_speaks_for_all() {
         ("ADS_REINJECTION_TRIGGER", "Both"),
         ("ADS_REINJECTION_THRESHOLDS", "0.5, 1.5"),
     ];
-    assert_eq!(given(None, &nothing), Given::default(), "a value that means nothing counts as none");
-    let first = Given { turns: Some(1.0), ..Given::default() };
-    assert_eq!(first.or(&expected), Given { turns: Some(1.0), ..expected });
+    assert_eq!(given(None, &nothing), ReinjectOverrides::default(), "a value that means nothing counts as none");
+    let first = ReinjectOverrides { turns: Some(1.0), ..ReinjectOverrides::default() };
+    assert_eq!(first.or(&expected), ReinjectOverrides { turns: Some(1.0), ..expected });
 }
 
-fn shown<I: std::fmt::Debug>(sent: &Sent<I>) -> String {
+fn shown<I: std::fmt::Debug>(sent: &EnvelopeOutput<I>) -> String {
     match sent {
-        Sent::Text(fragments) => format!("text {:?}", concat(fragments)),
-        Sent::Items { texts, items } => {
+        EnvelopeOutput::Text(fragments) => format!("text {:?}", concat(fragments)),
+        EnvelopeOutput::Items { texts, items } => {
             format!("texts {:?} items {items:?}", texts.iter().map(|text| concat(text)).collect::<Vec<_>>())
         }
     }
@@ -413,13 +428,13 @@ fn shown<I: std::fmt::Debug>(sent: &Sent<I>) -> String {
 #[test]
 fn texts_go_before_one_text_or_before_items() {
     let layout = |text: &str| Some(vec![Fragment::layout(text)]);
-    let said = || Said::<u8>::Text(Fragment::layout("hi"));
+    let said = || EnvelopeInput::<u8>::Text(Fragment::layout("hi"));
     let lines = [
         shown(&wrap(None, None, said())),
         shown(&wrap(layout("standing"), None, said())),
         shown(&wrap(layout("standing"), layout("phase"), said())),
-        shown(&wrap(layout("standing"), layout("phase"), Said::Items(vec![1, 2]))),
-        shown(&wrap::<u8>(None, None, Said::Items(Vec::new()))),
+        shown(&wrap(layout("standing"), layout("phase"), EnvelopeInput::Items(vec![1, 2]))),
+        shown(&wrap::<u8>(None, None, EnvelopeInput::Items(Vec::new()))),
     ];
     expect![[r#"
         text "hi"
@@ -432,11 +447,13 @@ fn texts_go_before_one_text_or_before_items() {
 
 #[track_caller]
 fn check_current(injected: Option<&str>, beside: Beside, expected: &Expect) {
-    let words =
-        envelope::Words { alias: vec![Fragment::layout("I am Ada.")], separator: vec![Fragment::layout("\n---\n")] };
+    let words = envelope::EnvelopeTexts {
+        alias: vec![Fragment::layout("I am Ada.")],
+        separator: vec![Fragment::layout("\n---\n")],
+    };
     let injected = || injected.map(|text| vec![Fragment::layout(text)]);
-    let one = wrap_current(injected(), &words, beside, Said::<u8>::Text(Fragment::layout("hi")));
-    let two = wrap_current(injected(), &words, beside, Said::Items(vec![1_u8]));
+    let one = wrap_current(injected(), &words, beside, EnvelopeInput::<u8>::Text(Fragment::layout("hi")));
+    let two = wrap_current(injected(), &words, beside, EnvelopeInput::Items(vec![1_u8]));
     let developer = one.developer.as_ref().map(|text| concat(text));
     assert_eq!(developer, two.developer.as_ref().map(|text| concat(text)));
     expected.assert_eq(&format!("{developer:?}\n{}\n{}", shown(&one.sent), shown(&two.sent)));
@@ -504,12 +521,12 @@ fn a_soul_goes_beside_the_input_where_the_provider_takes_it() {
 
 #[test]
 fn what_cannot_be_used_of_files_is_an_omission() {
-    let all = Files {
+    let all = InjectionInput {
         instructions: unreadable("instructions"),
-        rules: Found::Text(Text::read("/w/rules.md", b"a\xffb")),
-        soul: Some(Text::read("/w/soul.md", b"\xfe\xff")),
+        rules: FoundFile::Text(HashedText::read("/w/rules.md", b"a\xffb")),
+        soul: Some(HashedText::read("/w/soul.md", b"\xfe\xff")),
         unusable_skills: vec![("/s/x".to_owned(), "it has no name".to_owned())],
-        ..Files::default()
+        ..InjectionInput::default()
     };
     let lines: Vec<String> =
         all.omissions("standing").iter().map(|it| format!("{} {}: {:?}", it.slot, it.what, it.why)).collect();
@@ -519,6 +536,6 @@ fn what_cannot_be_used_of_files_is_an_omission() {
         standing /w/soul.md: NotUtf8(NotUtf8 { first: 0, count: 2 })
         standing /s/x: Unusable { error: "it has no name" }"#]]
     .assert_eq(&lines.join("\n"));
-    assert_eq!(files(missing("a"), Found::NotWanted).omissions("standing"), []);
+    assert_eq!(files(missing("a"), FoundFile::NotWanted).omissions("standing"), []);
     assert_eq!(all.on_disk().map(ToString::to_string).collect::<Vec<_>>(), ["/w/rules.md", "/w/soul.md"]);
 }

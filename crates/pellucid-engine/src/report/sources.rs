@@ -20,7 +20,7 @@ use crate::fragment::Why;
 
 /// Whether a source is in the request, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Status {
+pub enum SourceStatus {
     /// All bytes of the source are in the request.
     Full,
     /// All of it is, with U+FFFD where bytes are not UTF-8.
@@ -37,7 +37,7 @@ pub enum Status {
     Duplicate,
 }
 
-impl Status {
+impl SourceStatus {
     /// The word for the status in reports.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -91,7 +91,7 @@ pub struct SourceRow {
     /// A path or a name.
     pub source: String,
     /// Whether the source is in the request, and how.
-    pub status: Status,
+    pub status: SourceStatus,
     /// How many of its bytes are in the request.
     pub bytes: u64,
     /// Why not all of it is; blank if all is.
@@ -106,7 +106,7 @@ impl Report {
             let (status, bytes) = self.delivery(file);
             let omissions: Vec<_> = self.omissions.iter().filter(|omission| omission.what == file.path).collect();
             let why = match (status, omissions.as_slice()) {
-                (Status::Full, _) => String::new(),
+                (SourceStatus::Full, _) => String::new(),
                 (_, []) => "read, but not in the request".to_owned(),
                 (_, omissions) => {
                     let whys: Vec<String> = omissions.iter().map(|omission| why_text(&omission.why)).collect();
@@ -119,7 +119,7 @@ impl Report {
         let is_listed = |name: &str, sources: &[SourceRow]| sources.iter().any(|it| it.source == name);
         for candidate in &self.candidates {
             if !is_listed(&candidate.path, &sources) {
-                let (status, why) = (Status::of_fate(&candidate.fate), fate_text(&candidate.fate));
+                let (status, why) = (SourceStatus::of_fate(&candidate.fate), fate_text(&candidate.fate));
                 sources.push(SourceRow { part: None, source: candidate.path.clone(), status, bytes: 0, why });
             }
         }
@@ -129,7 +129,7 @@ impl Report {
                 sources.push(SourceRow {
                     part: Some(omission.slot.to_string()),
                     source: omission.what.clone(),
-                    status: Status::of_why(&omission.why),
+                    status: SourceStatus::of_why(&omission.why),
                     bytes,
                     why: why_text(&omission.why),
                 });
@@ -145,7 +145,7 @@ impl Report {
 
     /// How much of a file that was read is in the request, by the request's own rows, or by its words in a history
     /// that was read back.
-    pub fn delivery(&self, file: &InstructionFile) -> (Status, u64) {
+    pub fn delivery(&self, file: &InstructionFile) -> (SourceStatus, u64) {
         let ranges = self.rows.iter().filter_map(|row| match &row.origin {
             Origin::File { path, range, size } if **path == *file.path => Some((range.clone(), range.end >= *size)),
             _ => None,
@@ -163,23 +163,23 @@ impl Report {
             // Items that were read back from a session file have lost their origin, but not their text.
             0 if file.is_in_history => {
                 let is_whole = file.n_read >= file.size;
-                return (if is_whole { self.whole(&file.path) } else { Status::Truncated }, file.n_read);
+                return (if is_whole { self.whole(&file.path) } else { SourceStatus::Truncated }, file.n_read);
             }
-            0 => Status::Omitted,
+            0 => SourceStatus::Omitted,
             _ if is_whole => self.whole(&file.path),
-            _ => Status::Truncated,
+            _ => SourceStatus::Truncated,
         };
         (status, bytes)
     }
 
     /// The status of a file all of whose bytes are in the request.
-    fn whole(&self, path: &str) -> Status {
+    fn whole(&self, path: &str) -> SourceStatus {
         let is_altered = |it: &Omission| it.what == path && matches!(it.why, Why::NotUtf8(_));
-        if self.omissions.iter().any(is_altered) { Status::Altered } else { Status::Full }
+        if self.omissions.iter().any(is_altered) { SourceStatus::Altered } else { SourceStatus::Full }
     }
 
     /// The status of each row: whole, altered, cut, or a repetition of a file's bytes.
-    pub fn statuses(&self) -> impl Iterator<Item = (&Row, Status)> {
+    pub fn statuses(&self) -> impl Iterator<Item = (&Row, SourceStatus)> {
         let mut seen: BTreeSet<(&str, u64, u64)> = BTreeSet::new();
         let starts: BTreeSet<(&str, u64)> = self
             .rows
@@ -191,22 +191,22 @@ impl Report {
             .collect();
         self.rows.iter().map(move |row| {
             let Origin::File { path, range, .. } = &row.origin else {
-                return (row, Status::Full);
+                return (row, SourceStatus::Full);
             };
             let is_new = seen.insert((path, range.start, range.end));
             // A file whose next bytes are a row too is not cut here. Bytes that are not UTF-8 are no row of the file.
             let whole = self.whole(path);
             let continues = match whole {
-                Status::Altered => {
+                SourceStatus::Altered => {
                     !self.omissions.iter().any(|it| it.what == **path && matches!(it.why, Why::Cut { .. }))
                 }
                 _ => starts.contains(&(&**path, range.end)),
             };
             let is_cut = row.is_cut() && !continues;
             let status = if !is_new {
-                Status::Duplicate
+                SourceStatus::Duplicate
             } else if is_cut {
-                Status::Truncated
+                SourceStatus::Truncated
             } else {
                 whole
             };

@@ -15,14 +15,14 @@ pub struct Mention<'t> {
     /// The name, without `$`.
     pub name: &'t str,
     /// The target, if the mention is a link.
-    pub link: Option<Link<'t>>,
+    pub link: Option<MentionLink<'t>>,
     /// The bytes of the mention in the text.
     pub span: Range<usize>,
 }
 
 /// The target of a linked mention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Link<'t> {
+pub struct MentionLink<'t> {
     /// The path as written, trimmed.
     pub path: &'t str,
     /// The kind of the target.
@@ -42,7 +42,7 @@ pub enum LinkKind {
     Other,
 }
 
-impl<'t> Link<'t> {
+impl<'t> MentionLink<'t> {
     fn new(path: &'t str) -> Self {
         let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
         let kind = if path.starts_with("app://") {
@@ -112,7 +112,7 @@ fn link(text: &str, at: usize, last_close: Option<usize>) -> Option<Mention<'_>>
     }
     let close = open + text[open..].find(')')?;
     let path = text[open + 1..close].trim();
-    (!path.is_empty()).then(|| Mention { name, link: Some(Link::new(path)), span: at..close + 1 })
+    (!path.is_empty()).then(|| Mention { name, link: Some(MentionLink::new(path)), span: at..close + 1 })
 }
 
 fn is_name_byte(byte: u8) -> bool {

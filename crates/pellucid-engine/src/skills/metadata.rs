@@ -14,9 +14,9 @@ const ASSETS: &str = "assets";
 
 /// The content of the metadata file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SkillMetadata {
+pub struct SkillManifest {
     /// How it is shown, if anything is said of that.
-    pub interface: Option<SkillInterface>,
+    pub interface: Option<SkillDisplay>,
     /// The tools that the skill needs.
     pub tools: Vec<ToolDependency>,
     /// Whether the model may choose the skill without a mention; absent means yes.
@@ -27,7 +27,7 @@ pub struct SkillMetadata {
 
 /// How a skill is shown to people.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SkillInterface {
+pub struct SkillDisplay {
     /// The name for people.
     pub display_name: Option<String>,
     /// The description for people.
@@ -111,18 +111,18 @@ pub enum Automations {
 ///
 /// # Errors
 /// Why nothing of it can be used.
-pub fn parse(text: &str) -> Result<SkillMetadata, String> {
+pub fn parse(text: &str) -> Result<SkillManifest, String> {
     let raw: RawFile = yaml_serde::from_str(text).map_err(|error| format!("invalid YAML: {error}"))?;
-    Ok(SkillMetadata {
-        interface: raw.interface.map(interface).filter(|shown| *shown != SkillInterface::default()),
+    Ok(SkillManifest {
+        interface: raw.interface.map(interface).filter(|shown| *shown != SkillDisplay::default()),
         tools: raw.dependencies.unwrap_or_default().tools.into_iter().filter_map(tool).collect(),
         allow_implicit_invocation: raw.policy.and_then(|policy| policy.allow_implicit_invocation),
         permissions: raw.permissions,
     })
 }
 
-fn interface(raw: RawInterface) -> SkillInterface {
-    SkillInterface {
+fn interface(raw: RawInterface) -> SkillDisplay {
+    SkillDisplay {
         display_name: line(raw.display_name, NAME_CHARS_MAX),
         short_description: line(raw.short_description, DESCRIPTION_CHARS_MAX),
         icon_small: raw.icon_small.as_deref().and_then(asset),
@@ -247,7 +247,7 @@ permissions:
   macos: { automations: true, calendar: true }
 ",
             &expect![[
-                r##"SkillMetadata { interface: Some(SkillInterface { display_name: Some("Tidy up"), short_description: Some("Tidies."), icon_small: Some("assets/small.png"), icon_large: Some("assets/big/large.svg"), brand_color: Some("#12aBcd"), default_prompt: Some("Tidy up, please.") }), tools: [ToolDependency { kind: "mcp", value: "files", description: Some("Files."), transport: Some("stdio"), command: Some("files-server"), url: Some("http://h") }, ToolDependency { kind: "env_var", value: "TOKEN", description: None, transport: None, command: None, url: None }], allow_implicit_invocation: Some(false), permissions: Some(SkillPermissions { network: true, file_system: FilePermissions { read: ["a"], write: ["b"] }, macos: MacPermissions { preferences: None, automations: Some(Any(true)), accessibility: false, calendar: true } }) }"##
+                r##"SkillManifest { interface: Some(SkillDisplay { display_name: Some("Tidy up"), short_description: Some("Tidies."), icon_small: Some("assets/small.png"), icon_large: Some("assets/big/large.svg"), brand_color: Some("#12aBcd"), default_prompt: Some("Tidy up, please.") }), tools: [ToolDependency { kind: "mcp", value: "files", description: Some("Files."), transport: Some("stdio"), command: Some("files-server"), url: Some("http://h") }, ToolDependency { kind: "env_var", value: "TOKEN", description: None, transport: None, command: None, url: None }], allow_implicit_invocation: Some(false), permissions: Some(SkillPermissions { network: true, file_system: FilePermissions { read: ["a"], write: ["b"] }, macos: MacPermissions { preferences: None, automations: Some(Any(true)), accessibility: false, calendar: true } }) }"##
             ]],
         );
     }
@@ -255,7 +255,7 @@ permissions:
     #[test]
     fn a_field_that_breaks_its_rule_is_not_there() {
         let nothing =
-            expect!["SkillMetadata { interface: None, tools: [], allow_implicit_invocation: None, permissions: None }"];
+            expect!["SkillManifest { interface: None, tools: [], allow_implicit_invocation: None, permissions: None }"];
         check_metadata("{}", &nothing);
         check_metadata("interface: { display_name: '  ', short_description: '' }", &nothing);
         check_metadata(&format!("interface: {{ display_name: {} }}", "n".repeat(65)), &nothing);

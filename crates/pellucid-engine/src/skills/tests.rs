@@ -8,7 +8,7 @@ use super::select::select;
 use super::*;
 use crate::pack::SameName;
 
-fn skill(name: &str, path: &str, scope: SkillScope) -> Skill {
+fn skill(name: &str, path: &str, scope: SkillOwner) -> Skill {
     Skill {
         name: name.to_owned(),
         description: String::new(),
@@ -21,13 +21,13 @@ fn skill(name: &str, path: &str, scope: SkillScope) -> Skill {
 }
 
 fn skills() -> Skills {
-    let off = Skill { switch: Switch::Off, ..skill("off", "/u/off/SKILL.md", SkillScope::User) };
+    let off = Skill { switch: Switch::Off, ..skill("off", "/u/off/SKILL.md", SkillOwner::User) };
     let found = vec![
-        skill("twin", "/u/twin/SKILL.md", SkillScope::User),
-        skill("fly", "/u/fly/SKILL.md", SkillScope::User),
+        skill("twin", "/u/twin/SKILL.md", SkillOwner::User),
+        skill("fly", "/u/fly/SKILL.md", SkillOwner::User),
         off,
-        skill("twin", "/r/twin/SKILL.md", SkillScope::Repo),
-        skill("dig", "/s/dig/SKILL.md", SkillScope::System),
+        skill("twin", "/r/twin/SKILL.md", SkillOwner::Repo),
+        skill("dig", "/s/dig/SKILL.md", SkillOwner::System),
     ];
     Skills::new(found, Vec::new())
 }
@@ -52,13 +52,13 @@ fn asked(inputs: &[UserInput], same_name: SameName, connectors: &[&str]) -> Vec<
 fn skills_are_listed_by_scope_name_and_path_each_path_once() {
     let twice = Skills::new(
         vec![
-            skill("b", "/2", SkillScope::Admin),
-            skill("b", "/1", SkillScope::Repo),
-            skill("first", "/3", SkillScope::User),
-            skill("second", "/3", SkillScope::Repo),
-            skill("a", "/9", SkillScope::Repo),
-            skill("b", "/0", SkillScope::Repo),
-            skill("c", "/4", SkillScope::System),
+            skill("b", "/2", SkillOwner::Admin),
+            skill("b", "/1", SkillOwner::Repo),
+            skill("first", "/3", SkillOwner::User),
+            skill("second", "/3", SkillOwner::Repo),
+            skill("a", "/9", SkillOwner::Repo),
+            skill("b", "/0", SkillOwner::Repo),
+            skill("c", "/4", SkillOwner::System),
         ],
         Vec::new(),
     );
@@ -82,11 +82,11 @@ fn skills_are_listed_by_scope_name_and_path_each_path_once() {
 #[test]
 fn a_skill_may_be_used_unasked_unless_it_says_no() {
     let with = |allowed: Option<bool>| {
-        let metadata = SkillMetadata { allow_implicit_invocation: allowed, ..SkillMetadata::default() };
-        Skill { metadata: Some(Box::new(metadata)), ..skill("a", "/a", SkillScope::User) }.is_implicit()
+        let metadata = SkillManifest { allow_implicit_invocation: allowed, ..SkillManifest::default() };
+        Skill { metadata: Some(Box::new(metadata)), ..skill("a", "/a", SkillOwner::User) }.is_implicit()
     };
     assert_eq!([None, Some(true), Some(false)].map(with), [true, true, false]);
-    assert!(skill("a", "/a", SkillScope::User).is_implicit());
+    assert!(skill("a", "/a", SkillOwner::User).is_implicit());
 }
 
 #[test]

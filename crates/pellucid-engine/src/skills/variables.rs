@@ -11,8 +11,8 @@ use super::Skill;
 use crate::fragment::Fragment;
 use crate::fragment::concat;
 use crate::pack::Pack;
-use crate::template::Place;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 use crate::template::Trim;
 
 const QUESTION: &str = "skills/env_question.md";
@@ -23,7 +23,10 @@ const DESCRIPTION: &str = "{description}";
 /// The templates used here.
 pub(crate) const TEMPLATES: &[(&str, Shape)] = &[(
     QUESTION,
-    Shape { trim: Trim::Newline, places: &[Place::may(SKILL), Place::may(NAME), Place::may(DESCRIPTION)] },
+    Shape {
+        trim: Trim::Newline,
+        places: &[TemplatePlace::may(SKILL), TemplatePlace::may(NAME), TemplatePlace::may(DESCRIPTION)],
+    },
 )];
 
 /// The kind of dependency that is a variable.

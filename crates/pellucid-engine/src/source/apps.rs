@@ -1,12 +1,12 @@
 //! The text about connected apps.
 
-use super::Ask;
-use super::Given;
-use super::Kind;
 use super::Source;
+use super::SourceInput;
+use super::SourceKind;
+use super::SourceOutput;
 use crate::fragment::Fragment;
-use crate::template::Place;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 
 const SECTION: &str = "apps/section.md";
 
@@ -15,12 +15,12 @@ const APPS_SERVER: &str = "codex_apps";
 
 pub(super) const SOURCE: Source = Source {
     name: "apps",
-    kind: Kind::Text,
-    templates: &[(SECTION, Shape::with(&[Place::may("{apps_server}")]))],
+    kind: SourceKind::Text,
+    templates: &[(SECTION, Shape::with(&[TemplatePlace::may("{apps_server}")]))],
     give,
 };
 
-fn give(ask: &Ask<'_>) -> Given {
+fn give(ask: &SourceInput<'_>) -> SourceOutput {
     let values = [("{apps_server}", vec![Fragment::fact("apps server", APPS_SERVER)])];
-    Given::text(ask.pack.template(SECTION).render(&values))
+    SourceOutput::text(ask.pack.template(SECTION).render(&values))
 }

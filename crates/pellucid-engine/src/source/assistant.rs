@@ -15,9 +15,9 @@ mod workspace;
 pub use skills::skills_text;
 pub(crate) use tooling::delimiters;
 
-use super::Ask;
-use super::Given;
 use super::Source;
+use super::SourceInput;
+use super::SourceOutput;
 use crate::assistant::Assistant;
 use crate::fragment::Fragment;
 use crate::template::Shape;
@@ -74,12 +74,12 @@ impl Lines {
         self.push(vec![Fragment::fact(name, text)]);
     }
 
-    fn given(self) -> Given {
-        Given::text(self.fragments)
+    fn given(self) -> SourceOutput {
+        SourceOutput::text(self.fragments)
     }
 }
 
 /// Calls `give` with the assistant's surroundings; without an assistant the result is empty.
-fn with_assistant(ask: &Ask<'_>, give: impl Fn(&Assistant) -> Given) -> Given {
-    ask.facts.system.assistant.as_deref().map_or_else(Given::nothing, give)
+fn with_assistant(ask: &SourceInput<'_>, give: impl Fn(&Assistant) -> SourceOutput) -> SourceOutput {
+    ask.facts.system.assistant.as_deref().map_or_else(SourceOutput::nothing, give)
 }

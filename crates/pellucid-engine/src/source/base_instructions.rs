@@ -6,10 +6,10 @@ use pellucid_protocol::model::ModelInfo;
 use pellucid_protocol::model::ModelMessages;
 use pellucid_protocol::settings::Personality;
 
-use super::Ask;
-use super::Given;
-use super::Kind;
 use super::Source;
+use super::SourceInput;
+use super::SourceKind;
+use super::SourceOutput;
 use crate::facts::Facts;
 use crate::facts::Provided;
 use crate::fragment::Fragment;
@@ -28,11 +28,11 @@ pub(super) const DEFAULT: &str = "base/default.md";
 const TONE: &str = ModelTexts::TONE;
 
 pub(super) const SOURCE: Source =
-    Source { name: "base_instructions", kind: Kind::Text, templates: &[(DEFAULT, Shape::VERBATIM)], give };
+    Source { name: "base_instructions", kind: SourceKind::Text, templates: &[(DEFAULT, Shape::VERBATIM)], give };
 
-fn give(ask: &Ask<'_>) -> Given {
+fn give(ask: &SourceInput<'_>) -> SourceOutput {
     let Some(given) = given(ask.facts) else {
-        return Given::text(instructions_for(ask.facts, ask.pack, ask.facts.settings.personality));
+        return SourceOutput::text(instructions_for(ask.facts, ask.pack, ask.facts.settings.personality));
     };
     // Equal texts need no omission.
     let recorded = ask.facts.world.recorded_instructions.as_ref().filter(|recorded| recorded.text != given.text);
@@ -52,7 +52,7 @@ fn give(ask: &Ask<'_>) -> Given {
     } else {
         vec![Fragment::provided(&given.place, given.text.as_str())]
     };
-    Given { omissions, ..Given::text(text) }
+    SourceOutput { omissions, ..SourceOutput::text(text) }
 }
 
 /// Instructions that were given: now, or when the session began.

@@ -1,16 +1,16 @@
 //! A note that instruction files may also be below the working directory.
 
-use super::Ask;
-use super::Given;
-use super::Kind;
 use super::Source;
+use super::SourceInput;
+use super::SourceKind;
+use super::SourceOutput;
 use crate::template::Shape;
 
 const NOTE: &str = "agents/hierarchical.md";
 
 pub(super) const SOURCE: Source =
-    Source { name: "child_agents", kind: Kind::Text, templates: &[(NOTE, Shape::VERBATIM)], give };
+    Source { name: "child_agents", kind: SourceKind::Text, templates: &[(NOTE, Shape::VERBATIM)], give };
 
-fn give(ask: &Ask<'_>) -> Given {
-    Given::text(ask.pack.template(NOTE).text())
+fn give(ask: &SourceInput<'_>) -> SourceOutput {
+    SourceOutput::text(ask.pack.template(NOTE).text())
 }

@@ -2,19 +2,19 @@
 //!
 //! No date, system, policy or git state: what changes from day to day would break the prefix.
 
-use super::Ask;
-use super::Given;
-use super::Kind;
 use super::Source;
+use super::SourceInput;
+use super::SourceKind;
+use super::SourceOutput;
 use crate::facts::Facts;
 use crate::fragment::Fragment;
 
-pub(super) const SOURCE: Source = Source { name: "environment", kind: Kind::Text, templates: &[], give };
+pub(super) const SOURCE: Source = Source { name: "environment", kind: SourceKind::Text, templates: &[], give };
 
-fn give(ask: &Ask<'_>) -> Given {
+fn give(ask: &SourceInput<'_>) -> SourceOutput {
     // An update leaves the directory out where it did not change.
     let with_directory = ask.before.is_none_or(|before| before.settings.cwd != ask.facts.settings.cwd);
-    Given::text(environment(ask.facts, with_directory))
+    SourceOutput::text(environment(ask.facts, with_directory))
 }
 
 fn environment(facts: &Facts, with_directory: bool) -> Vec<Fragment> {

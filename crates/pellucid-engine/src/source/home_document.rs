@@ -1,24 +1,24 @@
 //! The user's own instruction file, trimmed, and what it imports.
 
-use super::Ask;
-use super::Given;
-use super::Kind;
 use super::Source;
+use super::SourceInput;
+use super::SourceKind;
+use super::SourceOutput;
 use super::project_docs::BETWEEN;
 use crate::documents::place;
 use crate::file_chunks::FileChunks;
 use crate::fragment::Fragment;
 
-pub(super) const SOURCE: Source = Source { name: "home_document", kind: Kind::Text, templates: &[], give };
+pub(super) const SOURCE: Source = Source { name: "home_document", kind: SourceKind::Text, templates: &[], give };
 
-fn give(ask: &Ask<'_>) -> Given {
+fn give(ask: &SourceInput<'_>) -> SourceOutput {
     let Some(document) = &ask.facts.world.home_document else {
-        return Given::nothing();
+        return SourceOutput::nothing();
     };
     let whole = String::from_utf8_lossy(&document.bytes);
     let text = whole.trim();
     if text.is_empty() {
-        return Given::nothing();
+        return SourceOutput::nothing();
     }
     let start = whole.len() - whole.trim_start().len();
     let chunks = FileChunks::of(&document.bytes, 0);
@@ -31,5 +31,5 @@ fn give(ask: &Ask<'_>) -> Given {
         fragments.extend(file.fragments);
     }
     omissions.extend(place::unused_imports(ask.facts, std::slice::from_ref(document), ask.slot));
-    Given { omissions, ..Given::text(fragments) }
+    SourceOutput { omissions, ..SourceOutput::text(fragments) }
 }

@@ -4,10 +4,10 @@
 
 use pellucid_protocol::feature::Feature;
 
-use super::Ask;
-use super::Given;
-use super::Kind;
 use super::Source;
+use super::SourceInput;
+use super::SourceKind;
+use super::SourceOutput;
 use crate::fragment::Fragment;
 use crate::template::Shape;
 
@@ -16,15 +16,15 @@ const TOOLS_ONLY: &str = "js_repl/section_tools_only.md";
 
 pub(super) const SOURCE: Source = Source {
     name: "js_repl",
-    kind: Kind::Text,
+    kind: SourceKind::Text,
     templates: &[(SECTION, Shape::VERBATIM), (TOOLS_ONLY, Shape::VERBATIM)],
     give,
 };
 
-fn give(ask: &Ask<'_>) -> Given {
+fn give(ask: &SourceInput<'_>) -> SourceOutput {
     let section = ask.pack.template(SECTION).text();
     if !ask.facts.settings.features.is_on(Feature::JsReplToolsOnly) {
-        return Given::text(section);
+        return SourceOutput::text(section);
     }
     let mut fragments = Vec::new();
     for Fragment { origin, text } in section {
@@ -33,5 +33,5 @@ fn give(ask: &Ask<'_>) -> Given {
         fragments.extend(ask.pack.template(TOOLS_ONLY).text());
         fragments.push(Fragment { origin, text: format!("\n{last}") });
     }
-    Given::text(fragments)
+    SourceOutput::text(fragments)
 }

@@ -3,17 +3,17 @@
 use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
 
-use super::Ask;
-use super::Given;
-use super::Kind;
 use super::Source;
+use super::SourceInput;
+use super::SourceKind;
+use super::SourceOutput;
 use crate::cut::middle::truncate_middle;
 use crate::file_chunks::FileChunks;
 use crate::fragment::Fragment;
 use crate::fragment::Omission;
 use crate::fragment::Why;
-use crate::template::Place;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 use crate::template::Trim;
 
 const GUIDE: &str = "memory/read_path.md";
@@ -23,22 +23,25 @@ const SUMMARY_MAX: TruncationPolicy = TruncationPolicy { mode: TruncationMode::T
 
 pub(super) const SOURCE: Source = Source {
     name: "memory_summary",
-    kind: Kind::Text,
+    kind: SourceKind::Text,
     templates: &[(
         GUIDE,
-        Shape { trim: Trim::Newline, places: &[Place::may("{{ base_path }}"), Place::must("{{ memory_summary }}")] },
+        Shape {
+            trim: Trim::Newline,
+            places: &[TemplatePlace::may("{{ base_path }}"), TemplatePlace::must("{{ memory_summary }}")],
+        },
     )],
     give,
 };
 
-fn give(ask: &Ask<'_>) -> Given {
+fn give(ask: &SourceInput<'_>) -> SourceOutput {
     let Some(memory) = &ask.facts.world.memory else {
-        return Given::nothing();
+        return SourceOutput::nothing();
     };
     let whole = String::from_utf8_lossy(&memory.summary.bytes);
     let trimmed = whole.trim();
     if trimmed.is_empty() {
-        return Given::nothing();
+        return SourceOutput::nothing();
     }
     let text = truncate_middle(trimmed, SUMMARY_MAX);
     let path = memory.summary.path.as_str();
@@ -65,5 +68,5 @@ fn give(ask: &Ask<'_>) -> Given {
         ("{{ base_path }}", vec![Fragment::fact("memory folder", memory.folder.as_str())]),
         ("{{ memory_summary }}", summary),
     ];
-    Given { fragments: Some(ask.pack.template(GUIDE).render(&values)), omissions, ..Given::default() }
+    SourceOutput { fragments: Some(ask.pack.template(GUIDE).render(&values)), omissions, ..SourceOutput::default() }
 }

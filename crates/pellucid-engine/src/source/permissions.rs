@@ -7,14 +7,14 @@ use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::NetworkAccess;
 use pellucid_protocol::settings::SandboxPolicy;
 
-use super::Ask;
-use super::Given;
-use super::Kind;
 use super::Source;
+use super::SourceInput;
+use super::SourceKind;
+use super::SourceOutput;
 use crate::facts::PrefixToken;
 use crate::fragment::Fragment;
-use crate::template::Place;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 use crate::template::Trim;
 
 const FULL_ACCESS: &str = "permissions/sandbox_danger_full_access.md";
@@ -28,11 +28,11 @@ const PREFIXES: &str = "permissions/approved_prefixes_intro.md";
 const ROOT_ONE: &str = "permissions/writable_root_one.md";
 const ROOT_MANY: &str = "permissions/writable_root_many.md";
 
-const SANDBOX: Shape = Shape { trim: Trim::End, places: &[Place::may("{network_access}")] };
+const SANDBOX: Shape = Shape { trim: Trim::End, places: &[TemplatePlace::may("{network_access}")] };
 
 pub(super) const SOURCE: Source = Source {
     name: "permissions",
-    kind: Kind::Text,
+    kind: SourceKind::Text,
     templates: &[
         (FULL_ACCESS, SANDBOX),
         (WORKSPACE_WRITE, SANDBOX),
@@ -42,8 +42,8 @@ pub(super) const SOURCE: Source = Source {
         (ON_REQUEST, Shape::VERBATIM),
         (UNTRUSTED, Shape::VERBATIM),
         (PREFIXES, Shape::VERBATIM),
-        (ROOT_ONE, Shape::with(&[Place::must("{root}")])),
-        (ROOT_MANY, Shape::with(&[Place::must("{roots}")])),
+        (ROOT_ONE, Shape::with(&[TemplatePlace::must("{root}")])),
+        (ROOT_MANY, Shape::with(&[TemplatePlace::must("{roots}")])),
     ],
     give,
 };
@@ -52,13 +52,13 @@ pub(super) const SOURCE: Source = Source {
 const PREFIXES_MAX: usize = 100;
 const PREFIX_CHARS_MAX: usize = 5_000;
 
-fn give(ask: &Ask<'_>) -> Given {
+fn give(ask: &SourceInput<'_>) -> SourceOutput {
     let mut text = vec![Fragment::layout("<permissions instructions>")];
     for piece in [sandbox(ask), approval(ask), roots(ask)] {
         join(&mut text, piece);
     }
     join(&mut text, vec![Fragment::layout("</permissions instructions>")]);
-    Given::text(text)
+    SourceOutput::text(text)
 }
 
 fn join(text: &mut Vec<Fragment>, piece: Vec<Fragment>) {
@@ -69,7 +69,7 @@ fn join(text: &mut Vec<Fragment>, piece: Vec<Fragment>) {
     text.extend(piece);
 }
 
-fn sandbox(ask: &Ask<'_>) -> Vec<Fragment> {
+fn sandbox(ask: &SourceInput<'_>) -> Vec<Fragment> {
     let (file, network) = match &ask.facts.settings.sandbox_policy {
         SandboxPolicy::DangerFullAccess => (FULL_ACCESS, NetworkAccess::Enabled),
         SandboxPolicy::ExternalSandbox { network_access } => (FULL_ACCESS, *network_access),
@@ -81,7 +81,7 @@ fn sandbox(ask: &Ask<'_>) -> Vec<Fragment> {
     ask.pack.template(file).render(&[("{network_access}", network)])
 }
 
-fn approval(ask: &Ask<'_>) -> Vec<Fragment> {
+fn approval(ask: &SourceInput<'_>) -> Vec<Fragment> {
     let file = match ask.facts.settings.approval_policy {
         ApprovalPolicy::Never => NEVER,
         ApprovalPolicy::OnFailure => ON_FAILURE,
@@ -98,7 +98,7 @@ fn approval(ask: &Ask<'_>) -> Vec<Fragment> {
     text
 }
 
-fn roots(ask: &Ask<'_>) -> Vec<Fragment> {
+fn roots(ask: &SourceInput<'_>) -> Vec<Fragment> {
     if !matches!(ask.facts.settings.sandbox_policy, SandboxPolicy::WorkspaceWrite { .. }) {
         return Vec::new();
     }

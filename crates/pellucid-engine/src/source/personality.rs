@@ -2,25 +2,25 @@
 
 use pellucid_protocol::feature::Feature;
 
-use super::Ask;
-use super::Given;
-use super::Kind;
 use super::Source;
+use super::SourceInput;
+use super::SourceKind;
+use super::SourceOutput;
 use super::base_instructions;
 use crate::facts::Facts;
 use crate::fragment::Fragment;
 use crate::pack::Pack;
-use crate::template::Place;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 
 const WRAPPER: &str = "personality.md";
 const INTRO: &str = "personality/intro.md";
 
 pub(super) const SOURCE: Source = Source {
     name: "personality",
-    kind: Kind::Text,
+    kind: SourceKind::Text,
     templates: &[
-        (WRAPPER, Shape::with(&[Place::may("{{ intro }}"), Place::must("{{ message }}")])),
+        (WRAPPER, Shape::with(&[TemplatePlace::may("{{ intro }}"), TemplatePlace::must("{{ message }}")])),
         (INTRO, Shape::VERBATIM),
         // The tone is compared with that of the instructions.
         (base_instructions::DEFAULT, Shape::VERBATIM),
@@ -28,12 +28,12 @@ pub(super) const SOURCE: Source = Source {
     give,
 };
 
-fn give(ask: &Ask<'_>) -> Given {
+fn give(ask: &SourceInput<'_>) -> SourceOutput {
     // The base instructions of a session stay as they are when its tone changes.
     if ask.before.is_none() && base_instructions::is_baked_in(ask.facts, ask.pack) {
-        return Given::nothing();
+        return SourceOutput::nothing();
     }
-    personality_message(ask.facts, ask.pack).map_or_else(Given::nothing, Given::text)
+    personality_message(ask.facts, ask.pack).map_or_else(SourceOutput::nothing, SourceOutput::text)
 }
 
 /// The message about the tone, if the model has a text for it.

@@ -7,22 +7,22 @@
 //!
 //! Not here: how the budget is shared out, and what files import (`documents`).
 
-use super::Ask;
-use super::Given;
-use super::Kind;
 use super::Source;
+use super::SourceInput;
+use super::SourceKind;
+use super::SourceOutput;
 use crate::documents::place;
 use crate::fragment::Fragment;
 
 /// The name of the source in layouts.
 pub(crate) const NAME: &str = "project_docs";
 
-pub(super) const SOURCE: Source = Source { name: NAME, kind: Kind::Entries, templates: &[], give };
+pub(super) const SOURCE: Source = Source { name: NAME, kind: SourceKind::Entries, templates: &[], give };
 
 /// The text between two files.
 pub(super) const BETWEEN: &str = "\n\n";
 
-fn give(ask: &Ask<'_>) -> Given {
+fn give(ask: &SourceInput<'_>) -> SourceOutput {
     let of_layout = ask.budget.map_or(usize::MAX, |budget| budget.bytes);
     let budget = ask.facts.settings.project_document_bytes_max.min(of_layout);
     let (placed, mut omissions) = place::project(ask.pack, ask.facts, ask.slot, budget);
@@ -34,5 +34,5 @@ fn give(ask: &Ask<'_>) -> Given {
         }
         fragments.extend(file.fragments);
     }
-    Given { fragments: (!fragments.is_empty()).then_some(fragments), omissions, ..Given::default() }
+    SourceOutput { fragments: (!fragments.is_empty()).then_some(fragments), omissions, ..SourceOutput::default() }
 }

@@ -6,10 +6,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::Ask;
-use super::Given;
-use super::Kind;
 use super::Source;
+use super::SourceInput;
+use super::SourceKind;
+use super::SourceOutput;
 use crate::cut::slot::MARK;
 use crate::cut::slot::kept_beside_mark;
 use crate::fragment::Fragment;
@@ -25,12 +25,12 @@ const USAGE: &str = "skills/usage.md";
 
 pub(super) const SOURCE: Source = Source {
     name: "skills_list",
-    kind: Kind::Entries,
+    kind: SourceKind::Entries,
     templates: &[(INTRO, Shape::VERBATIM), (USAGE, Shape::VERBATIM)],
     give,
 };
 
-fn give(ask: &Ask<'_>) -> Given {
+fn give(ask: &SourceInput<'_>) -> SourceOutput {
     let skills = &ask.facts.world.skills;
     let mut omissions = Vec::new();
     let mut omit = |what: &str, why| omissions.push(Omission { slot: ask.slot.clone(), what: what.to_owned(), why });
@@ -54,10 +54,10 @@ fn give(ask: &Ask<'_>) -> Given {
         }
     }
     let fragments = (!lines.is_empty()).then(|| section(ask, lines));
-    Given { fragments, omissions, ..Given::default() }
+    SourceOutput { fragments, omissions, ..SourceOutput::default() }
 }
 
-fn section(ask: &Ask<'_>, lines: Vec<Fragment>) -> Vec<Fragment> {
+fn section(ask: &SourceInput<'_>, lines: Vec<Fragment>) -> Vec<Fragment> {
     let mut fragments = Vec::with_capacity(lines.len() + 5);
     fragments.push(Fragment::layout("## Skills\n"));
     fragments.extend(ask.pack.template(INTRO).text());

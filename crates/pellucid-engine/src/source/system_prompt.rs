@@ -3,10 +3,10 @@
 
 use pellucid_protocol::settings::PromptMode;
 
-use super::Ask;
-use super::Given;
-use super::Kind;
 use super::Source;
+use super::SourceInput;
+use super::SourceKind;
+use super::SourceOutput;
 use crate::fragment::Fragment;
 use crate::template::Shape;
 use crate::template::Trim;
@@ -17,14 +17,14 @@ const IDENTITY: &str = "identity.md";
 const LINES: Shape = Shape { trim: Trim::Newline, places: &[] };
 
 pub(super) const SOURCE: Source =
-    Source { name: "system_prompt", kind: Kind::Text, templates: &[(SYSTEM, LINES), (IDENTITY, LINES)], give };
+    Source { name: "system_prompt", kind: SourceKind::Text, templates: &[(SYSTEM, LINES), (IDENTITY, LINES)], give };
 
-fn give(ask: &Ask<'_>) -> Given {
+fn give(ask: &SourceInput<'_>) -> SourceOutput {
     if ask.facts.system.prompt_mode == PromptMode::None {
-        return Given::text(ask.pack.template(IDENTITY).text());
+        return SourceOutput::text(ask.pack.template(IDENTITY).text());
     }
     match &ask.facts.settings.base_instructions {
-        Some(given) => Given::text(vec![Fragment::provided(&given.place, given.text.as_str())]),
-        None => Given::text(ask.pack.template(SYSTEM).text()),
+        Some(given) => SourceOutput::text(vec![Fragment::provided(&given.place, given.text.as_str())]),
+        None => SourceOutput::text(ask.pack.template(SYSTEM).text()),
     }
 }

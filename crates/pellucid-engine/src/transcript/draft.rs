@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
 
-use crate::assemble::ContextMessage;
+use crate::assemble::LayoutMessage;
 use crate::encode::Encoded;
 use crate::encode::Encoder;
 use crate::fragment::Fragment;
@@ -31,8 +31,8 @@ pub enum DraftPart {
     Image(Fragment),
 }
 
-impl From<ContextMessage> for Draft {
-    fn from(message: ContextMessage) -> Self {
+impl From<LayoutMessage> for Draft {
+    fn from(message: LayoutMessage) -> Self {
         Self::text(message.slot, message.role, message.fragments)
     }
 }

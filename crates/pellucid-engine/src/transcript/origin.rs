@@ -8,7 +8,7 @@ use pellucid_protocol::item::Item;
 use super::Draft;
 use super::Entry;
 use super::Transcript;
-use crate::assemble::ContextMessage;
+use crate::assemble::LayoutMessage;
 use crate::encode::Span;
 use crate::fragment::Origin;
 use crate::origins;
@@ -95,7 +95,7 @@ impl Transcript {
     }
 
     /// Gives the first items the origins of the messages that they are, where theirs were not kept.
-    pub fn attribute_context(&mut self, messages: &[ContextMessage]) {
+    pub fn attribute_context(&mut self, messages: &[LayoutMessage]) {
         let chunks = self.rendering.chunks();
         for (entry, message) in self.entries.iter_mut().zip(messages).filter(|(entry, _)| is_lost(entry)) {
             let encoded = Draft::from(message.clone()).encode();

@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::*;
-use crate::assemble::ContextMessage;
+use crate::assemble::LayoutMessage;
 use crate::fragment::Fragment;
 
 const WIDE: TruncationPolicy = TruncationPolicy { mode: TruncationMode::Bytes, limit: 1_000_000 };
@@ -268,7 +268,7 @@ fn items_of_a_session_file_whose_origins_were_not_kept_are_known_as_lost() {
     transcript.record(&Item::text("user", "hi"), &Origin::User);
     assert!(!transcript.is_attributed());
     assert_eq!(transcript.lost_keys().len(), 1);
-    let message = |text: &str| ContextMessage {
+    let message = |text: &str| LayoutMessage {
         slot: "permissions".into(),
         role: "developer",
         fragments: vec![Fragment::layout(text)],

@@ -13,8 +13,8 @@ use pellucid_protocol::item::Item;
 
 use super::Next;
 use super::Round;
+use super::RunningTurn;
 use super::Stage;
-use super::Turn;
 use super::Wish;
 use super::questions::AskId;
 use super::questions::AskKey;
@@ -31,7 +31,7 @@ use crate::transcript::DraftPart;
 
 /// Something that a call reports.
 #[derive(Debug, Clone, PartialEq)]
-pub enum CallFact {
+pub enum CallEvent {
     /// The client is to see this event.
     Told(Box<EventMessage>),
     /// The call applied a patch.
@@ -79,7 +79,7 @@ pub(super) struct RunningCall {
     finished: Option<Option<Item>>,
 }
 
-impl Turn {
+impl RunningTurn {
     /// The model makes a call.
     pub(super) fn call_made(&mut self, item: Item, call: ToolCall) -> Vec<Wish> {
         self.round.answers_needed = true;
@@ -89,7 +89,7 @@ impl Turn {
     }
 
     /// A call reports something, which may have to wait for the end of the reply.
-    pub(super) fn call_reported(&mut self, fact: CallFact) -> Vec<Wish> {
+    pub(super) fn call_reported(&mut self, fact: CallEvent) -> Vec<Wish> {
         if self.round.holds_back(&fact) {
             self.round.held_back.push_back(fact);
             return Vec::new();
@@ -97,12 +97,14 @@ impl Turn {
         self.pass_on(fact)
     }
 
-    fn pass_on(&mut self, fact: CallFact) -> Vec<Wish> {
+    fn pass_on(&mut self, fact: CallEvent) -> Vec<Wish> {
         match fact {
-            CallFact::Told(event) => vec![Wish::Emit(*event)],
-            CallFact::Patched => vec![Wish::Call(CallWish::TellDiff)],
-            CallFact::Asked { ask, question } => self.questions.ask(ask, question).into_iter().map(Wish::Ask).collect(),
-            CallFact::Finished { index, answer } => self.call_finished(index, answer),
+            CallEvent::Told(event) => vec![Wish::Emit(*event)],
+            CallEvent::Patched => vec![Wish::Call(CallWish::TellDiff)],
+            CallEvent::Asked { ask, question } => {
+                self.questions.ask(ask, question).into_iter().map(Wish::Ask).collect()
+            }
+            CallEvent::Finished { index, answer } => self.call_finished(index, answer),
         }
     }
 
@@ -169,9 +171,9 @@ impl Turn {
         }
         self.questions.forget();
         let shown = std::mem::take(&mut self.round.held_back).into_iter().filter_map(|fact| match fact {
-            CallFact::Told(event) => Some(Wish::Emit(*event)),
-            CallFact::Patched => Some(Wish::Call(CallWish::TellDiff)),
-            CallFact::Asked { .. } | CallFact::Finished { .. } => None,
+            CallEvent::Told(event) => Some(Wish::Emit(*event)),
+            CallEvent::Patched => Some(Wish::Call(CallWish::TellDiff)),
+            CallEvent::Asked { .. } | CallEvent::Finished { .. } => None,
         });
         shown.chain([Wish::Call(CallWish::Cancel)]).collect()
     }
@@ -220,18 +222,18 @@ impl Turn {
 
 impl Round {
     /// Whether a report of a call has to wait for the end of the reply.
-    fn holds_back(&self, fact: &CallFact) -> bool {
+    fn holds_back(&self, fact: &CallEvent) -> bool {
         if self.is_complete || self.calls.is_empty() {
             return false;
         }
         match fact {
-            CallFact::Told(event) => ended_call(event).is_some_and(|call_id| self.made(call_id)),
-            CallFact::Asked { question, .. } => {
+            CallEvent::Told(event) => ended_call(event).is_some_and(|call_id| self.made(call_id)),
+            CallEvent::Asked { question, .. } => {
                 matches!(&question.key, AskKey::Approval(call_id) if self.made(call_id))
             }
-            CallFact::Finished { .. } => true,
+            CallEvent::Finished { .. } => true,
             // The diff is shown because of the patch whose end is held back.
-            CallFact::Patched => !self.held_back.is_empty(),
+            CallEvent::Patched => !self.held_back.is_empty(),
         }
     }
 

@@ -17,14 +17,14 @@ use pellucid_protocol::reply::ReplyErrorKind;
 use pellucid_protocol::reply::ReplyEvent;
 use pellucid_protocol::settings::SummaryFallback;
 
+use super::CompactionEffect;
 use super::Due;
 use super::Next;
 use super::Pending;
-use super::Rebuilt;
+use super::RunningTurn;
 use super::Stage;
 use super::SummarisedBy;
-use super::Summariser;
-use super::Turn;
+use super::SummaryModel;
 use super::Wish;
 use super::error_info;
 use crate::call;
@@ -32,7 +32,7 @@ use crate::compaction::CompactionError;
 use crate::compaction::Dropped;
 use crate::fragment::Origin;
 use crate::fragment::concat;
-use crate::pack::Strategy;
+use crate::pack::CompactionStrategy;
 use crate::transcript::DraftPart;
 use crate::window::WindowExceeded;
 
@@ -46,7 +46,7 @@ pub const ADVICE: &str = "the history was summarised; every summary costs accura
 #[derive(Debug, Clone, PartialEq)]
 pub enum CompactionWish {
     /// Begin to summarise the history, and ask this model for the summary.
-    Start(Summariser),
+    Start(SummaryModel),
     /// Ask for the summary once more.
     AskAgain,
     /// Leave the oldest item out of what is summarised.
@@ -65,9 +65,9 @@ pub enum CompactionWish {
     Log,
 }
 
-impl Turn {
+impl RunningTurn {
     pub(super) fn measured(&mut self, unreported: usize, next: Next) -> Vec<Wish> {
-        if self.strategy == Strategy::Window {
+        if self.strategy == CompactionStrategy::Window {
             return self.measured_whole(unreported, next);
         }
         let total = self.meter.last_total().saturating_add(i64::try_from(unreported).unwrap_or(i64::MAX));
@@ -76,7 +76,7 @@ impl Turn {
             && total > takeover.limit
         {
             self.due = Some(Due { tokens: total, compacts_at: takeover.limit.saturating_add(1) });
-            return self.compact_with(Summariser::Previous, takeover.previous_window, Next::MeasureAgain);
+            return self.compact_with(SummaryModel::Previous, takeover.previous_window, Next::MeasureAgain);
         }
         let Some(limit) = self.settings.compaction_limit.filter(|limit| total >= *limit) else {
             return self.go_on(next);
@@ -84,7 +84,7 @@ impl Turn {
         self.due = Some(Due { tokens: total, compacts_at: limit });
         match self.futile.as_slice() {
             // One summary that does not help may be bad luck, two are none.
-            [_, Rebuilt { tokens_before: before, tokens_after: after, .. }, ..] => {
+            [_, CompactionEffect { tokens_before: before, tokens_after: after, .. }, ..] => {
                 self.fail_with(&CompactionError::FutileAgain { before: *before, after: *after })
             }
             _ => self.start_compaction(next),
@@ -109,10 +109,10 @@ impl Turn {
     }
 
     pub(super) fn start_compaction(&mut self, next: Next) -> Vec<Wish> {
-        self.compact_with(Summariser::Current, self.settings.window, next)
+        self.compact_with(SummaryModel::Current, self.settings.window, next)
     }
 
-    fn compact_with(&mut self, summariser: Summariser, window: Option<i64>, next: Next) -> Vec<Wish> {
+    fn compact_with(&mut self, summariser: SummaryModel, window: Option<i64>, next: Next) -> Vec<Wish> {
         let id = self.fresh_id();
         self.retries = 0;
         self.n_overflows = 0;
@@ -168,9 +168,9 @@ impl Turn {
     pub(super) fn summary_reply(&mut self, event: ReplyEvent, window: Option<i64>) -> Vec<Wish> {
         match event {
             ReplyEvent::ItemDone(item) => match call::read(&item) {
-                call::Reading::NoCall => vec![Wish::Compact(CompactionWish::Note(item, Origin::Model))],
+                call::CallReading::NoCall => vec![Wish::Compact(CompactionWish::Note(item, Origin::Model))],
                 // No tool was offered, so a call means nothing.
-                call::Reading::Call(_) | call::Reading::Unanswerable(_) => Vec::new(),
+                call::CallReading::Call(_) | call::CallReading::Unanswerable(_) => Vec::new(),
             },
             ReplyEvent::RateLimits(limits) => {
                 self.meter.limit(limits);
@@ -190,7 +190,7 @@ impl Turn {
         if self.settings.summarised_by == SummarisedBy::Provider {
             return self.no_summary(&error.message, error_info(error.kind), &error.failure);
         }
-        if self.strategy == Strategy::Window {
+        if self.strategy == CompactionStrategy::Window {
             // What was dropped is lost, but the turn continues.
             return self
                 .reconnect(error, Wish::Compact(CompactionWish::AskAgain))
@@ -251,7 +251,7 @@ impl Turn {
         self.does_not_fit(&CompactionError::DoesNotFit)
     }
 
-    pub(super) fn rebuilt(&mut self, rebuilt: Rebuilt, id: String, next: Next) -> Vec<Wish> {
+    pub(super) fn rebuilt(&mut self, rebuilt: CompactionEffect, id: String, next: Next) -> Vec<Wish> {
         let mut wishes = Vec::new();
         if rebuilt.n_dropped > 0 {
             let message = format!("left the {} oldest items out of the request for a summary", rebuilt.n_dropped);
@@ -260,14 +260,14 @@ impl Turn {
         wishes.push(Wish::Emit(self.meter.event()));
         wishes.push(Wish::Compact(CompactionWish::Log));
         wishes.push(self.item_completed(TurnItem::ContextCompaction { id }));
-        if self.settings.summarised_by == SummarisedBy::Model && self.strategy == Strategy::Summarise {
+        if self.settings.summarised_by == SummarisedBy::Model && self.strategy == CompactionStrategy::Summarise {
             wishes.push(Wish::Emit(EventMessage::Warning { message: ADVICE.to_owned() }));
         }
         if let Some(percent) = self.settings.compaction.saving_min
-            && self.strategy == Strategy::Summarise
+            && self.strategy == CompactionStrategy::Summarise
             && is_futile(&rebuilt, percent)
         {
-            let Rebuilt { tokens_before: before, tokens_after: after, .. } = rebuilt;
+            let CompactionEffect { tokens_before: before, tokens_after: after, .. } = rebuilt;
             wishes.extend(self.fail_with(&CompactionError::Futile { before, after, percent }));
             return wishes;
         }
@@ -301,7 +301,7 @@ impl Turn {
 }
 
 /// Whether a summary saved less than so many percent.
-fn is_futile(rebuilt: &Rebuilt, percent: u8) -> bool {
+fn is_futile(rebuilt: &CompactionEffect, percent: u8) -> bool {
     let wanted = rebuilt.tokens_before.saturating_mul(100 - usize::from(percent.min(100)));
     rebuilt.tokens_after.saturating_mul(100) > wanted
 }

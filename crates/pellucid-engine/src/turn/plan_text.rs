@@ -16,7 +16,7 @@ use pellucid_protocol::event::TurnItem;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::settings::CollaborationModeKind;
 
-use super::Turn;
+use super::RunningTurn;
 use super::Wish;
 use crate::fragment::Origin;
 use crate::turn_item;
@@ -152,7 +152,7 @@ enum Progress {
     Completed,
 }
 
-impl Turn {
+impl RunningTurn {
     /// Whether an item is a message in which a plan may stand.
     pub(super) fn may_hold_plan(&self, item: &TurnItem) -> bool {
         self.settings.mode == CollaborationModeKind::Plan && matches!(item, TurnItem::AgentMessage { .. })

@@ -13,12 +13,12 @@ const AUDIO: i64 = 1_000;
 
 /// An estimate by characters.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Heuristic {
+pub struct CharacterEstimate {
     chars_per_token: f64,
     other_chars_per_token: f64,
 }
 
-impl Default for Heuristic {
+impl Default for CharacterEstimate {
     fn default() -> Self {
         Self { chars_per_token: 4.0, other_chars_per_token: 1.0 }
     }
@@ -29,7 +29,7 @@ impl Default for Heuristic {
 #[error("{0} must be positive")]
 pub struct NotPositive(&'static str);
 
-impl Heuristic {
+impl CharacterEstimate {
     /// With other ratios: characters of ASCII, and others, for one token.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use serde_json::Map;
 use serde_json::Value;
 
-use super::Limits;
+use super::WindowLimits;
 use super::summary;
 use crate::injection;
 use crate::injection::scalar;
@@ -17,18 +17,18 @@ pub struct AgentSettings {
     /// The beginning of the system prompt, if it is set.
     pub system_prompt: Option<String>,
     /// How much may be said.
-    pub limits: Limits,
+    pub limits: WindowLimits,
     /// How many results a search in memory has.
     pub search_limit: i64,
     /// How many tokens a summary has at most.
     pub summary_tokens: i64,
     /// The sources of items.
-    pub sources: Vec<injection::Source>,
+    pub sources: Vec<injection::ItemSource>,
 }
 
 /// The parts of an agent besides its settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Given {
+pub struct WindowServices {
     /// Whether there is a model provider.
     pub provider: bool,
     /// Whether the counter, if there is one, can count messages and tools.
@@ -87,7 +87,7 @@ impl AgentSettings {
     ///
     /// # Errors
     /// The first thing that is wrong.
-    pub fn read(document: &Value, given: Given) -> Result<Self, SettingsError> {
+    pub fn read(document: &Value, given: WindowServices) -> Result<Self, SettingsError> {
         let nothing = Map::new();
         let group = |name: &str| document.get(name).and_then(Value::as_object).unwrap_or(&nothing);
         let set = |value: Option<&Value>| value.filter(|it| !it.is_null()).cloned();
@@ -133,7 +133,7 @@ impl AgentSettings {
         let sources = group("prompt_injections").get("sources").unwrap_or(&Value::Null);
         Ok(Self {
             system_prompt: set(group("identity").get("system_prompt")).map(|it| scalar::text(&it).into_owned()),
-            limits: Limits {
+            limits: WindowLimits {
                 window,
                 reserved,
                 compacts: set(management.get("auto_compact")).is_none_or(|it| it == Value::Bool(true)),

@@ -5,7 +5,7 @@ use expect_test::expect;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::count::Heuristic;
+use super::count::CharacterEstimate;
 use super::summary::output_tokens;
 use super::summary::question;
 use super::summary::shown;
@@ -25,7 +25,7 @@ fn history(letters: &str) -> Vec<HistoryMessage> {
 }
 
 fn cost(window: &Window) -> Cost {
-    let Parts { summary, history, memory, .. } = window.parts();
+    let PromptParts { summary, history, memory, .. } = window.parts();
     let n = history.len() + memory.len() + usize::from(summary.is_some());
     Cost { messages: 10 * i64::try_from(n).unwrap(), tools: 1 }
 }
@@ -37,27 +37,27 @@ fn play(window: &mut Window, answers: bool) -> String {
     let mut n_summaries = 0;
     loop {
         step = match step {
-            Step::Build => {
-                let Parts { summary, history, n_before, memory } = window.parts();
+            WindowStep::Build => {
+                let PromptParts { summary, history, n_before, memory } = window.parts();
                 let texts: Vec<&str> = history.iter().map(|it| it.text.as_str()).collect();
                 lines += &format!("build {summary:?} +{n_before} [{}] memory {memory:?}\n", texts.join(" "));
                 window.built(cost(window))
             }
-            Step::Summarise { previous, dropped } => {
+            WindowStep::Summarise { previous, dropped } => {
                 let texts: Vec<&str> = dropped.iter().map(|it| it.text.as_str()).collect();
                 lines += &format!("summarise {previous:?} [{}]\n", texts.join(" "));
                 n_summaries += 1;
                 window.summarised(answers.then(|| format!(" s{n_summaries}\n")).as_deref())
             }
-            Step::Fits { changed } => return lines + &format!("fits, changed {changed:?}\n"),
-            Step::Failed(error) => return lines + &format!("failed: {error}\n"),
+            WindowStep::Fits { changed } => return lines + &format!("fits, changed {changed:?}\n"),
+            WindowStep::Failed(error) => return lines + &format!("failed: {error}\n"),
         };
     }
 }
 
 #[track_caller]
 fn check_window(letters: &str, limit: i64, compacts: bool, stored: &ConversationState, expected: &Expect) {
-    let limits = Limits { window: Some(limit + 5), reserved: 5, compacts };
+    let limits = WindowLimits { window: Some(limit + 5), reserved: 5, compacts };
     let memory = vec!["m0".to_owned(), "m1".to_owned()];
     let (mut window, is_stale) = Window::new(limits, stored, &history(letters), memory);
     expected.assert_eq(&format!("stale {is_stale}\n{}", play(&mut window, true)));
@@ -80,11 +80,11 @@ fn a_prompt_that_fits_stays_as_it_is() {
         fits, changed None
     "#]],
     );
-    let limits = Limits { window: None, reserved: 0, compacts: true };
+    let limits = WindowLimits { window: None, reserved: 0, compacts: true };
     let (mut window, _) = Window::new(limits, &none(), &history("uaua"), Vec::new());
-    assert_eq!(window.begin(), Step::Build);
+    assert_eq!(window.begin(), WindowStep::Build);
     let huge = Cost { messages: i64::MAX, tools: 0 };
-    assert_eq!(window.built(huge), Step::Fits { changed: None }, "without a window nothing is dropped");
+    assert_eq!(window.built(huge), WindowStep::Fits { changed: None }, "without a window nothing is dropped");
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn a_stored_summary_stands_for_what_came_before_its_cursor() {
 
 #[test]
 fn without_an_answer_what_was_dropped_is_lost() {
-    let limits = Limits { window: Some(25), reserved: 0, compacts: true };
+    let limits = WindowLimits { window: Some(25), reserved: 0, compacts: true };
     let (mut window, _) = Window::new(limits, &none(), &history("uaua"), Vec::new());
     expect![[r#"
         build None +0 [u0 a1 u2 a3] memory []
@@ -265,7 +265,7 @@ fn without_an_answer_what_was_dropped_is_lost() {
 
 #[test]
 fn many_dropped_messages_are_summarised_before_the_rest_fits() {
-    let limits = Limits { window: Some(25), reserved: 0, compacts: true };
+    let limits = WindowLimits { window: Some(25), reserved: 0, compacts: true };
     let (mut window, _) = Window::new(limits, &none(), &history(&"ua".repeat(100)), Vec::new());
     let steps = play(&mut window, true);
     let asked: Vec<usize> =
@@ -279,7 +279,7 @@ fn many_dropped_messages_are_summarised_before_the_rest_fits() {
 
 #[test]
 fn a_loop_that_does_not_end_is_ended() {
-    let limits = Limits { window: Some(0), reserved: 0, compacts: false };
+    let limits = WindowLimits { window: Some(0), reserved: 0, compacts: false };
     let (mut window, _) = Window::new(limits, &none(), &history(&"u".repeat(500)), Vec::new());
     let steps = play(&mut window, true);
     assert_eq!(steps.lines().count(), LOOPS_MAX + 1);
@@ -290,11 +290,11 @@ proptest! {
     /// Whatever the history is, the end is a prompt that fits or a reason, and what is left is an end of the history.
     #[test]
     fn any_history_is_brought_to_an_end(letters in "[uat]{0,40}", limit in 0_i64..300, compacts: bool, answers: bool) {
-        let limits = Limits { window: Some(limit), reserved: 0, compacts };
+        let limits = WindowLimits { window: Some(limit), reserved: 0, compacts };
         let whole = history(&letters);
         let (mut window, _) = Window::new(limits, &none(), &whole, vec!["m".to_owned()]);
         let steps = play(&mut window, answers);
-        let Parts { history, n_before, .. } = window.parts();
+        let PromptParts { history, n_before, .. } = window.parts();
         prop_assert_eq!(history, &whole[n_before..]);
         let last = steps.lines().last().unwrap();
         if last.starts_with("fits") {
@@ -308,12 +308,12 @@ proptest! {
 
 #[test]
 fn tokens_of_texts_are_estimated_by_their_characters() {
-    let plain = Heuristic::default();
+    let plain = CharacterEstimate::default();
     assert_eq!(["", "abcd", "abcde", "日本", "aé"].map(|text| plain.text(text)), [0, 1, 2, 2, 2]);
-    let other = Heuristic::new(2.0, 0.5).unwrap();
+    let other = CharacterEstimate::new(2.0, 0.5).unwrap();
     assert_eq!(["abcd", "日本"].map(|text| other.text(text)), [2, 4]);
     assert_eq!((plain.message(""), plain.message("abcd")), (4, 5));
-    let why = |one: f64, two: f64| Heuristic::new(one, two).unwrap_err().to_string();
+    let why = |one: f64, two: f64| CharacterEstimate::new(one, two).unwrap_err().to_string();
     assert_eq!(why(0.0, 1.0), "chars_per_token must be positive");
     assert_eq!(why(1.0, -1.0), "non_ascii_chars_per_token must be positive");
     assert_eq!(why(f64::NAN, 1.0), "chars_per_token must be positive");
@@ -321,7 +321,7 @@ fn tokens_of_texts_are_estimated_by_their_characters() {
 
 #[test]
 fn tokens_of_messages_and_tools_are_estimated_by_what_they_hold() {
-    let plain = Heuristic::default();
+    let plain = CharacterEstimate::default();
     for (content, expected) in [
         (json!("abcd"), 5),
         (json!(null), 4),

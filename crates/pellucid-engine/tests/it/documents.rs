@@ -8,7 +8,7 @@ use pellucid_engine::documents::change::Changed;
 use pellucid_engine::documents::change::NewText;
 use pellucid_engine::documents::change::changed;
 use pellucid_engine::documents::change::joined;
-use pellucid_engine::documents::imports::Fault;
+use pellucid_engine::documents::imports::ImportFault;
 use pellucid_engine::documents::imports::Imported;
 use pellucid_engine::documents::listed::instruction_files;
 use pellucid_engine::facts::Candidate;
@@ -121,7 +121,7 @@ fn a_large_root_costs_the_leaf_nothing() {
     assert_eq!(nearest, format!("{}\n\nLeaf.\n", "x".repeat(32_762)));
 }
 
-fn import(path: &str, outcome: Result<&str, Fault>) -> Imported {
+fn import(path: &str, outcome: Result<&str, ImportFault>) -> Imported {
     let outcome = outcome.map(|text| document(path, text));
     let (root, by) = ("/p/AGENTS.md".to_owned(), "/p/AGENTS.md".to_owned());
     Imported { root, by, line: 1, path: path.to_owned(), outcome }
@@ -130,7 +130,7 @@ fn import(path: &str, outcome: Result<&str, Fault>) -> Imported {
 #[test]
 fn an_import_follows_the_file_that_names_it() {
     let mut facts = chain(100, &LINES);
-    facts.world.imports = vec![import("/p/style.md", Ok("Tabs.\n")), import("/p/none.md", Err(Fault::Missing))];
+    facts.world.imports = vec![import("/p/style.md", Ok("Tabs.\n")), import("/p/none.md", Err(ImportFault::Missing))];
     check_text(
         "",
         &facts,
@@ -249,7 +249,8 @@ fn check_sources(pack: &Pack, facts: &Facts, expected: &Expect) {
 fn what_is_loaded_is_what_the_request_has() {
     let mut facts = chain(20, &LINES);
     facts.world.home_document = Some(document("/h/AGENTS.md", " Mine.\n"));
-    facts.world.imports = vec![import("/p/style.md", Ok("Tabs.\n")), import("/p/AGENTS.md", Err(Fault::Duplicate))];
+    facts.world.imports =
+        vec![import("/p/style.md", Ok("Tabs.\n")), import("/p/AGENTS.md", Err(ImportFault::Duplicate))];
     let candidate = |path: &str, fate| Candidate { path: path.to_owned(), fate };
     facts.world.candidates = vec![
         candidate("/p/AGENTS.override.md", Fate::Absent),

@@ -14,7 +14,7 @@ use pellucid_engine::pack::PackFiles;
 use pellucid_engine::pack::ROLES;
 use pellucid_engine::pack::SlotRole;
 use pellucid_engine::source;
-use pellucid_engine::update::Change;
+use pellucid_engine::update::FactsChange;
 use pellucid_engine::update::updates;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::settings::SandboxPolicy;
@@ -104,7 +104,7 @@ fn an_update_is_cut_like_its_slot_and_says_so() {
     let (pack, before) = (load(layout).unwrap(), full());
     let mut after = before.clone();
     after.settings.sandbox_policy = SandboxPolicy::DangerFullAccess;
-    let told = updates(&Change { pack: &pack, before: &before, after: &after, previous_model: None });
+    let told = updates(&FactsChange { pack: &pack, before: &before, after: &after, previous_model: None });
     assert_eq!(told.messages.len(), 1);
     let text = concat(&told.messages[0].fragments);
     assert!(text.len() <= 40 && text.ends_with('…'), "{text}");

@@ -1,28 +1,28 @@
 //! Memories: what holds for every chat, and how packs ask for them.
 
 use pellucid_engine::memory::Chat;
-use pellucid_engine::memory::Limits;
-use pellucid_engine::memory::Outcome;
+use pellucid_engine::memory::ChatLimits;
 use pellucid_engine::memory::Stop;
-use pellucid_engine::memory::ask::Answer;
+use pellucid_engine::memory::StrategyOutcome;
 use pellucid_engine::memory::ask::Answers;
-use pellucid_engine::memory::ask::Question;
-use pellucid_engine::memory::count::Count;
+use pellucid_engine::memory::ask::MemoryAnswer;
+use pellucid_engine::memory::ask::MemoryQuestion;
+use pellucid_engine::memory::count::EntryCounter;
 use pellucid_engine::memory::data::V2Data;
 use pellucid_engine::memory::data::V3Data;
-use pellucid_engine::memory::entry::Entry;
-use pellucid_engine::memory::entry::Role;
+use pellucid_engine::memory::entry::ChatEntry;
+use pellucid_engine::memory::entry::ChatRole;
 use pellucid_engine::memory::hanurai;
 use pellucid_engine::memory::hypa_v2;
 use pellucid_engine::memory::hypa_v3;
 use pellucid_engine::memory::hypa_v3::Chance;
 use pellucid_engine::memory::lexical;
-use pellucid_engine::memory::preset::Settings;
-use pellucid_engine::memory::ranking::Known;
+use pellucid_engine::memory::preset::HypaV3Settings;
+use pellucid_engine::memory::ranking::KnownVectors;
 use pellucid_engine::memory::rate_limiter::AfterFailure;
-use pellucid_engine::memory::rate_limiter::End;
 use pellucid_engine::memory::rate_limiter::Options;
 use pellucid_engine::memory::rate_limiter::RateLimiter;
+use pellucid_engine::memory::rate_limiter::TaskEnd;
 use pellucid_engine::memory::supa;
 use pellucid_engine::memory::window;
 use pellucid_engine::pack::Pack;
@@ -30,8 +30,8 @@ use pellucid_engine::pack::PackFiles;
 use pellucid_engine::tokens::Estimate;
 use proptest::prelude::*;
 
-fn count() -> Count<'static> {
-    Count::new(&Estimate, "model")
+fn count() -> EntryCounter<'static> {
+    EntryCounter::new(&Estimate, "model")
 }
 
 /// Runs a strategy with answers that need no model.
@@ -41,32 +41,32 @@ fn finish<T>(mut run: impl FnMut(&mut Answers<'_>) -> Result<T, Stop>) -> Result
         match run(&mut Answers::new(&given)) {
             Ok(done) => return Ok(done),
             Err(Stop::Fails(failure)) => return Err(failure.code),
-            Err(Stop::Asks(Question::Summaries(all))) => {
-                given.push(Answer::Summaries(all.iter().map(|messages| lexical::summary(messages)).collect()));
+            Err(Stop::Asks(MemoryQuestion::Summaries(all))) => {
+                given.push(MemoryAnswer::Summaries(all.iter().map(|messages| lexical::summary(messages)).collect()));
             }
-            Err(Stop::Asks(Question::Vectors { texts, .. })) => {
-                given.push(Answer::Vectors(Ok(texts.iter().map(|text| lexical::vector(text)).collect())));
+            Err(Stop::Asks(MemoryQuestion::Vectors { texts, .. })) => {
+                given.push(MemoryAnswer::Vectors(Ok(texts.iter().map(|text| lexical::vector(text)).collect())));
             }
         }
     }
 }
 
-fn chats() -> impl Strategy<Value = Vec<Entry>> {
+fn chats() -> impl Strategy<Value = Vec<ChatEntry>> {
     let word = prop::sample::select(vec!["dragon", "ship", "tower", "gold", "river", "storm"]);
     let text = prop::collection::vec(word, 1..40).prop_map(|words| words.join(" "));
     prop::collection::vec(text, 1..40).prop_map(|texts| {
-        let role = |n: usize| if n.is_multiple_of(2) { Role::User } else { Role::Assistant };
+        let role = |n: usize| if n.is_multiple_of(2) { ChatRole::User } else { ChatRole::Assistant };
         texts
             .iter()
             .enumerate()
-            .map(|(n, text)| Entry::new(role(n), text.as_str()).with_memo(format!("m{n}")))
+            .map(|(n, text)| ChatEntry::new(role(n), text.as_str()).with_memo(format!("m{n}")))
             .collect()
     })
 }
 
 /// Whether the entries after the memory are the newest ones of the chat, untouched.
-fn is_suffix(outcome: &[Entry], chat: &[Entry]) -> bool {
-    let kept: Vec<Entry> = outcome.iter().filter(|entry| entry.role != Role::System).cloned().collect();
+fn is_suffix(outcome: &[ChatEntry], chat: &[ChatEntry]) -> bool {
+    let kept: Vec<ChatEntry> = outcome.iter().filter(|entry| entry.role != ChatRole::System).cloned().collect();
     chat.ends_with(&kept)
 }
 
@@ -96,16 +96,16 @@ proptest! {
         seed in any::<u64>(),
         is_experimental in any::<bool>(),
     ) {
-        let settings = Settings {
+        let settings = HypaV3Settings {
             memory_tokens_ratio: memory,
             recent_memory_ratio: recent,
             similar_memory_ratio: (1.0 - recent) / 2.0,
             use_experimental_impl: is_experimental,
-            ..Settings::default()
+            ..HypaV3Settings::default()
         };
-        let known = Known::new();
+        let known = KnownVectors::new();
         let tokens = count().entries(&chat);
-        let limits = Limits { max, response: 0.0 };
+        let limits = ChatLimits { max, response: 0.0 };
         let run = || {
             let mut data = V3Data::default();
             let outcome = finish(|answers| {
@@ -121,33 +121,33 @@ proptest! {
         let (again, data_again) = run();
         prop_assert_eq!(&outcome, &again);
         prop_assert_eq!(&data, &data_again);
-        if let Ok(Outcome { entries, tokens, .. }) = outcome {
+        if let Ok(StrategyOutcome { entries, tokens, .. }) = outcome {
             prop_assert!(tokens <= max);
             // Without cards the system itself does not count the empty message about them.
             prop_assert!(data.summaries.is_empty() || count().entries(&entries) <= max);
             prop_assert!(is_suffix(&entries, &chat));
-            prop_assert!(entries.iter().filter(|entry| entry.role != Role::System).count() >= chat.len().min(3));
+            prop_assert!(entries.iter().filter(|entry| entry.role != ChatRole::System).count() >= chat.len().min(3));
             // Every message is in the window or on a card.
             let n_on_cards: usize = data.summaries.iter().map(|summary| summary.chat_memos.len()).sum();
-            let n_kept = entries.iter().filter(|entry| entry.role != Role::System).count();
+            let n_kept = entries.iter().filter(|entry| entry.role != ChatRole::System).count();
             prop_assert_eq!(n_on_cards + n_kept, chat.len());
         }
     }
 
     #[test]
     fn other_memories_give_the_same_for_the_same(chat in chats(), max in 60.0..1500.0_f64) {
-        let known = Known::new();
+        let known = KnownVectors::new();
         let tokens = count().entries(&chat);
-        let limits = Limits { max, response: 0.0 };
+        let limits = ChatLimits { max, response: 0.0 };
         let count = count();
         let run = Chat { entries: &chat, tokens, limits, count: &count, known: &known };
         let v2 = || finish(|answers| {
-            let settings = hypa_v2::Settings { allocated_tokens: 40.0, chunk_size: 120.0, prompt: "p".to_owned() };
+            let settings = hypa_v2::HypaV2Settings { allocated_tokens: 40.0, chunk_size: 120.0, prompt: "p".to_owned() };
             hypa_v2::hypa_v2(&run, V2Data::default(), &settings, answers)
         });
         prop_assert_eq!(v2(), v2());
         let recall = || finish(|answers| {
-            let settings = hanurai::Settings { tokens: 30.0, is_split: true };
+            let settings = hanurai::HanuraiSettings { tokens: 30.0, is_split: true };
             hanurai::hanurai(&run, &settings, answers)
         });
         let recalled = recall();
@@ -155,8 +155,8 @@ proptest! {
         if let Ok(outcome) = recalled {
             prop_assert!(outcome.tokens <= max);
         }
-        for mode in [supa::Mode::Supa, supa::Mode::HypaV1] {
-            let settings = supa::Settings {
+        for mode in [supa::SupaMode::Supa, supa::SupaMode::HypaV1] {
+            let settings = supa::SupaSettings {
                 mode,
                 chunk_tokens_max: 100.0,
                 removes_punctuation: true,
@@ -212,7 +212,7 @@ proptest! {
             prop_assert!(running.len() <= at_once);
             if let Some(at) = running.iter().position(|(end, _)| *end == now_ms) {
                 running.remove(at);
-                let now = limiter.end(End::Done, now_ms);
+                let now = limiter.end(TaskEnd::Done, now_ms);
                 take(now, now_ms, &mut running, &mut looks);
             } else {
                 looks.retain(|at| *at > now_ms);
@@ -248,19 +248,22 @@ fn a_key_that_no_preset_has_is_refused() {
 
 #[track_caller]
 fn check_transcript(cast: supa::Cast, expected: &str) {
-    let said = |role, text: &str, memo: &str| Entry::new(role, text).with_memo(memo);
-    let entries =
-        [said(Role::User, "Who is there?", "a"), said(Role::Assistant, "We are.", "b"), said(Role::User, "Oh.", "c")];
-    let (count, known) = (count(), Known::new());
+    let said = |role, text: &str, memo: &str| ChatEntry::new(role, text).with_memo(memo);
+    let entries = [
+        said(ChatRole::User, "Who is there?", "a"),
+        said(ChatRole::Assistant, "We are.", "b"),
+        said(ChatRole::User, "Oh.", "c"),
+    ];
+    let (count, known) = (count(), KnownVectors::new());
     let chat = Chat {
         entries: &entries,
         tokens: 200.0,
-        limits: Limits { max: 150.0, response: 0.0 },
+        limits: ChatLimits { max: 150.0, response: 0.0 },
         count: &count,
         known: &known,
     };
-    let settings = supa::Settings {
-        mode: supa::Mode::Supa,
+    let settings = supa::SupaSettings {
+        mode: supa::SupaMode::Supa,
         chunk_tokens_max: 12.0,
         removes_punctuation: true,
         prompt: "p".to_owned(),
@@ -269,7 +272,7 @@ fn check_transcript(cast: supa::Cast, expected: &str) {
         cast,
     };
     match supa::supa(&chat, None, &settings, &mut Answers::new(&[])) {
-        Err(Stop::Asks(Question::Summaries(asked))) => assert_eq!(asked[0][0].content, expected),
+        Err(Stop::Asks(MemoryQuestion::Summaries(asked))) => assert_eq!(asked[0][0].content, expected),
         other => panic!("no summary is asked for: {other:?}"),
     }
 }

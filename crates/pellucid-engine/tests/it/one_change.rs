@@ -5,9 +5,9 @@
 use pellucid_engine::assemble::assemble;
 use pellucid_engine::continuity::Cause;
 use pellucid_engine::continuity::Continuity;
-use pellucid_engine::continuity::Next;
+use pellucid_engine::continuity::NextRequest;
 use pellucid_engine::continuity::Recorded;
-use pellucid_engine::continuity::Sent;
+use pellucid_engine::continuity::SentRequest;
 use pellucid_engine::digest::Items;
 use pellucid_engine::digest::Ledger;
 use pellucid_engine::encode::Encoded;
@@ -25,7 +25,7 @@ use pellucid_engine::request::WireSettings;
 use pellucid_engine::tokens::tokens_of_bytes;
 use pellucid_engine::transcript::Draft;
 use pellucid_engine::transcript::Transcript;
-use pellucid_engine::update::Change;
+use pellucid_engine::update::FactsChange;
 use pellucid_engine::update::updates;
 use pellucid_engine::user_message::Images;
 use pellucid_engine::user_message::user_message;
@@ -121,7 +121,7 @@ impl World {
     fn update(&mut self, change: impl FnOnce(&mut Facts)) {
         let before = self.facts.clone();
         change(&mut self.facts);
-        let change = Change { pack: &self.pack, before: &before, after: &self.facts, previous_model: None };
+        let change = FactsChange { pack: &self.pack, before: &before, after: &self.facts, previous_model: None };
         for message in updates(&change).messages {
             self.transcript.record_draft(&Draft::from(message));
         }
@@ -157,7 +157,7 @@ fn judge(api: WireApi, change: &dyn Fn(&mut World)) -> (Continuity, Vec<u8>, Vec
     let frame = world.frame();
     let first = frame.request(&mut world.transcript);
     let account = Ledger::default().account(&frame, &first, world.transcript.rendered(), Items::Extended);
-    let sent = Sent::new(&frame, world.transcript.shown_len(), world.transcript.rendered().len());
+    let sent = SentRequest::new(&frame, world.transcript.shown_len(), world.transcript.rendered().len());
     let marks = account.marks.iter().map(|mark| (mark.n_items, mark.end, mark.beginning.short())).collect();
     let recorded = Recorded { frame: written_down(&frame), marks };
     let first = first.body();
@@ -167,7 +167,7 @@ fn judge(api: WireApi, change: &dyn Fn(&mut World)) -> (Continuity, Vec<u8>, Vec
     let divergence = world.transcript.take_divergence();
     let left = world.transcript.take_left();
     let (items, order) = (world.transcript.rendered(), &world.order);
-    let next = Next { frame: &frame, request: &request, items, order, left, cause: world.cause };
+    let next = NextRequest { frame: &frame, request: &request, items, order, left, cause: world.cause };
     let here = sent.continued_by(&next, divergence).unwrap();
     let mut later = recorded.continued_by(&next).unwrap();
     // The bytes of an item that differs may begin alike, which only shows while they are in memory.

@@ -17,7 +17,7 @@ use pellucid_engine::fragment::concat;
 use pellucid_engine::injection;
 use pellucid_engine::injection::FileRead;
 use pellucid_engine::injection::FileText;
-use pellucid_engine::injection::Read;
+use pellucid_engine::injection::InjectionRead;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::utf16;
 use pellucid_protocol::settings::PromptMode;
@@ -37,7 +37,7 @@ fn injected(sources: &Value, items: &Value, files: &[(&str, &str)]) -> Facts {
     let file = |(path, text): &(&str, &str)| {
         ((*path).to_owned(), FileRead::Text(FileText::whole(*path, text.as_bytes().to_vec())))
     };
-    let read = Read { files: files.iter().map(file).collect(), ..Read::default() };
+    let read = InjectionRead { files: files.iter().map(file).collect(), ..InjectionRead::default() };
     facts.system.injection.reads = facts.system.injection.sources.iter().map(|_| read.clone()).collect();
     facts
 }

@@ -16,12 +16,12 @@ use mutations::Mutant;
 use mutations::Verdict;
 use pellucid_engine::assemble::assemble;
 use pellucid_engine::assistant::Assistant;
+use pellucid_engine::assistant::AssistantSandbox;
 use pellucid_engine::assistant::AssistantTool;
 use pellucid_engine::assistant::Citations;
 use pellucid_engine::assistant::LoadedBootstrap;
 use pellucid_engine::assistant::Messaging;
 use pellucid_engine::assistant::Reactions;
-use pellucid_engine::assistant::Sandbox;
 use pellucid_engine::assistant::Thinking;
 use pellucid_engine::bootstrap;
 use pellucid_engine::bootstrap::BootstrapFile;
@@ -54,7 +54,7 @@ use pellucid_engine::request::Frame;
 use pellucid_engine::request::WireSettings;
 use pellucid_engine::review;
 use pellucid_engine::skills::Skill;
-use pellucid_engine::skills::SkillScope;
+use pellucid_engine::skills::SkillOwner;
 use pellucid_engine::skills::Skills;
 use pellucid_engine::skills::Switch;
 use pellucid_engine::skills::variables;
@@ -62,9 +62,9 @@ use pellucid_engine::skills::variables::NeededVariable;
 use pellucid_engine::tool_list::callable;
 use pellucid_engine::transcript::Draft;
 use pellucid_engine::transcript::Transcript;
-use pellucid_engine::turn::Fact;
-use pellucid_engine::turn::Turn;
-use pellucid_engine::update::Change;
+use pellucid_engine::turn::RunningTurn;
+use pellucid_engine::turn::TurnEvent;
+use pellucid_engine::update::FactsChange;
 use pellucid_engine::update::updates;
 use pellucid_engine::user_message::user_message;
 use pellucid_protocol::dynamic_tool::DynamicTool;
@@ -207,7 +207,7 @@ fn skill(name: &str, path: &str) -> Skill {
         description: format!("How to {name} what is broken or raw, in a few words that say it."),
         short_description: None,
         path: path.to_owned(),
-        scope: SkillScope::User,
+        scope: SkillOwner::User,
         switch: Switch::On,
         metadata: None,
     }
@@ -281,7 +281,7 @@ fn told(before: Facts, change: impl FnOnce(&mut Facts)) -> Situation {
     let mut after = before.clone();
     change(&mut after);
     Box::new(move |pack| {
-        let told = updates(&Change { pack, before: &before, after: &after, previous_model: None });
+        let told = updates(&FactsChange { pack, before: &before, after: &after, previous_model: None });
         let messages = told.messages.iter().map(|it| format!("{}: {}\n", it.role, concat(&it.fragments)));
         messages.collect::<String>() + &left_out(&told.omissions)
     })
@@ -337,7 +337,8 @@ fn coding() -> Vec<Situation> {
 
 /// The requests that extract memories of past sessions and put them together.
 fn memories_of_sessions(pack: &Pack) -> String {
-    let session = extraction::Session { path: "/sessions/s.jsonl", cwd: "/work", items: &[Item::text("user", "hi")] };
+    let session =
+        extraction::ExtractionSource { path: "/sessions/s.jsonl", cwd: "/work", items: &[Item::text("user", "hi")] };
     let asked = [extraction::instructions(pack), extraction::input(pack, &session, None)];
     asked.iter().chain([&files::prompt(pack, "/memories")]).map(|text| concat(text)).collect()
 }
@@ -393,9 +394,11 @@ fn words(pack: &Pack) -> String {
     said += &presets(pack).iter().map(|preset| concat(&preset.instructions)).collect::<String>();
     let needed = NeededVariable { name: "KEY".to_owned(), skill: "mend".to_owned(), description: None };
     said += &format!("{:?}", variables::question(pack, &TurnId::new("t"), &[needed]));
-    for fact in [Fact::Interrupted { running: Vec::new() }, Fact::Reply(ReplyEvent::ServerModel("another".to_owned()))]
-    {
-        let mut turn = Turn::new(crate::turns::settings(), Meter::default(), pack);
+    for fact in [
+        TurnEvent::Interrupted { running: Vec::new() },
+        TurnEvent::Reply(ReplyEvent::ServerModel("another".to_owned())),
+    ] {
+        let mut turn = RunningTurn::new(crate::turns::settings(), Meter::default(), pack);
         turn.begin(&[UserInput::text("go")]);
         said += &format!("{:?}", turn.step(fact));
     }
@@ -520,7 +523,7 @@ pub fn assistant() -> Assistant {
         model_aliases: vec!["- fast: small".to_owned()],
         time_zone: text("Europe/Berlin"),
         docs_path: text("/docs"),
-        sandbox: Some(Sandbox { enabled: true, elevated_level: text("on"), ..Sandbox::default() }),
+        sandbox: Some(AssistantSandbox { enabled: true, elevated_level: text("on"), ..AssistantSandbox::default() }),
         messaging: Messaging {
             owner_numbers: vec!["+1".to_owned()],
             voice_hint: text("Speak."),

@@ -21,7 +21,7 @@ use crate::transcripts::POLICY;
 #[test]
 fn a_session_is_asked_about_without_tools_and_with_a_schema() {
     let items = [Item::text("user", "Count the files.")];
-    let session = extraction::Session { path: "/h/s.jsonl", cwd: "/w", items: &items };
+    let session = extraction::ExtractionSource { path: "/h/s.jsonl", cwd: "/w", items: &items };
     for pack in Pack::builtin_names().into_iter().map(|name| Pack::builtin(name).unwrap()) {
         for &api in WireApi::ALL {
             let settings = WireSettings { wire: api, output_schema: Some(extraction::schema()), ..wire() };

@@ -6,10 +6,10 @@ use pellucid_engine::fragment::concat;
 use pellucid_engine::meter::Meter;
 use pellucid_engine::pack::CompactionRules;
 use pellucid_engine::presets;
-use pellucid_engine::turn::Fact;
 use pellucid_engine::turn::FirstRetry;
+use pellucid_engine::turn::RunningTurn;
 use pellucid_engine::turn::SummarisedBy;
-use pellucid_engine::turn::Turn;
+use pellucid_engine::turn::TurnEvent;
 use pellucid_engine::turn::TurnSettings;
 use pellucid_engine::turn::Wish;
 use pellucid_protocol::event::AgentContent;
@@ -28,7 +28,7 @@ use proptest::prelude::*;
 use crate::pack;
 use crate::session_id;
 
-fn turn() -> Turn {
+fn turn() -> RunningTurn {
     let settings = TurnSettings {
         session_id: session_id(),
         turn_id: TurnId::new("t"),
@@ -42,9 +42,9 @@ fn turn() -> Turn {
         first_retry: FirstRetry::Told,
         compaction: CompactionRules::default(),
     };
-    let mut turn = Turn::new(settings, Meter::default(), pack());
+    let mut turn = RunningTurn::new(settings, Meter::default(), pack());
     turn.begin(&[UserInput::text("go")]);
-    turn.step(Fact::Measured { unreported: 0 });
+    turn.step(TurnEvent::Measured { unreported: 0 });
     turn
 }
 
@@ -66,7 +66,7 @@ fn play(pieces: &[&str]) -> Vec<Wish> {
     let done = ReplyEvent::ItemDone(message(&pieces.concat()));
     let completed = ReplyEvent::Completed { response_id: String::new(), usage: None };
     let events = [added].into_iter().chain(deltas).chain([done, completed]);
-    events.flat_map(|event| turn.step(Fact::Reply(event))).collect()
+    events.flat_map(|event| turn.step(TurnEvent::Reply(event))).collect()
 }
 
 fn show(wish: &Wish) -> Option<String> {

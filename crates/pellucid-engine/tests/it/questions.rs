@@ -7,10 +7,10 @@ use expect_test::expect;
 use pellucid_engine::approval::grants::GrantKey;
 use pellucid_engine::approval::grants::Grants;
 use pellucid_engine::meter::Meter;
-use pellucid_engine::turn::Fact;
-use pellucid_engine::turn::Turn;
+use pellucid_engine::turn::RunningTurn;
+use pellucid_engine::turn::TurnEvent;
 use pellucid_engine::turn::Wish;
-use pellucid_engine::turn::calls::CallFact;
+use pellucid_engine::turn::calls::CallEvent;
 use pellucid_engine::turn::calls::CallWish;
 use pellucid_engine::turn::questions::AskId;
 use pellucid_engine::turn::questions::AskKey;
@@ -50,12 +50,15 @@ fn file(path: &str) -> GrantKey {
     GrantKey::File { path: path.to_owned() }
 }
 
-fn asked(ask: u64, key: AskKey, event: EventMessage, grants: Vec<GrantKey>) -> Fact {
-    Fact::Call(CallFact::Asked { ask: AskId(ask), question: ClientQuestion { key, event: Box::new(event), grants } })
+fn asked(ask: u64, key: AskKey, event: EventMessage, grants: Vec<GrantKey>) -> TurnEvent {
+    TurnEvent::Call(CallEvent::Asked {
+        ask: AskId(ask),
+        question: ClientQuestion { key, event: Box::new(event), grants },
+    })
 }
 
 /// A command of this call needs an approval. The same command is always the same grant.
-fn exec(ask: u64, call_id: &str) -> Fact {
+fn exec(ask: u64, call_id: &str) -> TurnEvent {
     let event = EventMessage::ExecApprovalRequest(ExecApprovalRequest {
         call_id: call_id.to_owned(),
         approval_id: None,
@@ -71,7 +74,7 @@ fn exec(ask: u64, call_id: &str) -> Fact {
 }
 
 /// A patch of this call needs an approval for these files.
-fn patch(ask: u64, call_id: &str, files: &[&str]) -> Fact {
+fn patch(ask: u64, call_id: &str, files: &[&str]) -> TurnEvent {
     let event = EventMessage::ApplyPatchApprovalRequest(ApplyPatchApprovalRequest {
         call_id: call_id.to_owned(),
         turn_id: TurnId::new("turn"),
@@ -83,14 +86,14 @@ fn patch(ask: u64, call_id: &str, files: &[&str]) -> Fact {
 }
 
 /// The model asks a person something, or the session asks for variables before the first request.
-fn user_input(ask: u64, call_id: &str) -> Fact {
+fn user_input(ask: u64, call_id: &str) -> TurnEvent {
     let turn_id = TurnId::new("turn");
     let event = RequestUserInput { call_id: call_id.to_owned(), turn_id: turn_id.clone(), questions: Vec::new() };
     asked(ask, AskKey::Question(turn_id), EventMessage::RequestUserInput(event), Vec::new())
 }
 
 /// The model calls a tool of the client.
-fn client_tool(ask: u64, call_id: &str) -> Fact {
+fn client_tool(ask: u64, call_id: &str) -> TurnEvent {
     let event = EventMessage::DynamicToolCallRequest(DynamicToolCall {
         call_id: call_id.to_owned(),
         turn_id: TurnId::new("turn"),
@@ -100,24 +103,24 @@ fn client_tool(ask: u64, call_id: &str) -> Fact {
     asked(ask, AskKey::DynamicTool(call_id.to_owned()), event, Vec::new())
 }
 
-fn decide(call_id: &str, decision: ReviewDecision) -> Fact {
-    Fact::Answered { key: AskKey::Approval(call_id.to_owned()), answer: ClientAnswer::Decision(decision) }
+fn decide(call_id: &str, decision: ReviewDecision) -> TurnEvent {
+    TurnEvent::Answered { key: AskKey::Approval(call_id.to_owned()), answer: ClientAnswer::Decision(decision) }
 }
 
-fn stopped(running: Vec<usize>) -> Fact {
-    Fact::Interrupted { running: running.into_iter().map(|index| (index, Duration::from_secs(2))).collect() }
+fn stopped(running: Vec<usize>) -> TurnEvent {
+    TurnEvent::Interrupted { running: running.into_iter().map(|index| (index, Duration::from_secs(2))).collect() }
 }
 
 /// Plays facts in a turn whose model made the calls `a` and `b`, and whose reply is complete. Shows the wishes, a line for
 /// each fact.
 #[track_caller]
-fn check_questions(questions: Questions, facts: Vec<Fact>, expected: &Expect) {
+fn check_questions(questions: Questions, facts: Vec<TurnEvent>, expected: &Expect) {
     let facts = [call("a"), call("b"), completed()].into_iter().chain(facts).collect();
     let lines = play(questions, facts);
     expected.assert_eq(&lines.iter().skip(3).map(|line| format!("{line}\n")).collect::<String>());
 }
 
-fn play(questions: Questions, facts: Vec<Fact>) -> Vec<String> {
+fn play(questions: Questions, facts: Vec<TurnEvent>) -> Vec<String> {
     let mut turn = begin(questions);
     let step = |fact| {
         let wishes = turn.step(fact);
@@ -126,8 +129,8 @@ fn play(questions: Questions, facts: Vec<Fact>) -> Vec<String> {
     facts.into_iter().map(step).collect()
 }
 
-fn begin(questions: Questions) -> Turn {
-    let mut turn = Turn::new(settings(), Meter::default(), pack()).with_questions(questions);
+fn begin(questions: Questions) -> RunningTurn {
+    let mut turn = RunningTurn::new(settings(), Meter::default(), pack()).with_questions(questions);
     let first = turn.begin(&[UserInput::text("go")]);
     measured(&mut turn, first);
     turn
@@ -149,12 +152,12 @@ fn each_kind_of_question_is_shown_and_its_answer_given_to_the_call() {
             patch(4, "b", &["/w/f"]),
             decide("b", ReviewDecision::Denied),
             user_input(5, "a"),
-            Fact::Answered {
+            TurnEvent::Answered {
                 key: AskKey::Question(TurnId::new("turn")),
                 answer: ClientAnswer::Answers(UserAnswers::default()),
             },
             client_tool(6, "b"),
-            Fact::Answered {
+            TurnEvent::Answered {
                 key: AskKey::DynamicTool("b".to_owned()),
                 answer: ClientAnswer::DynamicTool(DynamicToolResponse { content_items: Vec::new(), success: true }),
             },
@@ -232,7 +235,7 @@ fn the_first_answer_counts_and_unknown_ones_are_ignored() {
             decide("a", ReviewDecision::Approved),
             exec(1, "a"),
             decide("unknown", ReviewDecision::Abort),
-            Fact::Answered {
+            TurnEvent::Answered {
                 key: AskKey::DynamicTool("a".to_owned()),
                 answer: ClientAnswer::Answers(UserAnswers::default()),
             },
@@ -261,7 +264,7 @@ fn an_interruption_forgets_open_questions() {
         vec![
             exec(1, "a"),
             user_input(2, "b"),
-            Fact::InterruptRequested,
+            TurnEvent::InterruptRequested,
             decide("a", ReviewDecision::ApprovedForSession),
             client_tool(3, "b"),
             stopped(vec![0]),
@@ -367,7 +370,7 @@ fn a_question_with_the_key_of_an_open_one_takes_its_place() {
         vec![
             user_input(1, "a"),
             user_input(2, "b"),
-            Fact::Answered {
+            TurnEvent::Answered {
                 key: AskKey::Question(TurnId::new("turn")),
                 answer: ClientAnswer::Answers(UserAnswers::default()),
             },
@@ -395,8 +398,8 @@ fn questions_end_with_the_reply_whose_call_asked() {
     );
 }
 
-fn patch_ended(call_id: &str) -> Fact {
-    Fact::Call(CallFact::Told(Box::new(EventMessage::PatchApplyEnd(PatchApplyEnd {
+fn patch_ended(call_id: &str) -> TurnEvent {
+    TurnEvent::Call(CallEvent::Told(Box::new(EventMessage::PatchApplyEnd(PatchApplyEnd {
         call_id: call_id.to_owned(),
         turn_id: TurnId::new("turn"),
         stdout: String::new(),
@@ -407,13 +410,13 @@ fn patch_ended(call_id: &str) -> Fact {
     }))))
 }
 
-fn warned() -> Fact {
-    Fact::Call(CallFact::Told(Box::new(EventMessage::Warning { message: "w".to_owned() })))
+fn warned() -> TurnEvent {
+    TurnEvent::Call(CallEvent::Told(Box::new(EventMessage::Warning { message: "w".to_owned() })))
 }
 
 /// Plays facts while the reply that made the calls `a` and `b` is being read.
 #[track_caller]
-fn check_while_reading(facts: Vec<Fact>, expected: &Expect) {
+fn check_while_reading(facts: Vec<TurnEvent>, expected: &Expect) {
     let facts = [call("a"), call("b")].into_iter().chain(facts).collect();
     let lines = play(Questions::default(), facts);
     expected.assert_eq(&lines.iter().skip(2).map(|line| format!("{line}\n")).collect::<String>());
@@ -425,10 +428,10 @@ fn what_a_call_leads_to_is_passed_on_after_the_reply_that_made_the_call() {
         vec![
             warned(),
             patch_ended("earlier"),
-            Fact::Call(CallFact::Patched),
+            TurnEvent::Call(CallEvent::Patched),
             client_tool(1, "b"),
             patch_ended("a"),
-            Fact::Call(CallFact::Patched),
+            TurnEvent::Call(CallEvent::Patched),
             exec(2, "b"),
             exec(3, "inner call of b"),
             output(0, "a"),
@@ -460,11 +463,11 @@ fn a_reply_that_breaks_off_forgets_what_its_calls_ask() {
         vec![
             user_input(1, "b"),
             patch_ended("a"),
-            Fact::Call(CallFact::Patched),
+            TurnEvent::Call(CallEvent::Patched),
             output(0, "a"),
             exec(2, "b"),
             broken(),
-            Fact::Answered {
+            TurnEvent::Answered {
                 key: AskKey::Question(TurnId::new("turn")),
                 answer: ClientAnswer::Answers(UserAnswers::default()),
             },
@@ -486,7 +489,7 @@ fn a_reply_that_breaks_off_forgets_what_its_calls_ask() {
 #[test]
 fn an_interruption_keeps_the_answers_of_calls_and_drops_their_questions() {
     check_while_reading(
-        vec![patch_ended("a"), output(0, "a"), exec(1, "b"), Fact::InterruptRequested, warned(), stopped(vec![1])],
+        vec![patch_ended("a"), output(0, "a"), exec(1, "b"), TurnEvent::InterruptRequested, warned(), stopped(vec![1])],
         &expect![[r#"
 
 
@@ -525,7 +528,7 @@ fn any_decision() -> impl Strategy<Value = ReviewDecision> {
     ]
 }
 
-fn any_fact() -> impl Strategy<Value = Fact> {
+fn any_fact() -> impl Strategy<Value = TurnEvent> {
     prop_oneof![
         4 => "[a-c]".prop_map(|id| call(&id)),
         8 => "[a-c]".prop_map(|id| exec(0, &id)),
@@ -534,8 +537,8 @@ fn any_fact() -> impl Strategy<Value = Fact> {
         3 => (0_usize..3).prop_map(|index| output(index, "x")),
         3 => Just(completed()),
         1 => Just(broken()),
-        1 => Just(Fact::PauseOver),
-        1 => Just(Fact::InterruptRequested),
+        1 => Just(TurnEvent::PauseOver),
+        1 => Just(TurnEvent::InterruptRequested),
     ]
 }
 
@@ -548,11 +551,11 @@ proptest! {
         let (mut n_asked, mut shown, mut answered) = (0, Vec::new(), Vec::new());
         let (mut n_interrupts, mut is_interrupted) = (0, false);
         for mut fact in facts {
-            let is_request = fact == Fact::InterruptRequested;
+            let is_request = fact == TurnEvent::InterruptRequested;
             if is_request && is_interrupted {
                 continue;
             }
-            if let Fact::Call(CallFact::Asked { ask, .. }) = &mut fact {
+            if let TurnEvent::Call(CallEvent::Asked { ask, .. }) = &mut fact {
                 n_asked += 1;
                 *ask = AskId(n_asked);
             }

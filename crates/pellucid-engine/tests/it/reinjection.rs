@@ -5,16 +5,16 @@ use pellucid_engine::fragment::Origin;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::pack::PackFiles;
-use pellucid_engine::reinject::State;
-use pellucid_engine::reinject::Words;
+use pellucid_engine::reinject::ReinjectState;
+use pellucid_engine::reinject::VariantTexts;
 use pellucid_engine::reinject::envelope;
-use pellucid_engine::reinject::envelope::Said;
-use pellucid_engine::reinject::envelope::Sent;
-use pellucid_engine::reinject::files::Files;
-use pellucid_engine::reinject::files::Found;
-use pellucid_engine::reinject::files::Text;
-use pellucid_engine::reinject::settings::Given;
-use pellucid_engine::reinject::settings::Settings;
+use pellucid_engine::reinject::envelope::EnvelopeInput;
+use pellucid_engine::reinject::envelope::EnvelopeOutput;
+use pellucid_engine::reinject::files::FoundFile;
+use pellucid_engine::reinject::files::HashedText;
+use pellucid_engine::reinject::files::InjectionInput;
+use pellucid_engine::reinject::settings::ReinjectOverrides;
+use pellucid_engine::reinject::settings::ReinjectSettings;
 use pellucid_engine::reinject::settings::Variant;
 use proptest::prelude::*;
 
@@ -34,12 +34,12 @@ fn file_now() -> impl Strategy<Value = FileNow> {
     prop_oneof![8 => (0..3_u8).prop_map(FileNow::Text), 1 => Just(FileNow::Missing), 1 => Just(FileNow::Unreadable)]
 }
 
-fn found(name: &str, now: &FileNow) -> Found {
+fn found(name: &str, now: &FileNow) -> FoundFile {
     let path = format!("/{name}.md");
     match now {
-        FileNow::Text(n) => Found::Text(Text::on_disk(&path, &format!(" {name} {n}\n"))),
-        FileNow::Missing => Found::Missing { path },
-        FileNow::Unreadable => Found::Unreadable { path, error: "no".to_owned() },
+        FileNow::Text(n) => FoundFile::Text(HashedText::on_disk(&path, &format!(" {name} {n}\n"))),
+        FileNow::Missing => FoundFile::Missing { path },
+        FileNow::Unreadable => FoundFile::Unreadable { path, error: "no".to_owned() },
     }
 }
 
@@ -50,16 +50,16 @@ proptest! {
         turns in 0.0..8.0_f64,
         sends in prop::collection::vec((file_now(), file_now(), prop::option::of(0.0..1.0_f64)), 1..40),
     ) {
-        let settings = Settings::new(variant, &Given { turns: Some(turns), ..Given::default() });
-        let (mut state, mut again) = (State::default(), State::default());
+        let settings = ReinjectSettings::new(variant, &ReinjectOverrides { turns: Some(turns), ..ReinjectOverrides::default() });
+        let (mut state, mut again) = (ReinjectState::default(), ReinjectState::default());
         for (instructions, rules, occupancy) in sends {
-            let files = Files {
+            let files = InjectionInput {
                 instructions: found("instructions", &instructions),
                 rules: found("rules", &rules),
-                ..Files::default()
+                ..InjectionInput::default()
             };
-            let decision = state.decide(&settings, &files, &Words::default(), occupancy);
-            prop_assert_eq!(&decision, &again.decide(&settings, &files, &Words::default(), occupancy));
+            let decision = state.decide(&settings, &files, &VariantTexts::default(), occupancy);
+            prop_assert_eq!(&decision, &again.decide(&settings, &files, &VariantTexts::default(), occupancy));
             // What is kept beside a session is all that matters.
             let kept = serde_json::to_value(&again).unwrap();
             again = serde_json::from_value(kept).unwrap();
@@ -84,16 +84,16 @@ proptest! {
 
     #[test]
     fn a_design_never_waits_longer_than_its_turns(turns in 1.0..10.0_f64, n_sends in 1..60_usize) {
-        let settings = Settings::new(Variant::Design, &Given { turns: Some(turns), ..Given::default() });
-        let files = Files {
+        let settings = ReinjectSettings::new(Variant::Design, &ReinjectOverrides { turns: Some(turns), ..ReinjectOverrides::default() });
+        let files = InjectionInput {
             instructions: found("instructions", &FileNow::Text(0)),
             rules: found("rules", &FileNow::Text(0)),
-            ..Files::default()
+            ..InjectionInput::default()
         };
-        let mut state = State::default();
+        let mut state = ReinjectState::default();
         let mut since = 0.0;
         for n in 0..n_sends {
-            let injection = state.decide(&settings, &files, &Words::default(), None).injection.unwrap();
+            let injection = state.decide(&settings, &files, &VariantTexts::default(), None).injection.unwrap();
             prop_assert_eq!(injection.is_some(), n == 0 || since >= turns);
             since = if injection.is_some() { 1.0 } else { since + 1.0 };
             state.complete_turn();
@@ -110,7 +110,10 @@ fn pack(layout: &str) -> Pack {
 fn any_layout_can_say_rules_again_with_a_few_lines() {
     let pack = pack("name = \"mine\"\nfrom = \"codex\"\n[reinject]\nrules = \"AGENTS.md\"\nturns = 15\n");
     let layout = pack.layout.reinject.as_ref().unwrap();
-    assert_eq!((layout.rules.as_deref(), layout.settings(Given::default()).turns), (Some("AGENTS.md"), 15.0));
+    assert_eq!(
+        (layout.rules.as_deref(), layout.settings(ReinjectOverrides::default()).turns),
+        (Some("AGENTS.md"), 15.0)
+    );
     assert_eq!(pack.layout.slots.len(), Pack::builtin("codex").unwrap().layout.slots.len());
 }
 
@@ -122,11 +125,13 @@ fn a_pack_over_ads_may_choose_another_variant() {
         (layout.variant(), layout.instructions.as_deref()),
         (Variant::Current, Some("templates/instructions.md"))
     );
-    let words = envelope::Words::of(&pack);
+    let words = envelope::EnvelopeTexts::of(&pack);
     let injected = Some(vec![Fragment::layout("RULES")]);
-    let said: Said<()> = Said::Text(Fragment::layout("hi"));
+    let said: EnvelopeInput<()> = EnvelopeInput::Text(Fragment::layout("hi"));
     let beside = envelope::Beside::Nothing;
-    let Sent::Text(sent) = envelope::wrap_current(injected, &words, beside, said).sent else { panic!("one text") };
+    let EnvelopeOutput::Text(sent) = envelope::wrap_current(injected, &words, beside, said).sent else {
+        panic!("one text")
+    };
     let sent = concat(&sent);
     expect_test::expect![[r#"
         You are the agent that this workspace calls `pellucid`. Where instructions below speak to Codex, they mean you.

@@ -11,9 +11,9 @@ use pellucid_engine::report::why_text;
 use pellucid_engine::skills::Skill;
 use pellucid_engine::skills::SkillError;
 use pellucid_engine::skills::SkillFault;
-use pellucid_engine::skills::SkillMetadata;
+use pellucid_engine::skills::SkillManifest;
+use pellucid_engine::skills::SkillOwner;
 use pellucid_engine::skills::SkillProblem;
-use pellucid_engine::skills::SkillScope;
 use pellucid_engine::skills::Skills;
 use pellucid_engine::skills::Switch;
 use pellucid_engine::skills::inject;
@@ -35,15 +35,15 @@ fn skills(drawn: &str) -> Skills {
     let found = drawn.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| {
         let mut words = line.split(' ');
         let scope = match words.next().unwrap() {
-            "repo" => SkillScope::Repo,
-            "user" => SkillScope::User,
-            "system" => SkillScope::System,
-            "admin" => SkillScope::Admin,
+            "repo" => SkillOwner::Repo,
+            "user" => SkillOwner::User,
+            "system" => SkillOwner::System,
+            "admin" => SkillOwner::Admin,
             other => panic!("no such scope: {other}"),
         };
         let (name, folder) = (words.next().unwrap(), words.next().unwrap());
         let rest: Vec<_> = words.collect();
-        let asked = SkillMetadata { allow_implicit_invocation: Some(false), ..SkillMetadata::default() };
+        let asked = SkillManifest { allow_implicit_invocation: Some(false), ..SkillManifest::default() };
         Skill {
             name: name.to_owned(),
             description: format!("About {name}."),

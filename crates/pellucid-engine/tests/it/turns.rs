@@ -1,4 +1,4 @@
-//! The turn as a state machine: facts in, wishes out.
+//! The turn as a state machine: events in, wishes out.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use pellucid_engine::compaction::CompactionError;
 use pellucid_engine::compaction::Dropped;
 use pellucid_engine::meter::Meter;
 use pellucid_engine::pack::CompactionRules;
-use pellucid_engine::turn::Fact;
+use pellucid_engine::turn::CompactionEffect;
 use pellucid_engine::turn::FirstRetry;
-use pellucid_engine::turn::Rebuilt;
+use pellucid_engine::turn::RunningTurn;
 use pellucid_engine::turn::SummarisedBy;
-use pellucid_engine::turn::Turn;
+use pellucid_engine::turn::TurnEvent;
 use pellucid_engine::turn::TurnSettings;
 use pellucid_engine::turn::Wish;
-use pellucid_engine::turn::calls::CallFact;
+use pellucid_engine::turn::calls::CallEvent;
 use pellucid_engine::turn::calls::CallWish;
 use pellucid_engine::turn::compacting::CompactionWish;
 use pellucid_engine::turn::questions::AskOutcome;
@@ -57,12 +57,12 @@ pub fn settings() -> TurnSettings {
     }
 }
 
-fn turn() -> Turn {
-    Turn::new(settings(), Meter::default(), pack())
+fn turn() -> RunningTurn {
+    RunningTurn::new(settings(), Meter::default(), pack())
 }
 
-pub fn call(id: &str) -> Fact {
-    Fact::Reply(ReplyEvent::ItemDone(Item::FunctionCall {
+pub fn call(id: &str) -> TurnEvent {
+    TurnEvent::Reply(ReplyEvent::ItemDone(Item::FunctionCall {
         id: None,
         name: "update_plan".to_owned(),
         arguments: "{}".to_owned(),
@@ -70,38 +70,38 @@ pub fn call(id: &str) -> Fact {
     }))
 }
 
-pub fn output(index: usize, id: &str) -> Fact {
+pub fn output(index: usize, id: &str) -> TurnEvent {
     let answer = Item::FunctionCallOutput { call_id: id.to_owned(), output: ToolOutput::Text("ok".to_owned()) };
-    Fact::Call(CallFact::Finished { index, answer: Some(answer) })
+    TurnEvent::Call(CallEvent::Finished { index, answer: Some(answer) })
 }
 
-fn say(text: &str) -> Fact {
-    Fact::Reply(ReplyEvent::ItemDone(Item::text("assistant", text)))
+fn say(text: &str) -> TurnEvent {
+    TurnEvent::Reply(ReplyEvent::ItemDone(Item::text("assistant", text)))
 }
 
-pub fn completed() -> Fact {
+pub fn completed() -> TurnEvent {
     let usage = TokenUsage { input_tokens: 10, output_tokens: 1, total_tokens: 11, ..TokenUsage::default() };
-    Fact::Reply(ReplyEvent::Completed { response_id: "r".to_owned(), usage: Some(usage) })
+    TurnEvent::Reply(ReplyEvent::Completed { response_id: "r".to_owned(), usage: Some(usage) })
 }
 
-pub fn broken() -> Fact {
-    Fact::ReplyFailed(ReplyError::stream("cut"))
+pub fn broken() -> TurnEvent {
+    TurnEvent::ReplyFailed(ReplyError::stream("cut"))
 }
 
-fn socket_broken() -> Fact {
-    Fact::ReplyFailed(ReplyError { via: Via::WebSocket, ..ReplyError::stream("gone") })
+fn socket_broken() -> TurnEvent {
+    TurnEvent::ReplyFailed(ReplyError { via: Via::WebSocket, ..ReplyError::stream("gone") })
 }
 
-/// Plays facts in a turn whose first retry is silent.
+/// Plays events in a turn whose first retry is silent.
 #[track_caller]
-fn check_over_socket(facts: Vec<Fact>, expected: &Expect) {
+fn check_over_socket(events: Vec<TurnEvent>, expected: &Expect) {
     let settings = TurnSettings { first_retry: FirstRetry::Silent, ..settings() };
-    let mut turn = Turn::new(settings, Meter::default(), pack());
+    let mut turn = RunningTurn::new(settings, Meter::default(), pack());
     let first = turn.begin(&[UserInput::text("go")]);
     measured(&mut turn, first);
     let mut lines = String::new();
-    for fact in facts {
-        let wishes = turn.step(fact);
+    for event in events {
+        let wishes = turn.step(event);
         lines += &format!("{}\n", show(&measured(&mut turn, wishes)));
     }
     expected.assert_eq(&lines);
@@ -110,7 +110,15 @@ fn check_over_socket(facts: Vec<Fact>, expected: &Expect) {
 #[test]
 fn a_websocket_is_left_when_its_retries_are_used_up() {
     check_over_socket(
-        vec![socket_broken(), Fact::PauseOver, socket_broken(), Fact::PauseOver, socket_broken(), broken(), broken()],
+        vec![
+            socket_broken(),
+            TurnEvent::PauseOver,
+            socket_broken(),
+            TurnEvent::PauseOver,
+            socket_broken(),
+            broken(),
+            broken(),
+        ],
         &expect![[r#"
             pause(200ms)
             AskAgain
@@ -127,7 +135,7 @@ fn a_websocket_is_left_when_its_retries_are_used_up() {
 fn an_error_that_is_no_use_to_repeat_leaves_no_websocket() {
     let error = ReplyError { via: Via::WebSocket, ..ReplyError::new(ReplyErrorKind::InvalidRequest, "no") };
     check_over_socket(
-        vec![Fact::ReplyFailed(error)],
+        vec![TurnEvent::ReplyFailed(error)],
         &expect![[r#"
         error(no), task_complete(None), Finish
     "#]],
@@ -136,10 +144,10 @@ fn an_error_that_is_no_use_to_repeat_leaves_no_websocket() {
 
 #[track_caller]
 fn check_retry_status(error: ReplyError, expected: Option<u16>) {
-    let mut turn = Turn::new(settings(), Meter::default(), pack());
+    let mut turn = RunningTurn::new(settings(), Meter::default(), pack());
     let first = turn.begin(&[UserInput::text("go")]);
     measured(&mut turn, first);
-    let told = turn.step(Fact::ReplyFailed(error)).into_iter().find_map(|wish| match wish {
+    let told = turn.step(TurnEvent::ReplyFailed(error)).into_iter().find_map(|wish| match wish {
         Wish::Emit(EventMessage::StreamError { codex_error_info, .. }) => codex_error_info,
         _ => None,
     });
@@ -154,24 +162,24 @@ fn a_retry_names_the_status_that_came() {
     check_retry_status(ReplyError::new(ReplyErrorKind::InternalServer, "500"), None);
 }
 
-/// Plays facts and shows the wishes, a line for each fact.
+/// Plays events and shows the wishes, a line for each event.
 #[track_caller]
-fn check_turn(facts: Vec<Fact>, expected: &Expect) {
+fn check_turn(events: Vec<TurnEvent>, expected: &Expect) {
     let mut turn = turn();
     let first = turn.begin(&[UserInput::text("go")]);
     let mut lines = format!("begin: {}\n", show(&measured(&mut turn, first)));
-    for fact in facts {
-        let wishes = turn.step(fact);
+    for event in events {
+        let wishes = turn.step(event);
         lines += &format!("{}\n", show(&measured(&mut turn, wishes)));
     }
     expected.assert_eq(&lines);
 }
 
 /// Answers a wish to measure at once: nothing is unreported.
-pub fn measured(turn: &mut Turn, mut wishes: Vec<Wish>) -> Vec<Wish> {
+pub fn measured(turn: &mut RunningTurn, mut wishes: Vec<Wish>) -> Vec<Wish> {
     if matches!(wishes.last(), Some(Wish::Measure(_))) {
         wishes.pop();
-        wishes.extend(turn.step(Fact::Measured { unreported: 0 }));
+        wishes.extend(turn.step(TurnEvent::Measured { unreported: 0 }));
     }
     wishes
 }
@@ -255,7 +263,7 @@ fn outputs_are_recorded_after_the_reply_in_the_order_of_the_calls() {
 #[test]
 fn a_broken_reply_is_asked_for_again_and_its_tools_are_forgotten() {
     check_turn(
-        vec![call("a"), broken(), Fact::PauseOver, output(0, "a"), broken(), Fact::PauseOver, broken()],
+        vec![call("a"), broken(), TurnEvent::PauseOver, output(0, "a"), broken(), TurnEvent::PauseOver, broken()],
         &expect![[r#"
             begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             record(function_call a), run(0 a)
@@ -272,7 +280,7 @@ fn a_broken_reply_is_asked_for_again_and_its_tools_are_forgotten() {
 #[test]
 fn a_complete_reply_makes_the_count_of_retries_start_anew() {
     check_turn(
-        vec![broken(), Fact::PauseOver, call("a"), completed(), output(0, "a"), broken()],
+        vec![broken(), TurnEvent::PauseOver, call("a"), completed(), output(0, "a"), broken()],
         &expect![[r#"
             begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             stream_error(Reconnecting... 1/2), pause(200ms)
@@ -289,7 +297,7 @@ fn a_complete_reply_makes_the_count_of_retries_start_anew() {
 fn what_cannot_be_mended_ends_the_turn_at_once() {
     let error = ReplyError::new(ReplyErrorKind::ContextWindowExceeded, "too long");
     check_turn(
-        vec![Fact::ReplyFailed(error), say("late")],
+        vec![TurnEvent::ReplyFailed(error), say("late")],
         &expect![[r#"
             begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             token_count, error(too long), task_complete(None), Finish
@@ -303,7 +311,7 @@ fn the_server_may_say_how_long_to_wait() {
     let mut error = ReplyError::stream("slow down");
     error.retry_after = Some(Duration::from_millis(1500));
     check_turn(
-        vec![Fact::ReplyFailed(error)],
+        vec![TurnEvent::ReplyFailed(error)],
         &expect![[r#"
             begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             stream_error(Reconnecting... 1/2), pause(1.5s)
@@ -318,7 +326,7 @@ fn an_interruption_answers_open_calls_and_leaves_a_note() {
             call("a"),
             call("b"),
             output(1, "b"),
-            Fact::Interrupted { running: vec![(0, Duration::from_millis(1520))] },
+            TurnEvent::Interrupted { running: vec![(0, Duration::from_millis(1520))] },
         ],
         &expect![[r#"
             begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
@@ -330,13 +338,13 @@ fn an_interruption_answers_open_calls_and_leaves_a_note() {
     );
 }
 
-fn steer(text: &str) -> Fact {
-    Fact::Steered(vec![UserInput::text(text)])
+fn steer(text: &str) -> TurnEvent {
+    TurnEvent::Steered(vec![UserInput::text(text)])
 }
 
 #[test]
 fn another_model_than_asked_is_told_once() {
-    let server = |model: &str| Fact::Reply(ReplyEvent::ServerModel(model.to_owned()));
+    let server = |model: &str| TurnEvent::Reply(ReplyEvent::ServerModel(model.to_owned()));
     check_turn(
         vec![server("GPT-X"), server("other"), server("third")],
         &expect![[r#"
@@ -377,7 +385,7 @@ fn what_is_said_during_a_turn_is_answered_before_it_ends() {
 fn what_is_said_too_late_is_kept() {
     let error = ReplyError::new(ReplyErrorKind::InvalidRequest, "no");
     check_turn(
-        vec![steer("also this"), Fact::ReplyFailed(error), steer("too late")],
+        vec![steer("also this"), TurnEvent::ReplyFailed(error), steer("too late")],
         &expect![[r#"
         begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
 
@@ -388,14 +396,14 @@ fn what_is_said_too_late_is_kept() {
 }
 
 /// A reply after which the window is as full as this.
-fn full(total_tokens: i64) -> Fact {
+fn full(total_tokens: i64) -> TurnEvent {
     let usage = TokenUsage { total_tokens, ..TokenUsage::default() };
-    Fact::Reply(ReplyEvent::Completed { response_id: "r".to_owned(), usage: Some(usage) })
+    TurnEvent::Reply(ReplyEvent::Completed { response_id: "r".to_owned(), usage: Some(usage) })
 }
 
 #[test]
 fn a_full_window_is_summarised_before_the_model_is_asked_again() {
-    let rebuilt = Rebuilt { tokens_before: 950, tokens_after: 100, n_dropped: 0 };
+    let rebuilt = CompactionEffect { tokens_before: 950, tokens_after: 100, n_dropped: 0 };
     check_turn(
         vec![
             call("a"),
@@ -403,7 +411,7 @@ fn a_full_window_is_summarised_before_the_model_is_asked_again() {
             output(0, "a"),
             say("summary"),
             completed(),
-            Fact::Rebuilt(rebuilt),
+            TurnEvent::Rebuilt(rebuilt),
             say("done"),
             completed(),
         ],
@@ -423,8 +431,8 @@ fn a_full_window_is_summarised_before_the_model_is_asked_again() {
 
 #[test]
 fn a_summary_that_does_not_fit_is_asked_for_with_less() {
-    let too_long = || Fact::ReplyFailed(ReplyError::new(ReplyErrorKind::ContextWindowExceeded, "too long"));
-    let dropped = Fact::OldestDropped(Dropped::Some);
+    let too_long = || TurnEvent::ReplyFailed(ReplyError::new(ReplyErrorKind::ContextWindowExceeded, "too long"));
+    let dropped = TurnEvent::OldestDropped(Dropped::Some);
     check_turn(
         vec![
             call("a"),
@@ -433,9 +441,9 @@ fn a_summary_that_does_not_fit_is_asked_for_with_less() {
             too_long(),
             dropped,
             broken(),
-            Fact::PauseOver,
+            TurnEvent::PauseOver,
             too_long(),
-            Fact::OldestDropped(Dropped::Nothing),
+            TurnEvent::OldestDropped(Dropped::Nothing),
         ],
         &expect![[r#"
             begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
@@ -454,7 +462,7 @@ fn a_summary_that_does_not_fit_is_asked_for_with_less() {
 
 #[test]
 fn a_summary_that_does_not_help_is_not_made_twice() {
-    let rebuilt = Rebuilt { tokens_before: 950, tokens_after: 980, n_dropped: 3 };
+    let rebuilt = CompactionEffect { tokens_before: 950, tokens_after: 980, n_dropped: 3 };
     check_turn(
         vec![
             call("a"),
@@ -462,7 +470,7 @@ fn a_summary_that_does_not_help_is_not_made_twice() {
             output(0, "a"),
             say("summary"),
             completed(),
-            Fact::Rebuilt(rebuilt),
+            TurnEvent::Rebuilt(rebuilt),
             call("b"),
             full(990),
             output(0, "b"),
@@ -482,34 +490,34 @@ fn a_summary_that_does_not_help_is_not_made_twice() {
     );
 }
 
-/// Plays facts after a call that fills the window, under these rules.
+/// Plays events after a call that fills the window, under these rules.
 #[track_caller]
-fn check_compacting(rules: CompactionRules, facts: Vec<Fact>, expected: &Expect) {
+fn check_compacting(rules: CompactionRules, events: Vec<TurnEvent>, expected: &Expect) {
     let settings = TurnSettings { compaction: rules, ..settings() };
-    let mut turn = Turn::new(settings, Meter::default(), pack());
+    let mut turn = RunningTurn::new(settings, Meter::default(), pack());
     let first = turn.begin(&[UserInput::text("go")]);
     measured(&mut turn, first);
-    for fact in [call("a"), full(950), output(0, "a")] {
-        let wishes = turn.step(fact);
+    for event in [call("a"), full(950), output(0, "a")] {
+        let wishes = turn.step(event);
         measured(&mut turn, wishes);
     }
     let mut lines = String::new();
-    for fact in facts {
-        let wishes = turn.step(fact);
+    for event in events {
+        let wishes = turn.step(event);
         lines += &format!("{}\n", show(&measured(&mut turn, wishes)));
     }
     expected.assert_eq(&lines);
 }
 
-fn too_long() -> Fact {
-    Fact::ReplyFailed(ReplyError::new(ReplyErrorKind::ContextWindowExceeded, "too long"))
+fn too_long() -> TurnEvent {
+    TurnEvent::ReplyFailed(ReplyError::new(ReplyErrorKind::ContextWindowExceeded, "too long"))
 }
 
 #[test]
 fn a_server_that_always_overflows_is_asked_twice_where_that_is_the_bound() {
     check_compacting(
         CompactionRules { overflow_calls_max: Some(2), ..CompactionRules::default() },
-        vec![too_long(), Fact::OldestDropped(Dropped::Some), too_long()],
+        vec![too_long(), TurnEvent::OldestDropped(Dropped::Some), too_long()],
         &expect![[r#"
             summary(DropHalf)
             summary(AskAgain)
@@ -520,7 +528,8 @@ fn a_server_that_always_overflows_is_asked_twice_where_that_is_the_bound() {
 
 #[test]
 fn a_summary_that_saves_too_little_ends_the_turn_at_once() {
-    let rebuilt = |tokens_after| Fact::Rebuilt(Rebuilt { tokens_before: 1000, tokens_after, n_dropped: 0 });
+    let rebuilt =
+        |tokens_after| TurnEvent::Rebuilt(CompactionEffect { tokens_before: 1000, tokens_after, n_dropped: 0 });
     let rules = CompactionRules { saving_min: Some(20), ..CompactionRules::default() };
     check_compacting(
         rules,
@@ -545,10 +554,10 @@ fn a_summary_that_saves_too_little_ends_the_turn_at_once() {
 #[test]
 fn a_summary_is_made_by_rule_when_retries_are_used_up() {
     let local = CompactionRules { fallback: Some(SummaryFallback::Local), ..CompactionRules::default() };
-    let rebuilt = Fact::Rebuilt(Rebuilt { tokens_before: 950, tokens_after: 100, n_dropped: 0 });
+    let rebuilt = TurnEvent::Rebuilt(CompactionEffect { tokens_before: 950, tokens_after: 100, n_dropped: 0 });
     check_compacting(
         local,
-        vec![broken(), Fact::PauseOver, broken(), Fact::PauseOver, broken(), rebuilt],
+        vec![broken(), TurnEvent::PauseOver, broken(), TurnEvent::PauseOver, broken(), rebuilt],
         &expect![[r#"
             stream_error(Reconnecting... 1/2), pause(200ms)
             summary(AskAgain)
@@ -562,7 +571,7 @@ fn a_summary_is_made_by_rule_when_retries_are_used_up() {
 
 #[test]
 fn a_summary_that_leaves_a_request_out_is_refused() {
-    let refused = || Fact::SummaryRefused(CompactionError::Refused { missing: vec![1, 3] });
+    let refused = || TurnEvent::SummaryRefused(CompactionError::Refused { missing: vec![1, 3] });
     check_compacting(
         CompactionRules { requests: Some(SummaryRequests::Marked), ..CompactionRules::default() },
         vec![say("summary"), completed(), refused(), say("summary"), completed(), refused()],
@@ -577,32 +586,32 @@ fn a_summary_that_leaves_a_request_out_is_refused() {
     );
 }
 
-fn any_fact() -> impl Strategy<Value = Fact> {
+fn any_event() -> impl Strategy<Value = TurnEvent> {
     prop_oneof![
         4 => "[ab]".prop_map(|text| say(&text)),
         4 => "[a-z]".prop_map(|id| call(&id)),
         4 => (0_usize..4).prop_map(|index| output(index, "x")),
         3 => Just(completed()),
         1 => Just(broken()),
-        1 => Just(Fact::PauseOver),
-        1 => Just(Fact::Reply(ReplyEvent::TextDelta("x".to_owned()))),
-        1 => Just(Fact::ReplyFailed(ReplyError::new(ReplyErrorKind::InvalidRequest, "no"))),
-        1 => Just(Fact::Interrupted { running: Vec::new() }),
+        1 => Just(TurnEvent::PauseOver),
+        1 => Just(TurnEvent::Reply(ReplyEvent::TextDelta("x".to_owned()))),
+        1 => Just(TurnEvent::ReplyFailed(ReplyError::new(ReplyErrorKind::InvalidRequest, "no"))),
+        1 => Just(TurnEvent::Interrupted { running: Vec::new() }),
         1 => (800_i64..1000).prop_map(full),
-        1 => Just(Fact::Rebuilt(Rebuilt { tokens_before: 10, tokens_after: 5, n_dropped: 0 })),
-        1 => Just(Fact::OldestDropped(Dropped::Some)),
+        1 => Just(TurnEvent::Rebuilt(CompactionEffect { tokens_before: 10, tokens_after: 5, n_dropped: 0 })),
+        1 => Just(TurnEvent::OldestDropped(Dropped::Some)),
         1 => Just(steer("more")),
     ]
 }
 
 proptest! {
     #[test]
-    fn whatever_happens_a_turn_ends_once_and_outputs_follow_their_calls(facts in prop::collection::vec(any_fact(), 0..40)) {
+    fn whatever_happens_a_turn_ends_once_and_outputs_follow_their_calls(events in prop::collection::vec(any_event(), 0..40)) {
         let mut turn = turn();
         let first = turn.begin(&[UserInput::text("go")]);
         let mut wishes = measured(&mut turn, first);
-        for fact in facts {
-            let next = turn.step(fact);
+        for event in events {
+            let next = turn.step(event);
             wishes.extend(measured(&mut turn, next));
         }
         let ends = wishes.iter().filter(|wish| {
@@ -626,17 +635,20 @@ proptest! {
     }
 }
 
-fn deltas() -> [Fact; 2] {
+fn deltas() -> [TurnEvent; 2] {
     let announced =
         Item::Message { id: None, role: "assistant".into(), content: Vec::new(), end_turn: None, phase: None };
-    [Fact::Reply(ReplyEvent::ItemAdded(announced)), Fact::Reply(ReplyEvent::TextDelta("half an answer".to_owned()))]
+    [
+        TurnEvent::Reply(ReplyEvent::ItemAdded(announced)),
+        TurnEvent::Reply(ReplyEvent::TextDelta("half an answer".to_owned())),
+    ]
 }
 
 #[test]
 fn text_that_broke_off_is_kept_and_a_complete_one_is_not_said_to_be() {
     let [added, delta] = deltas();
     check_turn(
-        vec![added.clone(), delta.clone(), broken(), Fact::PauseOver, added, delta, say("whole"), broken()],
+        vec![added.clone(), delta.clone(), broken(), TurnEvent::PauseOver, added, delta, say("whole"), broken()],
         &expect![[r#"
             begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             item_started(AgentMessage)
@@ -655,7 +667,7 @@ fn text_that_broke_off_is_kept_and_a_complete_one_is_not_said_to_be() {
 fn an_interruption_keeps_the_text_so_far() {
     let [added, delta] = deltas();
     check_turn(
-        vec![added, delta, Fact::Interrupted { running: Vec::new() }],
+        vec![added, delta, TurnEvent::Interrupted { running: Vec::new() }],
         &expect![[r#"
             begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             item_started(AgentMessage)
@@ -669,7 +681,7 @@ fn an_interruption_keeps_the_text_so_far() {
 fn what_cannot_go_out_is_not_asked_for_again() {
     for kind in [ReplyErrorKind::MissingKey, ReplyErrorKind::Unreachable, ReplyErrorKind::Budget] {
         check_turn(
-            vec![Fact::ReplyFailed(ReplyError::new(kind, "no"))],
+            vec![TurnEvent::ReplyFailed(ReplyError::new(kind, "no"))],
             &expect![[r#"
                 begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
                 error(no), task_complete(None), Finish

@@ -4,7 +4,7 @@ use expect_test::Expect;
 use expect_test::expect;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::fragment::Origin;
-use pellucid_engine::update::Change;
+use pellucid_engine::update::FactsChange;
 use pellucid_engine::update::updates;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::settings::Personality;
@@ -21,8 +21,8 @@ fn check_updates(before: impl FnOnce(&mut Facts), after: impl FnOnce(&mut Facts)
     before(&mut first);
     let mut second = first.clone();
     after(&mut second);
-    let change = Change { pack: pack(), before: &first, after: &second, previous_model: None };
-    let show = |message: &pellucid_engine::assemble::ContextMessage| {
+    let change = FactsChange { pack: pack(), before: &first, after: &second, previous_model: None };
+    let show = |message: &pellucid_engine::assemble::LayoutMessage| {
         let text: String = message
             .fragments
             .iter()
@@ -106,7 +106,7 @@ fn a_tone_is_told_only_where_the_model_has_words_for_it() {
 fn the_last_task_decides_whether_the_model_is_new() {
     let facts = facts();
     let change = |previous_model| {
-        let change = Change { pack: pack(), before: &facts, after: &facts, previous_model };
+        let change = FactsChange { pack: pack(), before: &facts, after: &facts, previous_model };
         updates(&change).messages.iter().map(|message| message.slot.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(change(Some("gpt-5.1")), ["model_switch"]);

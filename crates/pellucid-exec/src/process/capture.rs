@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use pellucid_protocol::exec::OutputStream;
 use tokio::io::AsyncRead;
 use tokio::io::AsyncReadExt;
 use tokio::sync::mpsc;
@@ -21,20 +22,11 @@ pub const DELTAS_MAX: usize = 10_000;
 /// The capacity of a pipe, so that one read empties it.
 const READ_BYTES: usize = 64 * 1024;
 
-/// A stream of a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
-    /// The standard output of the command.
-    Stdout,
-    /// The standard error of the command.
-    Stderr,
-}
-
 /// Something that a command wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delta {
     /// The stream that the bytes were written to.
-    pub stream: Stream,
+    pub stream: OutputStream,
     /// The bytes: at most [`DELTA_BYTES`], cut anywhere.
     pub bytes: Vec<u8>,
 }
@@ -67,7 +59,7 @@ impl Captured {
 pub(super) struct Reader<R> {
     /// The pipe, until it is closed.
     pipe: Option<R>,
-    stream: Stream,
+    stream: OutputStream,
     captured: Captured,
     n_deltas: usize,
     /// Deltas that the receiver has not taken yet.
@@ -77,7 +69,7 @@ pub(super) struct Reader<R> {
 }
 
 impl<R: AsyncRead + Unpin> Reader<R> {
-    pub(super) fn new(pipe: Option<R>, stream: Stream, listening: Listening) -> Self {
+    pub(super) fn new(pipe: Option<R>, stream: OutputStream, listening: Listening) -> Self {
         Self {
             pipe,
             stream,
@@ -186,7 +178,7 @@ mod tests {
     async fn deltas_of(bytes: Vec<u8>) -> (Captured, Vec<usize>) {
         let (deltas, mut received) = mpsc::channel(1);
         let reading = async move {
-            let mut reader = Reader::new(Some(bytes.as_slice()), Stream::Stdout, None);
+            let mut reader = Reader::new(Some(bytes.as_slice()), OutputStream::Stdout, None);
             reader.read(Some(&deltas)).await;
             reader.finish()
         };
@@ -217,7 +209,7 @@ mod tests {
     async fn a_receiver_that_is_gone_stops_nothing() {
         let (deltas, received) = mpsc::channel(1);
         drop(received);
-        let mut reader = Reader::new(Some(&b"abc"[..]), Stream::Stderr, None);
+        let mut reader = Reader::new(Some(&b"abc"[..]), OutputStream::Stderr, None);
         reader.read(Some(&deltas)).await;
         assert_eq!(reader.finish().text(), "abc");
     }
@@ -227,7 +219,7 @@ mod tests {
         let (mut writing, reading) = tokio::io::duplex(64);
         tokio::io::AsyncWriteExt::write_all(&mut writing, b"abc").await.unwrap();
         let (deltas, mut received) = mpsc::channel(1);
-        let mut reader = Reader::new(Some(reading), Stream::Stdout, None);
+        let mut reader = Reader::new(Some(reading), OutputStream::Stdout, None);
         tokio::select! {
             () = reader.read(Some(&deltas)) => unreachable!("it is open"),
             delta = received.recv() => assert_eq!(delta.unwrap().bytes, b"abc"),

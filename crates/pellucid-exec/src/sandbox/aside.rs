@@ -30,7 +30,7 @@ use serde::Serialize;
 #[cfg(target_os = "linux")]
 use super::helper::missing;
 #[cfg(target_os = "linux")]
-use super::helper::missing::Held;
+use super::helper::missing::HeldPlaceholder;
 #[cfg(target_os = "linux")]
 use super::helper::missing::Made;
 
@@ -73,7 +73,7 @@ enum Before {
     Link(PathBuf),
     /// A placeholder over which something is mounted for commands.
     #[cfg(target_os = "linux")]
-    Covered(Held),
+    Covered(HeldPlaceholder),
 }
 
 /// Looks after the names that the commands of a session can take.

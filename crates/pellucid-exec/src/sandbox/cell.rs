@@ -46,7 +46,7 @@ pub const BEGIN: &[u8] = b"!";
 
 /// The message of a cell about its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Said {
+pub enum CellMessage {
     /// The command begins now.
     Begins,
     /// The command's folder cannot be entered, for this reason (an error number).
@@ -57,7 +57,7 @@ pub enum Said {
     Ended(i32),
 }
 
-impl Said {
+impl CellMessage {
     /// Encodes the answer as a message.
     pub fn to_bytes(self) -> [u8; 5] {
         let (kind, number) = match self {
@@ -86,7 +86,7 @@ impl Said {
 
 /// A command in the form in which it is sent to a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct CellCommand {
     /// The terminal that the command is attached to, if any.
     pub attachment: Attachment,
     /// The folder it starts in.
@@ -97,7 +97,7 @@ pub struct Told {
     pub env: Vec<(OsString, OsString)>,
 }
 
-impl Told {
+impl CellCommand {
     /// As bytes; nothing if a word has a byte in it that no word can have.
     pub fn to_bytes(&self) -> Option<Vec<u8>> {
         let attachment: &[u8] = match self.attachment {
@@ -184,8 +184,8 @@ pub fn receive(socket: impl AsFd) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
 mod tests {
     use super::*;
 
-    fn told(argv: &[&str], env: &[(&str, &str)]) -> Told {
-        Told {
+    fn told(argv: &[&str], env: &[(&str, &str)]) -> CellCommand {
+        CellCommand {
             attachment: Attachment::Terminal,
             cwd: "/w".into(),
             argv: argv.iter().map(Into::into).collect(),
@@ -198,9 +198,13 @@ mod tests {
         for command in [
             told(&["sh", "-c", "", "a\nb"], &[("A", "1=2"), ("B", "")]),
             told(&["true"], &[]),
-            Told { attachment: Attachment::Nothing, argv: vec![OsString::from_vec(vec![0xff])], ..told(&["x"], &[]) },
+            CellCommand {
+                attachment: Attachment::Nothing,
+                argv: vec![OsString::from_vec(vec![0xff])],
+                ..told(&["x"], &[])
+            },
         ] {
-            assert_eq!(Told::from_bytes(&command.to_bytes().unwrap()), Some(command));
+            assert_eq!(CellCommand::from_bytes(&command.to_bytes().unwrap()), Some(command));
         }
     }
 
@@ -209,16 +213,16 @@ mod tests {
         assert_eq!(told(&["a\0b"], &[]).to_bytes(), None);
         assert_eq!(told(&["a"], &[("A", "1\0")]).to_bytes(), None);
         assert_eq!(told(&["a"], &[("A=B", "1")]).to_bytes(), None);
-        assert_eq!(Told::from_bytes(b"n\0/\x002\0a\0"), None);
-        assert_eq!(Told::from_bytes(b"n\0/\x000\0"), None);
-        assert_eq!(Told::from_bytes(b""), None);
+        assert_eq!(CellCommand::from_bytes(b"n\0/\x002\0a\0"), None);
+        assert_eq!(CellCommand::from_bytes(b"n\0/\x000\0"), None);
+        assert_eq!(CellCommand::from_bytes(b""), None);
     }
 
     #[test]
     fn what_a_cell_says_survives_the_way() {
-        for said in [Said::Begins, Said::NotEntered(2), Said::OutOfDate, Said::Ended(-1)] {
-            assert_eq!(Said::from_bytes(&said.to_bytes()), Some(said));
+        for said in [CellMessage::Begins, CellMessage::NotEntered(2), CellMessage::OutOfDate, CellMessage::Ended(-1)] {
+            assert_eq!(CellMessage::from_bytes(&said.to_bytes()), Some(said));
         }
-        assert_eq!(Said::from_bytes(b""), None);
+        assert_eq!(CellMessage::from_bytes(b""), None);
     }
 }

@@ -13,17 +13,17 @@ use super::Backend;
 use super::aside::Watch;
 use super::gaps;
 use super::gaps::Gap;
+use super::order::HelperStage;
 use super::order::Order;
-use super::order::Stage;
 use super::probe;
-use super::probe::Findings;
-use super::probe::Wanted;
+use super::probe::ProbeFindings;
+use super::probe::WantedBackend;
 use super::protected;
-use super::protected::Ground;
 use super::protected::Nested;
 use super::protected::Protected;
-use super::roots::Root;
+use super::protected::ProtectionBasis;
 use super::roots::RootChanged;
+use super::roots::WritableFolder;
 use super::seatbelt;
 
 /// The version of Landlock's interface from which on files cannot be cut short either.
@@ -56,31 +56,31 @@ pub enum SandboxError {
 #[derive(Debug)]
 pub struct Sandbox {
     helper: PathBuf,
-    wanted: Wanted,
-    findings: OnceLock<Findings>,
+    wanted: WantedBackend,
+    findings: OnceLock<ProbeFindings>,
     chosen: OnceLock<Result<Backend, SandboxError>>,
 }
 
 impl Sandbox {
     /// With this program as the helper.
-    pub fn new(wanted: Wanted) -> Self {
+    pub fn new(wanted: WantedBackend) -> Self {
         // This name works even if the file was replaced or removed since.
         let helper = if cfg!(target_os = "linux") { PathBuf::from("/proc/self/exe") } else { PathBuf::new() };
         Self::with_helper(helper, wanted)
     }
 
     /// With another program as the helper, whose `main` must begin with [`take_over`](super::take_over).
-    pub fn with_helper(helper: impl Into<PathBuf>, wanted: Wanted) -> Self {
+    pub fn with_helper(helper: impl Into<PathBuf>, wanted: WantedBackend) -> Self {
         Self { helper: helper.into(), wanted, findings: OnceLock::new(), chosen: OnceLock::new() }
     }
 
     /// Which mechanisms work, tried as far as is needed to choose.
-    pub fn findings(&self) -> &Findings {
+    pub fn findings(&self) -> &ProbeFindings {
         self.findings.get_or_init(|| probe::probe(&self.helper, self.wanted))
     }
 
     /// Tries every mechanism. The result is not kept.
-    pub fn examine(&self) -> Findings {
+    pub fn examine(&self) -> ProbeFindings {
         probe::examine(&self.helper)
     }
 
@@ -98,8 +98,8 @@ impl Sandbox {
     pub fn confinement(
         &self,
         policy: &SandboxPolicy,
-        roots: &[Root],
-        ground: &Ground,
+        roots: &[WritableFolder],
+        ground: &ProtectionBasis,
     ) -> Result<Confinement, SandboxError> {
         let (network, roots) = match policy {
             SandboxPolicy::DangerFullAccess | SandboxPolicy::ExternalSandbox { .. } => {
@@ -136,8 +136,8 @@ struct Confined {
     backend: Backend,
     helper: PathBuf,
     network: bool,
-    roots: Vec<Root>,
-    ground: Ground,
+    roots: Vec<WritableFolder>,
+    ground: ProtectionBasis,
     bubblewrap: Option<PathBuf>,
     fresh_proc: bool,
     has_high_fences: bool,
@@ -181,7 +181,7 @@ impl Confinement {
     }
 
     /// The gaps of this confinement on this machine.
-    pub fn gaps(&self, findings: &Findings) -> Vec<Gap> {
+    pub fn gaps(&self, findings: &ProbeFindings) -> Vec<Gap> {
         let Some(confined) = &self.confined else { return Vec::new() };
         gaps::of(confined.backend, findings, confined.ground.protection)
     }
@@ -250,7 +250,7 @@ impl Confinement {
             ..Order::new(confined.backend, argv)
         };
         let mut args = vec![confined.helper.clone().into_os_string()];
-        args.extend(Stage::Run(order).to_args());
+        args.extend(HelperStage::Run(order).to_args());
         Ok(args)
     }
 }
@@ -263,8 +263,8 @@ mod tests {
     use crate::sandbox::Protection;
 
     fn sandbox() -> Sandbox {
-        let sandbox = Sandbox::with_helper("/opt/pellucid", Wanted::Strongest);
-        sandbox.findings.set(Findings::fixture(Ok(()), Ok(()))).unwrap();
+        let sandbox = Sandbox::with_helper("/opt/pellucid", WantedBackend::Strongest);
+        sandbox.findings.set(ProbeFindings::fixture(Ok(()), Ok(()))).unwrap();
         sandbox
     }
 
@@ -278,7 +278,7 @@ mod tests {
             SandboxPolicy::DangerFullAccess,
             SandboxPolicy::ExternalSandbox { network_access: NetworkAccess::Restricted },
         ] {
-            let confinement = sandbox().confinement(&policy, &[], &Ground::default()).unwrap();
+            let confinement = sandbox().confinement(&policy, &[], &ProtectionBasis::default()).unwrap();
             assert_eq!(confinement.backend(), None);
             assert_eq!(confinement.wrap(argv(), Path::new("/")), Ok(argv()));
         }
@@ -299,10 +299,11 @@ mod tests {
             exclude_tmpdir_env_var: false,
             exclude_slash_tmp: false,
         };
-        let held = Root::find(&root).unwrap();
+        let held = WritableFolder::find(&root).unwrap();
         let identity = format!("{}:{}", held.identity.device, held.identity.number);
         let wrapped = |protection| {
-            let ground = Ground { protection, cwd: root.clone(), project_root: root.clone(), homes: Vec::new() };
+            let ground =
+                ProtectionBasis { protection, cwd: root.clone(), project_root: root.clone(), homes: Vec::new() };
             let confinement = sandbox().confinement(&policy, std::slice::from_ref(&held), &ground).unwrap().outliving();
             let args = confinement.wrap(argv(), &root).unwrap();
             let text: Vec<_> = args.iter().map(|it| it.to_str().unwrap()).collect();
@@ -324,24 +325,28 @@ mod tests {
     fn fences_stand_alone_only_where_nothing_may_be_written() {
         let folder = tempfile::tempdir().unwrap();
         let cwd = std::fs::canonicalize(folder.path()).unwrap();
-        let wrapped = |abi: u32, backend: Wanted, cwd: &Path| {
+        let wrapped = |abi: u32, backend: WantedBackend, cwd: &Path| {
             let sandbox = Sandbox::with_helper("/opt/pellucid", backend);
-            sandbox.findings.set(Findings { landlock_abi: Some(abi), ..Findings::fixture(Ok(()), Ok(())) }).unwrap();
-            let confinement = sandbox.confinement(&SandboxPolicy::ReadOnly, &[], &Ground::default()).unwrap();
+            sandbox
+                .findings
+                .set(ProbeFindings { landlock_abi: Some(abi), ..ProbeFindings::fixture(Ok(()), Ok(())) })
+                .unwrap();
+            let confinement = sandbox.confinement(&SandboxPolicy::ReadOnly, &[], &ProtectionBasis::default()).unwrap();
             confinement.wrap(argv(), cwd).unwrap().contains(&"--fenced".into())
         };
-        assert!(wrapped(3, Wanted::Strongest, &cwd));
-        assert!(!wrapped(2, Wanted::Strongest, &cwd));
-        assert!(!wrapped(3, Wanted::Only(Backend::Landlock), &cwd));
-        assert!(!wrapped(3, Wanted::Strongest, Path::new("/")));
+        assert!(wrapped(3, WantedBackend::Strongest, &cwd));
+        assert!(!wrapped(2, WantedBackend::Strongest, &cwd));
+        assert!(!wrapped(3, WantedBackend::Only(Backend::Landlock), &cwd));
+        assert!(!wrapped(3, WantedBackend::Strongest, Path::new("/")));
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn where_nothing_works_nothing_runs() {
-        let sandbox = Sandbox::with_helper("/opt/pellucid", Wanted::Strongest);
-        sandbox.findings.set(Findings::fixture(Err("EPERM"), Err("not in this kernel"))).unwrap();
-        let error = sandbox.confinement(&SandboxPolicy::ReadOnly, &[], &Ground::default()).unwrap_err().to_string();
+        let sandbox = Sandbox::with_helper("/opt/pellucid", WantedBackend::Strongest);
+        sandbox.findings.set(ProbeFindings::fixture(Err("EPERM"), Err("not in this kernel"))).unwrap();
+        let error =
+            sandbox.confinement(&SandboxPolicy::ReadOnly, &[], &ProtectionBasis::default()).unwrap_err().to_string();
         assert!(error.contains("namespaces: EPERM"), "{error}");
         assert!(error.contains("landlock: not in this kernel"), "{error}");
     }

@@ -3,8 +3,8 @@
 //! Not here: what every backend allows on purpose, such as reading.
 
 use super::Backend;
-use super::Finding;
-use super::Findings;
+use super::ProbeFinding;
+use super::ProbeFindings;
 use super::Protection;
 
 /// Something to know about a backend.
@@ -59,7 +59,7 @@ const DEVICES: Gap = gap("devices", "devices that the user may write can be writ
 const OLD_PROC: Gap = gap("proc", "`/proc` lists processes outside, which cannot be touched");
 
 /// The gaps of a backend on this machine.
-pub fn of(backend: Backend, findings: &Findings, protection: Protection) -> Vec<Gap> {
+pub fn of(backend: Backend, findings: &ProbeFindings, protection: Protection) -> Vec<Gap> {
     let abi = findings.landlock_abi;
     let is_older = |version| abi.is_some_and(|abi| abi < version);
     let is_mounted = matches!(backend, Backend::Namespaces | Backend::Bubblewrap);
@@ -88,12 +88,12 @@ pub fn of(backend: Backend, findings: &Findings, protection: Protection) -> Vec<
 }
 
 /// A remedy for the user to get a stronger backend than this one.
-pub fn remedy(backend: Backend, findings: &Findings) -> Option<&'static str> {
+pub fn remedy(backend: Backend, findings: &ProbeFindings) -> Option<&'static str> {
     if backend != Backend::Landlock {
         return None;
     }
     Some(match findings.of(Backend::Bubblewrap) {
-        Finding::Fails(why) if why.contains("not installed") => {
+        ProbeFinding::Fails(why) if why.contains("not installed") => {
             "allow user namespaces (sysctl kernel.unprivileged_userns_clone, \
              kernel.apparmor_restrict_unprivileged_userns, or the container's seccomp profile), or install bubblewrap"
         }
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn ids(backend: Backend, abi: Option<u32>, protection: Protection) -> Vec<&'static str> {
-        let findings = Findings { landlock_abi: abi, ..Findings::fixture(Ok(()), Ok(())) };
+        let findings = ProbeFindings { landlock_abi: abi, ..ProbeFindings::fixture(Ok(()), Ok(())) };
         of(backend, &findings, protection).iter().map(|it| it.id).collect()
     }
 

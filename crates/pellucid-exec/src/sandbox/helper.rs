@@ -52,9 +52,9 @@ use super::Backend;
 use super::HELPER_FAILED;
 use super::confinement::FENCES_THAT_HOLD;
 use super::order::HELPER;
+use super::order::HelperStage;
 use super::order::Order;
 use super::order::OrderError;
-use super::order::Stage;
 use super::roots::RootChanged;
 
 /// Why the helper cannot do what it is asked to.
@@ -93,7 +93,7 @@ impl<T, E: Into<io::Error>> Step<T> for Result<T, E> {
 static IS_OUR_PROGRAM: AtomicBool = AtomicBool::new(false);
 
 /// This program, started again to play a part; nothing if it does not play.
-pub fn ourselves(stage: &Stage) -> Option<Command> {
+pub fn ourselves(stage: &HelperStage) -> Option<Command> {
     IS_OUR_PROGRAM.load(Ordering::Relaxed).then(|| {
         let mut command = Command::new(watch::OURSELVES);
         command.args(stage.to_args());
@@ -141,17 +141,17 @@ fn tell(error: &HelperError) {
 
 fn play(args: impl Iterator<Item = OsString>) -> Result<ExitCode, HelperError> {
     privileges::close_inherited_files();
-    match Stage::from_args(args)? {
-        Stage::Run(order) => match order.backend {
+    match HelperStage::from_args(args)? {
+        HelperStage::Run(order) => match order.backend {
             Backend::Namespaces => namespaces::run(order),
             Backend::Bubblewrap => bubblewrap::run(order),
             Backend::Landlock => watch::run_beside(&order),
             Backend::Seatbelt => Err(HelperError::Backend(order.backend)),
         },
-        Stage::Confine(order) => Err(become_command(&order)),
-        Stage::Keep(order) => keeper::run(order),
-        Stage::Guard => Ok(guard::run()),
-        Stage::Probe { bubblewrap, everything } => {
+        HelperStage::Confine(order) => Err(become_command(&order)),
+        HelperStage::Keep(order) => keeper::run(order),
+        HelperStage::Guard => Ok(guard::run()),
+        HelperStage::Probe { bubblewrap, everything } => {
             let text = trial::trial(bubblewrap.as_deref(), everything);
             io::stdout().write_all(text.as_bytes()).step("writing")?;
             Ok(ExitCode::SUCCESS)

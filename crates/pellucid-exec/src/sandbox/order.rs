@@ -10,10 +10,10 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::path::PathBuf;
 
-use pellucid_files::Identity;
+use pellucid_files::FileIdentity;
 
 use super::Backend;
-use super::roots::Root;
+use super::roots::WritableFolder;
 
 /// The first argument that makes the program a helper.
 pub const HELPER: &str = "--pellucid-sandbox";
@@ -23,7 +23,7 @@ pub const HELPER_FAILED: i32 = 101;
 
 /// A part that the helper plays.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stage {
+pub enum HelperStage {
     /// Confine a command and stay beside it until it ends.
     Run(Order),
     /// Confine this very process, then become the command.
@@ -57,7 +57,7 @@ pub struct Order {
     /// The path of bubblewrap.
     pub bubblewrap: Option<PathBuf>,
     /// The folders it may write in. A path that leads to another folder than the intended one is refused.
-    pub writable: Vec<Root>,
+    pub writable: Vec<WritableFolder>,
     /// The paths that it may not change even there.
     pub protected: Vec<PathBuf>,
     /// Folders that do not exist and that it may not make. A backend that cannot hold this leaves it.
@@ -86,7 +86,7 @@ pub enum OrderError {
     NoCommand,
 }
 
-impl Stage {
+impl HelperStage {
     /// As arguments, the first of which is [`HELPER`].
     pub fn to_args(&self) -> Vec<OsString> {
         let mut args: Vec<OsString> = vec![HELPER.into()];
@@ -186,7 +186,7 @@ impl Order {
     }
 
     /// The writable root at a path.
-    pub fn root(&self, path: &Path) -> Option<&Root> {
+    pub fn root(&self, path: &Path) -> Option<&WritableFolder> {
         self.writable.iter().find(|root| root.path == path)
     }
 
@@ -265,19 +265,19 @@ impl Order {
 }
 
 /// A root as an argument: `DEVICE:NUMBER:PATH`.
-fn written(root: &Root) -> OsString {
-    let Identity { device, number } = root.identity;
+fn written(root: &WritableFolder) -> OsString {
+    let FileIdentity { device, number } = root.identity;
     let mut text = OsString::from(format!("{device}:{number}:"));
     text.push(&root.path);
     text
 }
 
-fn read(text: &OsStr) -> Option<Root> {
+fn read(text: &OsStr) -> Option<WritableFolder> {
     let mut parts = text.as_encoded_bytes().splitn(3, |byte| *byte == b':');
     let mut part = || parts.next().and_then(|it| std::str::from_utf8(it).ok());
-    let identity = Identity { device: part()?.parse().ok()?, number: part()?.parse().ok()? };
+    let identity = FileIdentity { device: part()?.parse().ok()?, number: part()?.parse().ok()? };
     let path = path_of(parts.next()?)?;
-    path.is_absolute().then_some(Root { path, identity })
+    path.is_absolute().then_some(WritableFolder { path, identity })
 }
 
 #[cfg(unix)]
@@ -309,8 +309,8 @@ mod tests {
 
     use super::*;
 
-    fn root(path: impl Into<PathBuf>) -> Root {
-        Root { path: path.into(), identity: Identity { device: 4, number: 77 } }
+    fn root(path: impl Into<PathBuf>) -> WritableFolder {
+        WritableFolder { path: path.into(), identity: FileIdentity { device: 4, number: 77 } }
     }
 
     fn order() -> Order {
@@ -330,17 +330,20 @@ mod tests {
     #[test]
     fn every_stage_survives_the_way() {
         let stages = [
-            Stage::Run(order()),
-            Stage::Confine(Order { fenced: Some("/w".into()), ..Order::new(Backend::Namespaces, vec!["true".into()]) }),
-            Stage::Keep(Order { writable: vec![root("/w")], ..Order::new(Backend::Namespaces, Vec::new()) }),
-            Stage::Guard,
-            Stage::Probe { bubblewrap: Some("/b".into()), everything: true },
-            Stage::Probe { bubblewrap: None, everything: false },
+            HelperStage::Run(order()),
+            HelperStage::Confine(Order {
+                fenced: Some("/w".into()),
+                ..Order::new(Backend::Namespaces, vec!["true".into()])
+            }),
+            HelperStage::Keep(Order { writable: vec![root("/w")], ..Order::new(Backend::Namespaces, Vec::new()) }),
+            HelperStage::Guard,
+            HelperStage::Probe { bubblewrap: Some("/b".into()), everything: true },
+            HelperStage::Probe { bubblewrap: None, everything: false },
         ];
         for stage in stages {
             let args = stage.to_args();
             assert_eq!(args[0], HELPER);
-            assert_eq!(Stage::from_args(args.into_iter().skip(1)), Ok(stage));
+            assert_eq!(HelperStage::from_args(args.into_iter().skip(1)), Ok(stage));
         }
     }
 
@@ -348,7 +351,7 @@ mod tests {
     fn what_is_not_understood_is_refused() {
         let check = |text: &str, expected: &str| {
             let args = text.split(' ').map(OsString::from);
-            assert_eq!(Stage::from_args(args).unwrap_err().to_string(), expected);
+            assert_eq!(HelperStage::from_args(args).unwrap_err().to_string(), expected);
         };
         check("run --writ /w -- true", "unknown argument \"--writ\"");
         check("run --backend jail -- true", "--backend: \"jail\" means nothing");

@@ -12,11 +12,11 @@ use std::process::Stdio;
 
 use super::Backend;
 use super::SandboxError;
-use super::order::Stage;
+use super::order::HelperStage;
 
 /// The backend that the configuration asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Wanted {
+pub enum WantedBackend {
     /// The strongest that works.
     #[default]
     Strongest,
@@ -26,7 +26,7 @@ pub enum Wanted {
 
 /// Whether one mechanism works.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Finding {
+pub enum ProbeFinding {
     /// The mechanism works; the text says how.
     Works(String),
     /// The mechanism does not work; the text says why.
@@ -37,9 +37,9 @@ pub enum Finding {
 
 /// The mechanisms that work on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Findings {
+pub struct ProbeFindings {
     /// Each mechanism of this system.
-    pub backends: Vec<(Backend, Finding)>,
+    pub backends: Vec<(Backend, ProbeFinding)>,
     /// The version of Landlock's interface; none if it is missing.
     pub landlock_abi: Option<u32>,
     /// Whether namespaces get a new `/proc`.
@@ -48,25 +48,25 @@ pub struct Findings {
     pub bubblewrap_path: Option<PathBuf>,
 }
 
-impl Findings {
+impl ProbeFindings {
     /// The finding about a mechanism.
-    pub fn of(&self, backend: Backend) -> &Finding {
+    pub fn of(&self, backend: Backend) -> &ProbeFinding {
         let found = self.backends.iter().find(|(it, _)| *it == backend);
-        found.map_or(&Finding::Untried, |(_, finding)| finding)
+        found.map_or(&ProbeFinding::Untried, |(_, finding)| finding)
     }
 
     /// The mechanism to use.
-    pub fn choose(&self, wanted: Wanted) -> Result<Backend, SandboxError> {
-        let works = |backend: Backend| matches!(self.of(backend), Finding::Works(_));
+    pub fn choose(&self, wanted: WantedBackend) -> Result<Backend, SandboxError> {
+        let works = |backend: Backend| matches!(self.of(backend), ProbeFinding::Works(_));
         let candidates: Vec<Backend> = match wanted {
-            Wanted::Strongest => Backend::of_this_system().to_vec(),
-            Wanted::Only(backend) => vec![backend],
+            WantedBackend::Strongest => Backend::of_this_system().to_vec(),
+            WantedBackend::Only(backend) => vec![backend],
         };
         if let Some(backend) = candidates.iter().find(|it| works(**it)) {
             return Ok(*backend);
         }
         let reason = |backend: &Backend| match self.of(*backend) {
-            Finding::Fails(why) => format!("{backend}: {why}"),
+            ProbeFinding::Fails(why) => format!("{backend}: {why}"),
             _ => format!("{backend}: not for this system"),
         };
         let reasons = candidates.iter().map(reason).collect::<Vec<_>>().join("; ");
@@ -75,7 +75,7 @@ impl Findings {
     }
 
     /// The mechanism to use and why no stronger one, in a line.
-    pub fn summary(&self, wanted: Wanted) -> String {
+    pub fn summary(&self, wanted: WantedBackend) -> String {
         let chosen = match self.choose(wanted) {
             Ok(backend) => backend,
             Err(error) => return error.to_string(),
@@ -83,27 +83,27 @@ impl Findings {
         let stronger = self.backends.iter().filter(|(it, _)| *it < chosen);
         let reasons: Vec<_> = stronger
             .filter_map(|(backend, finding)| match finding {
-                Finding::Fails(why) => Some(format!("{backend}: {why}")),
+                ProbeFinding::Fails(why) => Some(format!("{backend}: {why}")),
                 _ => None,
             })
             .collect();
         match (wanted, reasons.is_empty()) {
-            (Wanted::Only(_), _) => format!("{chosen}, as configured"),
-            (Wanted::Strongest, true) => chosen.to_string(),
-            (Wanted::Strongest, false) => format!("{chosen} ({})", reasons.join("; ")),
+            (WantedBackend::Only(_), _) => format!("{chosen}, as configured"),
+            (WantedBackend::Strongest, true) => chosen.to_string(),
+            (WantedBackend::Strongest, false) => format!("{chosen} ({})", reasons.join("; ")),
         }
     }
 
     #[cfg(test)]
     pub(super) fn fixture(namespaces: Result<(), &str>, landlock: Result<(), &str>) -> Self {
         let finding = |result: Result<(), &str>| match result {
-            Ok(()) => Finding::Works("it does".to_owned()),
-            Err(why) => Finding::Fails(why.to_owned()),
+            Ok(()) => ProbeFinding::Works("it does".to_owned()),
+            Err(why) => ProbeFinding::Fails(why.to_owned()),
         };
         Self {
             backends: vec![
                 (Backend::Namespaces, finding(namespaces)),
-                (Backend::Bubblewrap, Finding::Fails("not installed".to_owned())),
+                (Backend::Bubblewrap, ProbeFinding::Fails("not installed".to_owned())),
                 (Backend::Landlock, finding(landlock)),
             ],
             landlock_abi: landlock.is_ok().then_some(7),
@@ -114,29 +114,29 @@ impl Findings {
 }
 
 /// Tries what has to be tried to choose.
-pub(super) fn probe(helper: &Path, wanted: Wanted) -> Findings {
-    if wanted == Wanted::Only(Backend::Bubblewrap) {
+pub(super) fn probe(helper: &Path, wanted: WantedBackend) -> ProbeFindings {
+    if wanted == WantedBackend::Only(Backend::Bubblewrap) {
         return run(helper, true);
     }
     // Bubblewrap takes longer to try than all the rest, so it is tried only if it is needed.
     let findings = run(helper, false);
     match (wanted, findings.of(Backend::Namespaces)) {
-        (Wanted::Strongest, Finding::Fails(_)) if findings.bubblewrap_path.is_some() => run(helper, true),
+        (WantedBackend::Strongest, ProbeFinding::Fails(_)) if findings.bubblewrap_path.is_some() => run(helper, true),
         _ => findings,
     }
 }
 
 /// Tries every mechanism of this system.
-pub(super) fn examine(helper: &Path) -> Findings {
+pub(super) fn examine(helper: &Path) -> ProbeFindings {
     run(helper, true)
 }
 
-fn run(helper: &Path, everything: bool) -> Findings {
+fn run(helper: &Path, everything: bool) -> ProbeFindings {
     if cfg!(target_os = "macos") {
         return seatbelt();
     }
     let bubblewrap = find_bubblewrap();
-    let stage = Stage::Probe { bubblewrap: bubblewrap.clone(), everything };
+    let stage = HelperStage::Probe { bubblewrap: bubblewrap.clone(), everything };
     let output = Command::new(helper).args(stage.to_args()).stdin(Stdio::null()).output();
     let said = match output {
         Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -151,8 +151,9 @@ fn run(helper: &Path, everything: bool) -> Findings {
 }
 
 /// Reads the helper's lines: `NAME works|fails|untried DETAIL`.
-fn parse(said: &str, bubblewrap_path: Option<PathBuf>) -> Findings {
-    let mut findings = Findings { backends: Vec::new(), landlock_abi: None, has_fresh_proc: false, bubblewrap_path };
+fn parse(said: &str, bubblewrap_path: Option<PathBuf>) -> ProbeFindings {
+    let mut findings =
+        ProbeFindings { backends: Vec::new(), landlock_abi: None, has_fresh_proc: false, bubblewrap_path };
     for line in said.lines() {
         let mut words = line.splitn(3, ' ');
         let (name, state) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -162,9 +163,9 @@ fn parse(said: &str, bubblewrap_path: Option<PathBuf>) -> Findings {
             ("proc", _) => findings.has_fresh_proc = state == "fresh",
             (_, Some(backend)) => {
                 let finding = match state {
-                    "works" => Finding::Works(detail),
-                    "untried" => Finding::Untried,
-                    _ => Finding::Fails(detail),
+                    "works" => ProbeFinding::Works(detail),
+                    "untried" => ProbeFinding::Untried,
+                    _ => ProbeFinding::Fails(detail),
                 };
                 findings.backends.push((backend, finding));
             }
@@ -174,19 +175,19 @@ fn parse(said: &str, bubblewrap_path: Option<PathBuf>) -> Findings {
     findings
 }
 
-fn failed(why: &str, bubblewrap_path: Option<PathBuf>) -> Findings {
-    let backends = Backend::of_this_system().iter().map(|it| (*it, Finding::Fails(why.to_owned()))).collect();
-    Findings { backends, landlock_abi: None, has_fresh_proc: false, bubblewrap_path }
+fn failed(why: &str, bubblewrap_path: Option<PathBuf>) -> ProbeFindings {
+    let backends = Backend::of_this_system().iter().map(|it| (*it, ProbeFinding::Fails(why.to_owned()))).collect();
+    ProbeFindings { backends, landlock_abi: None, has_fresh_proc: false, bubblewrap_path }
 }
 
-fn seatbelt() -> Findings {
+fn seatbelt() -> ProbeFindings {
     let tool = Path::new(super::seatbelt::TOOL);
     let finding = if tool.is_file() {
-        Finding::Works(tool.display().to_string())
+        ProbeFinding::Works(tool.display().to_string())
     } else {
-        Finding::Fails(format!("{} is missing", tool.display()))
+        ProbeFinding::Fails(format!("{} is missing", tool.display()))
     };
-    Findings {
+    ProbeFindings {
         backends: vec![(Backend::Seatbelt, finding)],
         landlock_abi: None,
         has_fresh_proc: false,
@@ -214,30 +215,30 @@ mod tests {
         let findings = parse(said, None);
         assert_eq!(
             findings.of(Backend::Namespaces),
-            &Finding::Fails("unshare: EPERM (Operation not permitted)".to_owned())
+            &ProbeFinding::Fails("unshare: EPERM (Operation not permitted)".to_owned())
         );
-        assert_eq!(findings.of(Backend::Bubblewrap), &Finding::Untried);
-        assert_eq!(findings.of(Backend::Landlock), &Finding::Works("interface 7".to_owned()));
+        assert_eq!(findings.of(Backend::Bubblewrap), &ProbeFinding::Untried);
+        assert_eq!(findings.of(Backend::Landlock), &ProbeFinding::Works("interface 7".to_owned()));
         assert_eq!((findings.landlock_abi, findings.has_fresh_proc), (Some(7), false));
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn the_strongest_that_works_is_chosen() {
-        let both = Findings::fixture(Ok(()), Ok(()));
-        assert_eq!(both.choose(Wanted::Strongest), Ok(Backend::Namespaces));
-        assert_eq!(both.choose(Wanted::Only(Backend::Landlock)), Ok(Backend::Landlock));
-        let one = Findings::fixture(Err("EPERM"), Ok(()));
-        assert_eq!(one.choose(Wanted::Strongest), Ok(Backend::Landlock));
-        assert_eq!(both.summary(Wanted::Strongest), "namespaces");
-        assert_eq!(both.summary(Wanted::Only(Backend::Landlock)), "landlock, as configured");
-        assert_eq!(one.summary(Wanted::Strongest), "landlock (namespaces: EPERM; bubblewrap: not installed)");
+        let both = ProbeFindings::fixture(Ok(()), Ok(()));
+        assert_eq!(both.choose(WantedBackend::Strongest), Ok(Backend::Namespaces));
+        assert_eq!(both.choose(WantedBackend::Only(Backend::Landlock)), Ok(Backend::Landlock));
+        let one = ProbeFindings::fixture(Err("EPERM"), Ok(()));
+        assert_eq!(one.choose(WantedBackend::Strongest), Ok(Backend::Landlock));
+        assert_eq!(both.summary(WantedBackend::Strongest), "namespaces");
+        assert_eq!(both.summary(WantedBackend::Only(Backend::Landlock)), "landlock, as configured");
+        assert_eq!(one.summary(WantedBackend::Strongest), "landlock (namespaces: EPERM; bubblewrap: not installed)");
     }
 
     #[test]
     fn what_is_asked_for_by_name_is_never_replaced() {
-        let findings = Findings::fixture(Ok(()), Ok(()));
-        let error = findings.choose(Wanted::Only(Backend::Bubblewrap)).unwrap_err().to_string();
+        let findings = ProbeFindings::fixture(Ok(()), Ok(()));
+        let error = findings.choose(WantedBackend::Only(Backend::Bubblewrap)).unwrap_err().to_string();
         assert!(error.contains("bubblewrap: not installed"), "{error}");
     }
 
@@ -245,7 +246,7 @@ mod tests {
     fn a_helper_that_is_none_is_told() {
         let findings = run(Path::new("/nowhere/at/all"), false);
         for backend in Backend::of_this_system() {
-            assert!(matches!(findings.of(*backend), Finding::Fails(why) if why.contains("could not be started")));
+            assert!(matches!(findings.of(*backend), ProbeFinding::Fails(why) if why.contains("could not be started")));
         }
     }
 }

@@ -29,7 +29,7 @@ pub enum Protection {
 
 /// The agent's folders and the user, from which the protected paths follow.
 #[derive(Debug, Clone, Default)]
-pub struct Ground {
+pub struct ProtectionBasis {
     /// Whether folders of the project are protected.
     pub protection: Protection,
     /// The working folder of the session.
@@ -130,7 +130,7 @@ pub enum Nested {
 }
 
 /// The protected paths below these roots, whose paths have no links.
-pub fn find(roots: &[PathBuf], ground: &Ground, nested: Nested) -> Protected {
+pub fn find(roots: &[PathBuf], ground: &ProtectionBasis, nested: Nested) -> Protected {
     let mut found = Protected::default();
     for home in &ground.homes {
         add_home(home, &mut found);
@@ -185,7 +185,7 @@ fn first_missing(path: &Path) -> Option<PathBuf> {
 }
 
 /// The folders whose settings hold for the session: from the working folder up to the top of its project.
-fn project_folders(ground: &Ground) -> Vec<PathBuf> {
+fn project_folders(ground: &ProtectionBasis) -> Vec<PathBuf> {
     let Ok(cwd) = std::fs::canonicalize(&ground.cwd) else { return Vec::new() };
     let top = std::fs::canonicalize(&ground.project_root).ok();
     let is_top = |folder: &Path| top.as_deref() == Some(folder) || folder.join(GIT).symlink_metadata().is_ok();

@@ -14,25 +14,25 @@ use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
-use pellucid_files::Identity;
+use pellucid_files::FileIdentity;
 
 /// A folder in which commands may write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Root {
+pub struct WritableFolder {
     /// The path of the folder, without links.
     pub path: PathBuf,
     /// The device and inode of the folder.
-    pub identity: Identity,
+    pub identity: FileIdentity,
 }
 
-impl Root {
+impl WritableFolder {
     /// The folder that a name leads to now. Links are followed.
     ///
     /// # Errors
     /// As the system says, above all that there is nothing.
     pub fn find(name: &Path) -> io::Result<Self> {
         let path = std::fs::canonicalize(name)?;
-        let identity = Identity::from(&std::fs::symlink_metadata(&path)?);
+        let identity = FileIdentity::from(&std::fs::symlink_metadata(&path)?);
         Ok(Self { path, identity })
     }
 
@@ -46,7 +46,7 @@ impl Root {
         if !metadata.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Self { path, identity: Identity::from(&metadata) })
+        Ok(Self { path, identity: FileIdentity::from(&metadata) })
     }
 }
 
@@ -73,7 +73,7 @@ fn what(now: Option<&Path>) -> String {
 /// The state of a name when it was first seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Pin {
-    There(Root),
+    There(WritableFolder),
     /// The name was missing, or was a link that a command may have made.
     NoRights,
 }
@@ -92,9 +92,9 @@ impl Roots {
         if unknown.is_empty() {
             return;
         }
-        let all: Vec<Root> = names.iter().filter_map(|name| Root::find(name).ok()).collect();
+        let all: Vec<WritableFolder> = names.iter().filter_map(|name| WritableFolder::find(name).ok()).collect();
         for name in unknown {
-            let pin = match Root::find(name) {
+            let pin = match WritableFolder::find(name) {
                 Ok(root) if !leads_through_link_in(name, &root, &all) => Pin::There(root),
                 _ => Pin::NoRights,
             };
@@ -113,7 +113,7 @@ impl Roots {
     /// # Errors
     /// Fails if the folder does not exist, or something else is there.
     pub fn made(&self, name: &Path) -> io::Result<()> {
-        let root = Root::made(name)?;
+        let root = WritableFolder::made(name)?;
         self.pins().insert(name.to_owned(), Pin::There(root));
         Ok(())
     }
@@ -122,13 +122,13 @@ impl Roots {
     ///
     /// # Errors
     /// Fails if a root leads to another folder than before.
-    pub fn hold(&self, names: &[PathBuf]) -> Result<Vec<Root>, RootChanged> {
+    pub fn hold(&self, names: &[PathBuf]) -> Result<Vec<WritableFolder>, RootChanged> {
         self.pin(names);
         let pins = self.pins();
-        let mut held: Vec<Root> = Vec::new();
+        let mut held: Vec<WritableFolder> = Vec::new();
         for name in names {
             let Some(Pin::There(root)) = pins.get(name) else { continue };
-            match Root::find(name) {
+            match WritableFolder::find(name) {
                 Ok(now) if now == *root => {}
                 Ok(now) => {
                     let now = Some(now.path).filter(|now| *now != root.path);
@@ -151,7 +151,7 @@ impl Roots {
 
 /// Whether a link on the way to a root is in a folder where commands may write, so that a command of an earlier
 /// session may have made it.
-fn leads_through_link_in(name: &Path, root: &Root, all: &[Root]) -> bool {
+fn leads_through_link_in(name: &Path, root: &WritableFolder, all: &[WritableFolder]) -> bool {
     if root.path == name {
         return false;
     }

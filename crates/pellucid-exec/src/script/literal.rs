@@ -4,7 +4,7 @@
 //! that we know count as literal, and the commands must be those that the grammar found. The text is read in one
 //! pass, without backtracking.
 
-use pellucid_engine::approval::part::Mark;
+use pellucid_engine::approval::part::ShellFeature;
 
 /// Words that begin something other than a command, or change how it runs.
 const RESERVED: &[&str] = &[
@@ -40,11 +40,11 @@ const RESERVED: &[&str] = &[
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Command {
     pub words: Vec<String>,
-    pub mark: Option<Mark>,
+    pub mark: Option<ShellFeature>,
 }
 
 /// The commands of a script in their order, or the first thing in it that is more than commands.
-pub(super) fn commands(script: &str) -> Result<Vec<Command>, Mark> {
+pub(super) fn commands(script: &str) -> Result<Vec<Command>, ShellFeature> {
     let mut reader = Reader::default();
     let mut rest = script;
     while let Some(next) = rest.chars().next() {
@@ -57,7 +57,7 @@ pub(super) fn commands(script: &str) -> Result<Vec<Command>, Mark> {
             '&' if rest.starts_with("&&") => reader.end_command(&rest[2..])?,
             '|' if rest.starts_with("||") => reader.end_command(&rest[2..])?,
             '|' if !rest.starts_with("|&") => reader.end_command(&rest[1..])?,
-            '&' | '|' => return Err(Mark::Background),
+            '&' | '|' => return Err(ShellFeature::Background),
             '\'' | '"' => reader.quoted(&rest[1..], next)?,
             other => {
                 reader.bare(other)?;
@@ -76,31 +76,31 @@ struct Reader {
     /// The word that is being read, if one is.
     word: Option<String>,
     /// The first reason in the words of the command why it is not literal.
-    mark: Option<Mark>,
+    mark: Option<ShellFeature>,
     /// Whether the command's name has quotes.
     is_name_quoted: bool,
 }
 
 impl Reader {
-    fn bare(&mut self, char: char) -> Result<(), Mark> {
+    fn bare(&mut self, char: char) -> Result<(), ShellFeature> {
         let before = self.word.as_deref().and_then(|word| word.chars().next_back());
         let mark = match char {
-            '$' | '`' => return Err(Mark::Substitution),
-            '<' | '>' => return Err(Mark::Redirection),
-            '(' | ')' => return Err(Mark::Group),
-            '#' if before.is_none() => return Err(Mark::Comment),
+            '$' | '`' => return Err(ShellFeature::Substitution),
+            '<' | '>' => return Err(ShellFeature::Redirection),
+            '(' | ')' => return Err(ShellFeature::Group),
+            '#' if before.is_none() => return Err(ShellFeature::Comment),
             // Only `a{b,c}` and `{a..b}` are replaced; `@{u}` is not.
-            ',' | '.' if self.has_open_brace(char, before) => Some(Mark::Brace),
+            ',' | '.' if self.has_open_brace(char, before) => Some(ShellFeature::Brace),
             'a'..='z' | 'A'..='Z' | '0'..='9' => None,
             '_' | '-' | '.' | '/' | ',' | ':' | '@' | '%' | '+' | '{' | '}' | ']' | '#' => None,
-            '*' | '?' | '[' => Some(Mark::Glob),
-            '\\' => Some(Mark::Backslash),
-            '~' | '=' | '^' if before.is_none() => Some(Mark::Expansion),
-            '~' if matches!(before, Some('=' | ':')) => Some(Mark::Expansion),
+            '*' | '?' | '[' => Some(ShellFeature::Glob),
+            '\\' => Some(ShellFeature::Backslash),
+            '~' | '=' | '^' if before.is_none() => Some(ShellFeature::Expansion),
+            '~' if matches!(before, Some('=' | ':')) => Some(ShellFeature::Expansion),
             '~' | '=' | '^' => None,
-            '!' => Some(Mark::ControlFlow),
+            '!' => Some(ShellFeature::ControlFlow),
             other if other.is_alphanumeric() => None,
-            _ => Some(Mark::Unclear),
+            _ => Some(ShellFeature::Unclear),
         };
         self.mark = self.mark.or(mark);
         self.word.get_or_insert_default().push(char);
@@ -113,14 +113,14 @@ impl Reader {
     }
 
     /// Reads up to the closing quote and gives back what follows it.
-    fn quoted<'s>(&mut self, rest: &'s str, quote: char) -> Result<&'s str, Mark> {
-        let (text, after) = rest.split_once(quote).ok_or(Mark::Unclear)?;
+    fn quoted<'s>(&mut self, rest: &'s str, quote: char) -> Result<&'s str, ShellFeature> {
+        let (text, after) = rest.split_once(quote).ok_or(ShellFeature::Unclear)?;
         if quote == '"' {
             if text.contains(['$', '`']) {
-                return Err(Mark::Substitution);
+                return Err(ShellFeature::Substitution);
             }
             if text.contains('\\') {
-                return Err(Mark::Backslash);
+                return Err(ShellFeature::Backslash);
             }
         }
         self.is_name_quoted |= self.words.is_empty();
@@ -132,20 +132,20 @@ impl Reader {
         self.words.extend(self.word.take());
     }
 
-    fn end_command<'s>(&mut self, after: &'s str) -> Result<&'s str, Mark> {
+    fn end_command<'s>(&mut self, after: &'s str) -> Result<&'s str, ShellFeature> {
         self.end_word();
         let words = std::mem::take(&mut self.words);
         let Some(name) = words.first() else {
             return Ok(after);
         };
         if is_assignment(name) {
-            return Err(Mark::Assignment);
+            return Err(ShellFeature::Assignment);
         }
         if RESERVED.contains(&name.as_str()) {
-            return Err(Mark::ControlFlow);
+            return Err(ShellFeature::ControlFlow);
         }
         if std::mem::take(&mut self.is_name_quoted) {
-            return Err(Mark::QuotedName);
+            return Err(ShellFeature::QuotedName);
         }
         self.commands.push(Command { words, mark: self.mark.take() });
         Ok(after)

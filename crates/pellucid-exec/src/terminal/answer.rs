@@ -7,7 +7,7 @@ use pellucid_engine::tokens::tokens_of_bytes;
 use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
 
-use super::Chunk;
+use super::TerminalOutput;
 
 /// How many tokens of output the model gets if it does not say.
 pub const DEFAULT_OUTPUT_TOKENS: usize = 10_000;
@@ -41,7 +41,7 @@ pub fn chunk_id() -> String {
 
 /// The answer to a call: what happened, then the output, cut to so many tokens. `number` is where a
 /// command that has not ended can be found again.
-pub fn answer(chunk_id: &str, chunk: &Chunk, number: u32, max_output_tokens: usize) -> String {
+pub fn answer(chunk_id: &str, chunk: &TerminalOutput, number: u32, max_output_tokens: usize) -> String {
     let output = chunk.text();
     let state = match chunk.exit_code {
         Some(code) => format!("Process exited with code {code}"),
@@ -64,12 +64,12 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
-    use crate::terminal::Kept;
+    use crate::terminal::BufferContent;
 
     #[track_caller]
     fn check_answer(output: &[u8], exit_code: Option<i32>, max_output_tokens: usize, expected: &Expect) {
-        let output = Kept { bytes: output.to_vec(), n_omitted: 0 };
-        let chunk = Chunk { output, exit_code, wall_time: Duration::from_micros(1_234_567) };
+        let output = BufferContent { bytes: output.to_vec(), n_omitted: 0 };
+        let chunk = TerminalOutput { output, exit_code, wall_time: Duration::from_micros(1_234_567) };
         expected.assert_eq(&answer("0af3c9", &chunk, 4711, max_output_tokens));
     }
 

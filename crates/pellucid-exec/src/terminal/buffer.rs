@@ -14,7 +14,7 @@ pub(super) struct HeadTail {
 
 /// The kept part of the output.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct BufferContent {
     /// The beginning and the end.
     pub bytes: Vec<u8>,
     /// The number of bytes missing between the two.
@@ -38,13 +38,13 @@ impl HeadTail {
         self.n_omitted += (too_long + n_pushed_out) as u64;
     }
 
-    pub(super) fn kept(&self) -> Kept {
+    pub(super) fn kept(&self) -> BufferContent {
         let (tail, more) = self.tail.as_slices();
-        Kept { bytes: [&self.head, tail, more].concat(), n_omitted: self.n_omitted }
+        BufferContent { bytes: [&self.head, tail, more].concat(), n_omitted: self.n_omitted }
     }
 
     /// Takes the kept output and begins again.
-    pub(super) fn take(&mut self) -> Kept {
+    pub(super) fn take(&mut self) -> BufferContent {
         let kept = self.kept();
         *self = Self::new(self.head_room + self.tail_room);
         kept
@@ -65,7 +65,7 @@ mod tests {
         }
         let kept = buffer.take();
         assert_eq!((String::from_utf8(kept.bytes).unwrap().as_str(), kept.n_omitted), (expected, n_omitted));
-        assert_eq!(buffer.take(), Kept::default());
+        assert_eq!(buffer.take(), BufferContent::default());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::buffer::Kept;
+use super::buffer::BufferContent;
 use super::state::News;
 use super::state::State;
 use crate::process::DELTA_BYTES;
@@ -14,7 +14,7 @@ use crate::process::DELTAS_MAX;
 
 /// Something that happened in a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Report {
+pub enum TerminalEvent {
     /// At most [`DELTA_BYTES`] of output, with whole characters if it is text.
     Output {
         /// The bytes that were written.
@@ -25,7 +25,7 @@ pub enum Report {
         /// The exit code of the process.
         exit_code: i32,
         /// Everything that was written, from the beginning on.
-        output: Kept,
+        output: BufferContent,
         /// From start to end.
         duration: Duration,
         /// How many bytes were left out of the reports of output.
@@ -34,7 +34,7 @@ pub enum Report {
 }
 
 /// Sends everything to `reports`, as long as there is a receiver.
-pub(super) async fn report(state: Arc<State>, started: Instant, reports: mpsc::Sender<Report>) {
+pub(super) async fn report(state: Arc<State>, started: Instant, reports: mpsc::Sender<TerminalEvent>) {
     let mut cutter = Cutter::default();
     let mut n_sent = 0;
     let mut n_unreported = 0;
@@ -46,7 +46,7 @@ pub(super) async fn report(state: Arc<State>, started: Instant, reports: mpsc::S
         for bytes in deltas {
             if n_sent == DELTAS_MAX {
                 n_unreported += bytes.len() as u64;
-            } else if reports.send(Report::Output { bytes }).await.is_ok() {
+            } else if reports.send(TerminalEvent::Output { bytes }).await.is_ok() {
                 n_sent += 1;
             } else {
                 return;
@@ -55,7 +55,9 @@ pub(super) async fn report(state: Arc<State>, started: Instant, reports: mpsc::S
         if let Some((exit_code, output, n_dropped)) = end {
             let n_unreported = n_unreported + n_dropped;
             // A receiver that is gone needs no report.
-            let _ = reports.send(Report::Ended { exit_code, output, duration: started.elapsed(), n_unreported }).await;
+            let _ = reports
+                .send(TerminalEvent::Ended { exit_code, output, duration: started.elapsed(), n_unreported })
+                .await;
             return;
         }
     }
@@ -153,14 +155,17 @@ mod tests {
         let (reports, mut received) = mpsc::channel(1);
         let reporting = tokio::spawn(report(Arc::clone(&state), Instant::now(), reports));
         state.wrote(b"a\xc3");
-        assert_eq!(received.recv().await, Some(Report::Output { bytes: b"a".to_vec() }));
+        assert_eq!(received.recv().await, Some(TerminalEvent::Output { bytes: b"a".to_vec() }));
         tokio::time::advance(Duration::from_secs(2)).await;
         state.exited(4);
         state.over();
-        assert_eq!(received.recv().await, Some(Report::Output { bytes: b"\xc3".to_vec() }));
-        let output = Kept { bytes: b"a\xc3".to_vec(), n_omitted: 0 };
+        assert_eq!(received.recv().await, Some(TerminalEvent::Output { bytes: b"\xc3".to_vec() }));
+        let output = BufferContent { bytes: b"a\xc3".to_vec(), n_omitted: 0 };
         let duration = Duration::from_secs(2);
-        assert_eq!(received.recv().await, Some(Report::Ended { exit_code: 4, output, duration, n_unreported: 0 }));
+        assert_eq!(
+            received.recv().await,
+            Some(TerminalEvent::Ended { exit_code: 4, output, duration, n_unreported: 0 })
+        );
         assert_eq!(received.recv().await, None);
         reporting.await.unwrap();
     }

@@ -14,9 +14,9 @@ use tokio::task::yield_now;
 use tokio::time::Instant;
 use tokio::time::timeout_at;
 
-use super::Chunk;
+use super::TerminalOutput;
+use super::buffer::BufferContent;
 use super::buffer::HeadTail;
-use super::buffer::Kept;
 use crate::listener::Listening;
 
 /// How much output is kept for the next call, and for the report of the end.
@@ -55,7 +55,7 @@ pub(super) struct Inner {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum News {
     Output(Vec<u8>),
-    Ended { exit_code: i32, output: Kept, n_dropped: u64 },
+    Ended { exit_code: i32, output: BufferContent, n_dropped: u64 },
 }
 
 impl Default for State {
@@ -180,16 +180,16 @@ impl State {
     }
 
     /// Output that no call has returned yet.
-    pub(super) fn unread(&self) -> Kept {
+    pub(super) fn unread(&self) -> BufferContent {
         self.lock().unread.kept()
     }
 
     /// Collects output until the end, or for so long.
-    pub(super) async fn collect(&self, limit: Duration) -> Chunk {
+    pub(super) async fn collect(&self, limit: Duration) -> TerminalOutput {
         let started = Instant::now();
         let exit_code = self.ended_by(started + limit).await;
         let output = self.lock().unread.take();
-        Chunk { output, exit_code, wall_time: started.elapsed() }
+        TerminalOutput { output, exit_code, wall_time: started.elapsed() }
     }
 
     // Reports for watchers.
@@ -294,7 +294,7 @@ mod tests {
             () = sleep(SECOND) => {}
         }
         state.over();
-        let output = Kept { bytes: b"early late".to_vec(), n_omitted: 0 };
+        let output = BufferContent { bytes: b"early late".to_vec(), n_omitted: 0 };
         assert_eq!(state.news().await, News::Ended { exit_code: 0, output, n_dropped: 0 });
     }
 

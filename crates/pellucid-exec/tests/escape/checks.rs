@@ -22,11 +22,11 @@ use std::time::Duration;
 use nix::libc;
 use pellucid_exec::process;
 use pellucid_exec::sandbox::Backend;
-use pellucid_exec::sandbox::Ground;
 use pellucid_exec::sandbox::HELPER_FAILED;
 use pellucid_exec::sandbox::Protection;
-use pellucid_exec::sandbox::Wanted;
-use pellucid_exec::terminal::Kind;
+use pellucid_exec::sandbox::ProtectionBasis;
+use pellucid_exec::sandbox::WantedBackend;
+use pellucid_exec::terminal::ProcessStreams;
 use pellucid_exec::terminal::Terminal;
 use pellucid_exec::terminal::Terminals;
 use pellucid_protocol::settings::SandboxPolicy;
@@ -111,8 +111,9 @@ fn protected(
     command: &[&str],
 ) -> Vec<OsString> {
     let cwd = roots.last().unwrap();
-    let ground = Ground { protection, cwd: cwd.clone(), project_root: cwd.clone(), homes: Vec::new() };
-    let confinement = sandbox(Wanted::Only(backend)).confinement(policy, &suite::pinned(roots), &ground).unwrap();
+    let ground = ProtectionBasis { protection, cwd: cwd.clone(), project_root: cwd.clone(), homes: Vec::new() };
+    let confinement =
+        sandbox(WantedBackend::Only(backend)).confinement(policy, &suite::pinned(roots), &ground).unwrap();
     confinement.wrap(command.iter().map(OsString::from).collect(), cwd).unwrap()
 }
 
@@ -151,7 +152,7 @@ fn read_only(backend: Backend, way: Way) -> Checked {
 /// The error of a refusal by fences differs from that by mounts, and fences alone confine the working directory if
 /// they suffice.
 fn refusal(backend: Backend, way: Way) -> Checked {
-    let abi = sandbox(Wanted::Only(backend)).findings().landlock_abi;
+    let abi = sandbox(WantedBackend::Only(backend)).findings().landlock_abi;
     let expected = if abi.is_some_and(|abi| abi >= 3) { "Permission denied" } else { "Read-only file system" };
     let text = "export LC_ALL=C; (echo 1 > new) 2>&1 | sed 's/.*: //'; (mkdir folder) 2>&1 | sed 's/.*: //'";
     script((backend, way), &SandboxPolicy::ReadOnly, Protection::On, text, &format!("{expected}\n{expected}"))
@@ -411,7 +412,7 @@ fn over_time() -> Checked {
     })?;
     line.is_let_go()?;
     let ended = runtime.block_on(process::run(&command, Some(Duration::ZERO), None)).unwrap();
-    same("the end", &ended.end, &process::End::TimedOut)?;
+    same("the end", &ended.end, &process::ProcessEnd::TimedOut)?;
     line.is_let_go()
 }
 
@@ -425,7 +426,7 @@ fn terminal() -> Checked {
         let terminals = Arc::new(Terminals::default());
         let reserved = terminals.reserve();
         let number = reserved.number();
-        let terminal = Terminal::start(&command, Kind::Terminal).await.unwrap();
+        let terminal = Terminal::start(&command, ProcessStreams::Terminal).await.unwrap();
         terminals.keep(reserved, terminal, String::new());
         terminals.write(number, "word\n", patience).await.unwrap().chunk.text()
     });
@@ -500,7 +501,7 @@ pub fn be_without_namespaces() -> ExitCode {
     seccompiler::apply_filter(&program).unwrap();
 
     let world = World::told();
-    let sandbox = sandbox(Wanted::Strongest);
+    let sandbox = sandbox(WantedBackend::Strongest);
     println!("{}", sandbox.backend().map_or_else(|error| error.to_string(), |it| it.to_string()));
     let roots = suite::pinned(std::slice::from_ref(&world.root));
     let confinement = sandbox.confinement(&workspace_write(false), &roots, &world.ground()).unwrap();

@@ -14,11 +14,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
 
-use pellucid_exec::pause::Pause;
+use pellucid_exec::pause::SandboxPause;
 use pellucid_exec::process;
 use pellucid_exec::sandbox::Backend;
-use pellucid_exec::sandbox::Wanted;
-use pellucid_exec::terminal::Kind;
+use pellucid_exec::sandbox::WantedBackend;
+use pellucid_exec::terminal::ProcessStreams;
 use pellucid_exec::terminal::Terminal;
 use pellucid_exec::terminal::Terminals;
 use tokio::runtime::Runtime;
@@ -71,7 +71,7 @@ fn runtime() -> Runtime {
 fn command(backend: Backend, world: &World, text: &str) -> process::Command {
     let roots = pinned(std::slice::from_ref(&world.root));
     let confinement =
-        sandbox(Wanted::Only(backend)).confinement(&workspace_write(false), &roots, &world.ground()).unwrap();
+        sandbox(WantedBackend::Only(backend)).confinement(&workspace_write(false), &roots, &world.ground()).unwrap();
     let argv = ["sh", "-c", text].map(OsString::from).to_vec();
     let argv = confinement.wrap(argv, &world.root).unwrap();
     let argv = argv.into_iter().map(|word| word.into_string().unwrap()).collect();
@@ -79,7 +79,7 @@ fn command(backend: Backend, world: &World, text: &str) -> process::Command {
 }
 
 async fn start(backend: Backend, world: &World, text: &str) -> Terminal {
-    Terminal::start(&command(backend, world, text), Kind::Pipes).await.unwrap()
+    Terminal::start(&command(backend, world, text), ProcessStreams::Pipes).await.unwrap()
 }
 
 /// All that is written in a folder of a world, as an unconfined process sees it.
@@ -119,9 +119,9 @@ fn counting(file: &str) -> String {
     format!("i=0; while :; do i=$((i+1)); echo $i > src/tmp-{file}; mv src/tmp-{file} src/{file}; done")
 }
 
-fn paused(world: &World) -> impl Future<Output = Pause> + use<> {
+fn paused(world: &World) -> impl Future<Output = SandboxPause> + use<> {
     let places = vec![world.root.clone()];
-    async { Pause::begin(places).await.unwrap() }
+    async { SandboxPause::begin(places).await.unwrap() }
 }
 
 fn swap(backend: Backend) -> Checked {
@@ -212,7 +212,7 @@ fn not_waited_for(backend: Backend) -> Checked {
         let _terminal = start(backend, &world, &counting("n")).await;
         until("it begins", || world.root.join("src/n").exists()).await?;
         for n_polls in 0..20 {
-            let mut beginning = Box::pin(Pause::begin(vec![world.root.clone()]));
+            let mut beginning = Box::pin(SandboxPause::begin(vec![world.root.clone()]));
             for _ in 0..n_polls {
                 let polled = std::future::poll_fn(|context| {
                     std::task::Poll::Ready(Future::poll(beginning.as_mut(), context).is_ready())
@@ -250,7 +250,7 @@ fn elsewhere(backend: Backend) -> Checked {
     runtime().block_on(async {
         let _terminal = start(backend, &world, &counting("n")).await;
         until("it begins", || world.root.join("src/n").exists()).await?;
-        let _pause = Pause::begin(vec![world.outside.clone()]).await.map_err(|error| error.to_string())?;
+        let _pause = SandboxPause::begin(vec![world.outside.clone()]).await.map_err(|error| error.to_string())?;
         goes_on(&world).await
     })
 }
@@ -338,7 +338,7 @@ fn typed(backend: Backend) -> Checked {
     let (world, _services) = Services::start();
     runtime().block_on(async {
         let command = command(backend, &world, "echo 1 > src/n; read word; echo got-$word");
-        let terminal = Terminal::start(&command, Kind::Terminal).await.map_err(|error| error.to_string())?;
+        let terminal = Terminal::start(&command, ProcessStreams::Terminal).await.map_err(|error| error.to_string())?;
         until("it begins", || world.root.join("src/n").exists()).await?;
         let terminals = Arc::new(Terminals::default());
         let reservation = terminals.reserve();

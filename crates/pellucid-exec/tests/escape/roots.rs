@@ -13,9 +13,9 @@ use std::process::Stdio;
 
 use pellucid_exec::sandbox;
 use pellucid_exec::sandbox::Backend;
-use pellucid_exec::sandbox::Ground;
+use pellucid_exec::sandbox::ProtectionBasis;
 use pellucid_exec::sandbox::Roots;
-use pellucid_exec::sandbox::Wanted;
+use pellucid_exec::sandbox::WantedBackend;
 use rustix::fs::inotify;
 
 use crate::checks::Check;
@@ -78,8 +78,10 @@ fn in_session(on: (Backend, Way), world: &World, session: &Roots, names: &[PathB
         Ok(held) => held,
         Err(error) => return error.to_string(),
     };
-    let ground = Ground { cwd: names[0].clone(), project_root: names[0].clone(), ..Ground::default() };
-    let confinement = suite::sandbox(Wanted::Only(on.0)).confinement(&workspace_write(false), &held, &ground).unwrap();
+    let ground =
+        ProtectionBasis { cwd: names[0].clone(), project_root: names[0].clone(), ..ProtectionBasis::default() };
+    let confinement =
+        suite::sandbox(WantedBackend::Only(on.0)).confinement(&workspace_write(false), &held, &ground).unwrap();
     let command = confinement.wrap(["sh", "-c", text].map(Into::into).to_vec(), &world.root).unwrap();
     said(&on.1.output(world, &command))
 }
@@ -287,11 +289,15 @@ fn missing_home(backend: Backend, way: Way) -> Checked {
     let (world, _services) = Services::start();
     let work = bare(&world);
     let home = work.join("not/yet");
-    let ground =
-        Ground { homes: vec![home.clone()], cwd: work.clone(), project_root: work.clone(), ..Ground::default() };
+    let ground = ProtectionBasis {
+        homes: vec![home.clone()],
+        cwd: work.clone(),
+        project_root: work.clone(),
+        ..ProtectionBasis::default()
+    };
     let roots = suite::pinned(std::slice::from_ref(&work));
     let confinement =
-        suite::sandbox(Wanted::Only(backend)).confinement(&workspace_write(false), &roots, &ground).unwrap();
+        suite::sandbox(WantedBackend::Only(backend)).confinement(&workspace_write(false), &roots, &ground).unwrap();
     let text = format!("mkdir -p {0} 2> /dev/null; (echo x > {0}/config.toml) 2> /dev/null; echo ran", home.display());
     let command = confinement.wrap(["sh", "-c", &text].map(Into::into).to_vec(), &work).unwrap();
     same("said", said(&way.output(&world, &command)).as_str(), "ran")?;

@@ -16,13 +16,13 @@ use std::process::Stdio;
 
 use pellucid_exec::process;
 use pellucid_exec::sandbox::Backend;
-use pellucid_exec::sandbox::Finding;
-use pellucid_exec::sandbox::Findings;
+use pellucid_exec::sandbox::ProbeFinding;
+use pellucid_exec::sandbox::ProbeFindings;
 use pellucid_exec::sandbox::Protection;
-use pellucid_exec::sandbox::Root;
 use pellucid_exec::sandbox::Roots;
 use pellucid_exec::sandbox::Sandbox;
-use pellucid_exec::sandbox::Wanted;
+use pellucid_exec::sandbox::WantedBackend;
+use pellucid_exec::sandbox::WritableFolder;
 use pellucid_exec::sandbox::gaps;
 use pellucid_protocol::settings::SandboxPolicy;
 
@@ -120,9 +120,9 @@ pub fn by_agent(command: &[OsString], cwd: PathBuf, env: process::Variables, sai
         tokio::join!(running, passing_on).0.unwrap()
     });
     let status = match finished.end {
-        process::End::Exited(code) => ExitStatus::from_raw(code << 8),
-        process::End::Signalled(signal) => ExitStatus::from_raw(signal),
-        process::End::TimedOut => unreachable!("there is no limit"),
+        process::ProcessEnd::Exited(code) => ExitStatus::from_raw(code << 8),
+        process::ProcessEnd::Signalled(signal) => ExitStatus::from_raw(signal),
+        process::ProcessEnd::TimedOut => unreachable!("there is no limit"),
     };
     Output { status, stdout: finished.stdout.bytes, stderr: finished.stderr.bytes }
 }
@@ -131,7 +131,7 @@ pub type Outcomes = BTreeMap<String, (Outcome, String)>;
 
 /// Runs the checks of pauses only.
 pub fn pausing() -> ExitCode {
-    let backends = backends(&sandbox(Wanted::Strongest).examine());
+    let backends = backends(&sandbox(WantedBackend::Strongest).examine());
     let mut n_failed = 0;
     for backend in backends {
         pausing::run(backend, &mut |name, result| match result {
@@ -146,23 +146,23 @@ pub fn pausing() -> ExitCode {
 }
 
 /// The backends that work here.
-fn backends(findings: &Findings) -> Vec<Backend> {
+fn backends(findings: &ProbeFindings) -> Vec<Backend> {
     let mut backends = Vec::new();
     for backend in Backend::of_this_system() {
         match findings.of(*backend) {
-            Finding::Works(how) => {
+            ProbeFinding::Works(how) => {
                 println!("{backend}: {how}");
                 backends.push(*backend);
             }
-            Finding::Fails(why) => println!("{backend}: skipped, it does not work here: {why}"),
-            Finding::Untried => println!("{backend}: skipped, it was not tried"),
+            ProbeFinding::Fails(why) => println!("{backend}: skipped, it does not work here: {why}"),
+            ProbeFinding::Untried => println!("{backend}: skipped, it was not tried"),
         }
     }
     backends
 }
 
 pub fn run(show: Show) -> ExitCode {
-    let findings = sandbox(Wanted::Strongest).examine();
+    let findings = sandbox(WantedBackend::Strongest).examine();
     let backends = backends(&findings);
     let control = control();
     let columns: Vec<_> = backends.iter().map(|backend| column(*backend, &findings)).collect();
@@ -250,7 +250,7 @@ fn control() -> Outcomes {
     outcomes
 }
 
-fn column(backend: Backend, findings: &Findings) -> BTreeMap<String, Verdict> {
+fn column(backend: Backend, findings: &ProbeFindings) -> BTreeMap<String, Verdict> {
     let admitted = gaps::of(backend, findings, Protection::On);
     let is_admitted = |id: &str| admitted.iter().any(|gap| gap.id == id);
     let mut all = Vec::new();
@@ -285,7 +285,7 @@ fn under(backend: Backend, way: Way, policy: &SandboxPolicy, is_wanted: impl Fn(
     let mut command = vec![ourselves(), "batch".into()];
     command.extend(attempts::all().filter(|it| is_wanted(it)).map(|it| OsString::from(it.name)));
     let roots = pinned(std::slice::from_ref(&world.root));
-    let confinement = sandbox(Wanted::Only(backend)).confinement(policy, &roots, &world.ground()).unwrap();
+    let confinement = sandbox(WantedBackend::Only(backend)).confinement(policy, &roots, &world.ground()).unwrap();
     batch(&world, way, &confinement.wrap(command, &world.root).unwrap())
 }
 
@@ -303,11 +303,11 @@ pub fn batch(world: &World, way: Way, command: &[OsString]) -> Outcomes {
 }
 
 /// Folders as the roots that they are now.
-pub fn pinned(paths: &[PathBuf]) -> Vec<Root> {
+pub fn pinned(paths: &[PathBuf]) -> Vec<WritableFolder> {
     Roots::default().hold(paths).unwrap()
 }
 
-pub fn sandbox(wanted: Wanted) -> Sandbox {
+pub fn sandbox(wanted: WantedBackend) -> Sandbox {
     Sandbox::with_helper(std::env::current_exe().unwrap(), wanted)
 }
 

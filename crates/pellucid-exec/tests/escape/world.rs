@@ -12,8 +12,8 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 
-use pellucid_exec::sandbox::Ground;
 use pellucid_exec::sandbox::Protection;
+use pellucid_exec::sandbox::ProtectionBasis;
 
 /// The paths and services of the test's world.
 #[derive(Debug, Clone)]
@@ -71,8 +71,8 @@ impl World {
     }
 
     /// The ground of commands in it.
-    pub fn ground(&self) -> Ground {
-        Ground {
+    pub fn ground(&self) -> ProtectionBasis {
+        ProtectionBasis {
             protection: Protection::On,
             cwd: self.root.join("mid/bare"),
             project_root: self.root.clone(),

@@ -6,15 +6,15 @@ use std::fmt::Write as _;
 use expect_test::ExpectFile;
 use expect_test::expect_file;
 use pellucid_engine::approval::Platform;
+use pellucid_engine::approval::decide::ApprovalDecision;
+use pellucid_engine::approval::decide::ApprovalQuestion;
 use pellucid_engine::approval::decide::Attempt;
-use pellucid_engine::approval::decide::Decision;
-use pellucid_engine::approval::decide::Question;
 use pellucid_engine::approval::decide::Requirement;
 use pellucid_engine::approval::decide::decide;
 use pellucid_engine::approval::grants::Grants;
-use pellucid_engine::approval::part::Parts;
-use pellucid_engine::approval::program::Place;
-use pellucid_engine::approval::program::Program;
+use pellucid_engine::approval::part::CommandParts;
+use pellucid_engine::approval::program::FoundProgram;
+use pellucid_engine::approval::program::ProgramPlace;
 use pellucid_engine::approval::program::Programs;
 use pellucid_engine::approval::rules::Rule;
 use pellucid_engine::approval::rules::RulePlace;
@@ -44,27 +44,27 @@ fn rules(decision: RuleDecision, prefixes: &[&[&str]]) -> Rules {
 
 /// Bare names and those in system folders are the system's, but for `own`, which is in the project, and `late`, which
 /// has a folder of the project before it on `PATH`. Other folders are the project's.
-fn programs(parts: &Parts) -> Programs {
+fn programs(parts: &CommandParts) -> Programs {
     let mut programs = Programs::new(Some("/opt/own/zsh".to_owned()));
     let inner = parts.iter().flat_map(|part| part.inner.iter());
     let names = parts.iter().chain(inner).map(|part| part.words[0].as_str());
     for name in names.chain(parts.shell()) {
-        let elsewhere = || Place::Elsewhere { path: name.to_owned() };
+        let elsewhere = || ProgramPlace::Elsewhere { path: name.to_owned() };
         let place = match (name, name.rsplit_once('/').map(|(folder, _)| folder)) {
-            ("own", _) => Place::Changeable { path: "/w/own".to_owned() },
-            (_, None | Some("/bin" | "/usr/bin")) => Place::System,
+            ("own", _) => ProgramPlace::Changeable { path: "/w/own".to_owned() },
+            (_, None | Some("/bin" | "/usr/bin")) => ProgramPlace::System,
             (_, Some("/opt/own" | "/opt/other")) => elsewhere(),
-            (_, Some(_)) => Place::Changeable { path: name.to_owned() },
+            (_, Some(_)) => ProgramPlace::Changeable { path: name.to_owned() },
         };
         let behind = (name == "late").then(|| "/w/bin".to_owned());
-        programs.add(name, Program { place, behind });
+        programs.add(name, FoundProgram { place, behind });
     }
     programs
 }
 
-fn decided(argv: &[String], rules: &Rules, policy: ApprovalPolicy, sandbox: &SandboxPolicy) -> Decision {
+fn decided(argv: &[String], rules: &Rules, policy: ApprovalPolicy, sandbox: &SandboxPolicy) -> ApprovalDecision {
     let parts = script::parts(argv);
-    decide(&Question {
+    decide(&ApprovalQuestion {
         argv,
         parts: &parts,
         rules,
@@ -88,7 +88,7 @@ fn argv(line: &str) -> Vec<String> {
     }
 }
 
-fn outcome(decision: &Decision) -> &'static str {
+fn outcome(decision: &ApprovalDecision) -> &'static str {
     match (&decision.requirement, decision.attempt) {
         (Requirement::Run { .. }, Attempt::Inside) => "inside",
         (Requirement::Run { .. }, Attempt::Outside(_)) => "OUTSIDE",
@@ -308,7 +308,7 @@ proptest! {
 }
 
 /// How far a decision lets a command go; more is looser.
-fn looseness(decision: &Decision) -> u8 {
+fn looseness(decision: &ApprovalDecision) -> u8 {
     match outcome(decision) {
         "reject" => 0,
         "ask" => 1,

@@ -9,10 +9,10 @@ use expect_test::expect;
 use pellucid_exec::process;
 use pellucid_exec::process::Command;
 use pellucid_exec::process::Delta;
-use pellucid_exec::process::End;
 use pellucid_exec::process::Finished;
 use pellucid_exec::process::KEPT_BYTES;
-use pellucid_exec::process::Stream;
+use pellucid_exec::process::ProcessEnd;
+use pellucid_protocol::exec::OutputStream;
 use tokio::sync::mpsc;
 
 use crate::lifeline::Lifeline;
@@ -113,7 +113,7 @@ async fn output_of_other_encodings_is_read() {
 #[tokio::test]
 async fn much_output_is_read_and_little_is_kept() {
     let finished = run(&script("head -c 100000000 /dev/zero; head -c 2000000 /dev/zero >&2")).await;
-    assert_eq!(finished.end, End::Exited(0));
+    assert_eq!(finished.end, ProcessEnd::Exited(0));
     assert_eq!((finished.stdout.bytes.len(), finished.stdout.n_dropped), (KEPT_BYTES, 100_000_000 - KEPT_BYTES as u64));
     assert_eq!((finished.stderr.bytes.len(), finished.stderr.n_dropped), (KEPT_BYTES, 2_000_000 - KEPT_BYTES as u64));
     assert!(finished.stdout.bytes.capacity() <= 2 * KEPT_BYTES);
@@ -137,7 +137,7 @@ async fn output_is_passed_on_as_it_comes() {
     };
     let (finished, deltas) = tokio::join!(running, answering);
     let delta = |stream, text: &str| Delta { stream, bytes: text.into() };
-    assert_eq!(deltas, (delta(Stream::Stdout, "one\n"), delta(Stream::Stderr, "two\n"), None));
+    assert_eq!(deltas, (delta(OutputStream::Stdout, "one\n"), delta(OutputStream::Stderr, "two\n"), None));
     assert_eq!(finished.shown(), "one\ntwo\n");
 }
 
@@ -145,7 +145,7 @@ async fn output_is_passed_on_as_it_comes() {
 async fn time_runs_out_for_the_whole_group() {
     let command = script("trap '' TERM; sleep 1000 & sleep 1000");
     let finished = process::run(&command, Some(Duration::from_millis(300)), None).await.unwrap();
-    assert_eq!((finished.end, finished.exit_code()), (End::TimedOut, Some(124)));
+    assert_eq!((finished.end, finished.exit_code()), (ProcessEnd::TimedOut, Some(124)));
     // No process holds the pipes any more.
     assert!(!finished.stdout.is_left_open && !finished.stderr.is_left_open);
     let (milliseconds, rest) = finished

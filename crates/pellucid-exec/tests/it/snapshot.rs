@@ -11,7 +11,7 @@ use pellucid_exec::process;
 use pellucid_exec::process::Command;
 use pellucid_exec::process::Variables;
 use pellucid_exec::snapshot;
-use pellucid_exec::snapshot::Snapshot;
+use pellucid_exec::snapshot::ShellSnapshot;
 use pellucid_exec::snapshot::SnapshotError;
 use tempfile::TempDir;
 
@@ -51,8 +51,8 @@ impl User {
         .into()
     }
 
-    async fn snapshot(&self, shell: &str) -> Result<Snapshot, SnapshotError> {
-        Snapshot::make(Path::new(shell), &self.home(), "one", Path::new("/"), &self.env(), &["OUR_KEY".to_owned()])
+    async fn snapshot(&self, shell: &str) -> Result<ShellSnapshot, SnapshotError> {
+        ShellSnapshot::make(Path::new(shell), &self.home(), "one", Path::new("/"), &self.env(), &["OUR_KEY".to_owned()])
             .await
     }
 

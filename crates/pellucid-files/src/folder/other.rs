@@ -9,9 +9,9 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use super::Access;
-use crate::Identity;
-use crate::Kind;
-use crate::Status;
+use crate::FileIdentity;
+use crate::FileKind;
+use crate::FileStatus;
 
 #[derive(Debug)]
 pub struct Handle {
@@ -28,17 +28,17 @@ impl Handle {
         let mut folder = self.path.clone();
         for part in path.components() {
             folder.push(part);
-            match Status::from(&fs::symlink_metadata(&folder)?).kind {
-                Kind::Folder => {}
-                Kind::Link => return Err(io::Error::other("a folder on the way there is a link")),
-                Kind::File | Kind::Other => return Err(io::ErrorKind::NotADirectory.into()),
+            match FileStatus::from(&fs::symlink_metadata(&folder)?).kind {
+                FileKind::Folder => {}
+                FileKind::Link => return Err(io::Error::other("a folder on the way there is a link")),
+                FileKind::File | FileKind::Other => return Err(io::ErrorKind::NotADirectory.into()),
             }
         }
         Ok(Self { path: folder })
     }
 
-    pub fn identity(&self) -> io::Result<Identity> {
-        Identity::of(&self.path)
+    pub fn identity(&self) -> io::Result<FileIdentity> {
+        FileIdentity::of(&self.path)
     }
 
     fn at(&self, name: &OsStr) -> io::Result<PathBuf> {
@@ -66,8 +66,8 @@ impl Handle {
         options.open(self.at(name)?)
     }
 
-    pub fn status(&self, name: &OsStr) -> io::Result<Status> {
-        fs::symlink_metadata(self.at(name)?).map(|metadata| Status::from(&metadata))
+    pub fn status(&self, name: &OsStr) -> io::Result<FileStatus> {
+        fs::symlink_metadata(self.at(name)?).map(|metadata| FileStatus::from(&metadata))
     }
 
     pub fn check_writable(&self, name: &OsStr) -> io::Result<()> {

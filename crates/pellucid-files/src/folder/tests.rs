@@ -75,7 +75,7 @@ fn a_folder_is_the_one_that_is_expected() {
     let (top, folder) = world();
     let path = top.path().join("w");
     let identity = folder.identity().unwrap();
-    assert_eq!(Identity::of(&path).unwrap(), identity);
+    assert_eq!(FileIdentity::of(&path).unwrap(), identity);
     Folder::open(&path, Some(identity)).unwrap();
     fs::rename(&path, top.path().join("moved")).unwrap();
     symlink("out", &path).unwrap();
@@ -103,14 +103,14 @@ fn a_link_of_a_name_is_not_followed() {
     let a = folder.folder(Path::new("a")).unwrap();
     for link in ["file", "dangling", "link"] {
         let link = name(link);
-        assert_eq!(a.status(link).unwrap().kind, Kind::Link);
+        assert_eq!(a.status(link).unwrap().kind, FileKind::Link);
         assert_eq!(a.create(link, 0o600).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(said(a.open_file(link)), "it is a link");
         assert_eq!(said(a.open_file_to_overwrite(link)), "it is a link");
         assert_eq!(said(a.set_mode(link, 0o777)), "it is neither a file nor a folder");
         assert_eq!(said(a.make_folders(Path::new(link), 0o700).map(drop)), "a folder on the way there is a link");
         folder.write(&Path::new("a").join(link), b"instead", 0o600).unwrap();
-        assert_eq!(a.status(link).unwrap().kind, Kind::File);
+        assert_eq!(a.status(link).unwrap().kind, FileKind::File);
     }
     assert_eq!(fs::read_to_string(top.path().join("out/f")).unwrap(), "outside");
     assert_eq!(fs::read_dir(top.path().join("out")).unwrap().count(), 1);
@@ -172,7 +172,7 @@ fn the_rest_by_handle_and_name() {
     a.set_mode(name("f"), 0o400).unwrap();
     let status = a.status(name("f")).unwrap();
     assert_eq!((status.mode, status.n_bytes, status.n_names), (0o400, 6, 1));
-    assert_eq!(status, Status::from(&fs::metadata(at("a/f")).unwrap()), "as by its path");
+    assert_eq!(status, FileStatus::from(&fs::metadata(at("a/f")).unwrap()), "as by its path");
     // No user may read it, but its owner may change that.
     a.set_mode(name("f"), 0).unwrap();
     a.set_mode(name("f"), 0o640).unwrap();

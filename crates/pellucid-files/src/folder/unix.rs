@@ -14,8 +14,8 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::Access;
-use crate::Identity;
-use crate::Status;
+use crate::FileIdentity;
+use crate::FileStatus;
 
 #[derive(Debug)]
 pub struct Handle {
@@ -63,15 +63,17 @@ impl Handle {
             folder = match rustix::fs::openat(&folder.fd, name, flags, Mode::empty()) {
                 Ok(fd) => Self { fd },
                 Err(Errno::LOOP) => return Err(through_a_link()),
-                Err(Errno::NOTDIR) if folder.status(name)?.kind == crate::Kind::Link => return Err(through_a_link()),
+                Err(Errno::NOTDIR) if folder.status(name)?.kind == crate::FileKind::Link => {
+                    return Err(through_a_link());
+                }
                 Err(error) => return Err(error.into()),
             };
         }
         Ok(folder)
     }
 
-    pub fn identity(&self) -> io::Result<Identity> {
-        Ok(Status::from(&rustix::fs::fstat(&self.fd)?).identity)
+    pub fn identity(&self) -> io::Result<FileIdentity> {
+        Ok(FileStatus::from(&rustix::fs::fstat(&self.fd)?).identity)
     }
 
     pub fn make_folder(&self, name: &OsStr, mode: u32) -> io::Result<()> {
@@ -96,8 +98,8 @@ impl Handle {
         }
     }
 
-    pub fn status(&self, name: &OsStr) -> io::Result<Status> {
-        Ok(Status::from(&rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)?))
+    pub fn status(&self, name: &OsStr) -> io::Result<FileStatus> {
+        Ok(FileStatus::from(&rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
     /// Follows a link, which does no harm: another file is written at this name.
@@ -167,7 +169,7 @@ impl Handle {
         use std::os::fd::AsRawFd;
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty())?;
-        if Status::from(&rustix::fs::fstat(&fd)?).kind == crate::Kind::Link {
+        if FileStatus::from(&rustix::fs::fstat(&fd)?).kind == crate::FileKind::Link {
             return Err(io::Error::other("it is a link"));
         }
         Ok(rustix::fs::chmod(format!("/proc/self/fd/{}", fd.as_raw_fd()), mode)?)

@@ -11,8 +11,8 @@ use std::process::Command;
 
 use pellucid_git::Git;
 use pellucid_git::Repository;
-use pellucid_git::apply::Mode;
-use pellucid_git::apply::Place;
+use pellucid_git::apply::ApplyMode;
+use pellucid_git::apply::DiffRoot;
 use pellucid_git::ghost;
 use pellucid_git::ghost::GhostLimits;
 use pellucid_git::has_changes;
@@ -278,18 +278,18 @@ fn ask_everything(scene: &Scene, git: &Git, cwd: &Path) {
         let _ = ghost::restore(git, cwd, &snapshot.commit, GhostLimits::default());
         fs::write(work.join("a"), before).unwrap();
     }
-    let place = Place::at(git, cwd).unwrap();
+    let place = DiffRoot::at(git, cwd).unwrap();
     let touched = BTreeSet::from([PathBuf::from("a")]);
     let _ = place.committed(&commit, &touched);
     let ours = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-three\n+four\n";
     // From the line that both branches began with.
     let index = "index 5626abf0f72e58d7a153368ba57db4c673c0e171..f719efd430d52bcfc8566a43b2eb655688d38871 100644";
     let theirs = format!("diff --git a/a b/a\n{index}\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-one\n+two\n");
-    for mode in [Mode::Check, Mode::CheckReversed, Mode::Plain] {
+    for mode in [ApplyMode::Check, ApplyMode::CheckReversed, ApplyMode::Plain] {
         let _ = place.apply(ours, &touched, mode, &[]);
     }
     scene.world.write("a", "three\n");
-    let merged = place.apply(&theirs, &touched, Mode::ThreeWay, &[]);
+    let merged = place.apply(&theirs, &touched, ApplyMode::ThreeWay, &[]);
     assert!(merged.is_err());
 }
 

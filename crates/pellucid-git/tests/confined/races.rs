@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
-use pellucid_git::apply::Mode;
-use pellucid_git::apply::Place;
+use pellucid_git::apply::ApplyMode;
+use pellucid_git::apply::DiffRoot;
 use pellucid_git::ghost;
 use pellucid_git::ghost::GhostLimits;
 use pellucid_testkit::Swapper;
@@ -86,7 +86,7 @@ pub fn race_of_a_diff_against_folders_that_become_links() {
         ));
     }
     let git = world.own();
-    let place = Place::at(&git, &world.work()).unwrap();
+    let place = DiffRoot::at(&git, &world.work()).unwrap();
     let touched: BTreeSet<PathBuf> = paths.iter().cloned().collect();
     for n in 0..n_race_rounds() {
         for path in &paths {
@@ -94,7 +94,7 @@ pub fn race_of_a_diff_against_folders_that_become_links() {
         }
         world.git(&["reset", "-q"]);
         let swapper = Swapper::start(&folders, &outside);
-        let mode = if n % 2 == 0 { Mode::Plain } else { Mode::ThreeWay };
+        let mode = if n % 2 == 0 { ApplyMode::Plain } else { ApplyMode::ThreeWay };
         let _ = place.apply(&diff, &touched, mode, &[]);
         settle(swapper, &folders);
         check_outside(&outside);
@@ -102,6 +102,6 @@ pub fn race_of_a_diff_against_folders_that_become_links() {
     for path in &paths {
         fs::write(world.work().join(path), "before\n").unwrap();
     }
-    place.apply(&diff, &touched, Mode::Plain, &[]).unwrap();
+    place.apply(&diff, &touched, ApplyMode::Plain, &[]).unwrap();
     assert!(paths.iter().all(|path| fs::read(world.work().join(path)).unwrap() == b"after\n"));
 }

@@ -9,14 +9,14 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use pellucid_exec::sandbox::Sandbox;
-use pellucid_exec::sandbox::Wanted;
+use pellucid_exec::sandbox::WantedBackend;
 use pellucid_git::Git;
-use pellucid_git::Settings;
+use pellucid_git::GitSettings;
 use pellucid_protocol::settings::TrustLevel;
 
 /// The sandbox that confines git in these tests.
 pub fn sandbox() -> Sandbox {
-    Sandbox::new(Wanted::Strongest)
+    Sandbox::new(WantedBackend::Strongest)
 }
 
 /// A folder with a repository `work`, the person's `home` and the agent's own `agent`.
@@ -111,7 +111,7 @@ impl World {
             let all = path.iter().cloned().chain(before);
             variables.insert("PATH".into(), std::env::join_paths(all).unwrap());
         }
-        let git = Git::new(Settings {
+        let git = Git::new(GitSettings {
             sandbox: sandbox(),
             home: self.top.join("agent"),
             variables,

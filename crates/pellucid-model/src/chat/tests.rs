@@ -6,7 +6,7 @@ use super::*;
 
 /// The events of a stream of payloads, one on each line.
 fn stream(payloads: &str) -> String {
-    let mut decoder = Decoder::default();
+    let mut decoder = ChatDecoder::default();
     let mut lines = String::new();
     let mut events = Vec::new();
     let mut failed = None;
@@ -250,7 +250,7 @@ fn what_is_odd_is_skipped() {
         "#]],
     );
     let mut events = Vec::new();
-    Decoder::default().decode(b"{\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}", &mut events).unwrap();
+    ChatDecoder::default().decode(b"{\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}", &mut events).unwrap();
     assert_eq!(events, []);
 }
 
@@ -274,7 +274,7 @@ proptest! {
     /// For any payloads, a reply ends once, and an announced item is complete before the next one.
     #[test]
     fn items_come_one_after_the_other(payloads in prop::collection::vec(any_payload(), 0..20)) {
-        let mut decoder = Decoder::default();
+        let mut decoder = ChatDecoder::default();
         let mut events = Vec::new();
         for payload in &payloads {
             prop_assert!(decoder.decode(payload.as_bytes(), &mut events).is_ok());

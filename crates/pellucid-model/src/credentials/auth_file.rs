@@ -28,7 +28,7 @@ pub struct AuthFile {
 
 /// A stored login.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stored {
+pub enum StoredLogin {
     /// A login with an API key.
     ApiKey(Secret),
     /// A login with a ChatGPT account.
@@ -115,7 +115,7 @@ impl AuthFile {
     /// # Errors
     ///
     /// When the file cannot be read, or does not contain a login.
-    pub fn read(&self) -> Result<Option<Stored>, CredentialError> {
+    pub fn read(&self) -> Result<Option<StoredLogin>, CredentialError> {
         let path = || self.path.clone();
         let text = match pellucid_files::read_text(&self.path, pellucid_files::TEXT_BYTES_MAX) {
             Ok(text) => text,
@@ -131,17 +131,17 @@ impl AuthFile {
         let keeper = match form.mode() {
             Mode::ApiKey => {
                 let key = form.openai_api_key.ok_or_else(|| CredentialError::MissingKey { path: path() })?;
-                return Ok(Some(Stored::ApiKey(key)));
+                return Ok(Some(StoredLogin::ApiKey(key)));
             }
             Mode::ChatGpt => TokenKeeper::Program,
             Mode::ChatGptAuthTokens => TokenKeeper::Client,
         };
         let Some(tokens) = form.tokens else {
-            return Ok(Some(Stored::ChatGpt(ChatGptLogin { keeper, ..ChatGptLogin::default() })));
+            return Ok(Some(StoredLogin::ChatGpt(ChatGptLogin { keeper, ..ChatGptLogin::default() })));
         };
         let claims = claims(&tokens.id_token).ok_or_else(|| CredentialError::BadIdToken { path: path() })?;
         let account = claims.account.unwrap_or_default();
-        Ok(Some(Stored::ChatGpt(ChatGptLogin {
+        Ok(Some(StoredLogin::ChatGpt(ChatGptLogin {
             keeper,
             email: claims.email,
             plan: account.plan,

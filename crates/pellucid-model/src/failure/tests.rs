@@ -12,7 +12,7 @@ fn check_refusal(fixture: &str, expected: Expect) {
     let (head, body) = fixture.split_once("\n\n").unwrap_or((fixture, ""));
     let (status, headers) = head.split_once('\n').unwrap_or((head, ""));
     let now = Timestamp::from_second(1_800_000_000).unwrap().to_zoned(TimeZone::UTC);
-    let error = refused(&Refusal {
+    let error = refused(&RefusedResponse {
         status: StatusCode::from_u16(status.parse().unwrap()).unwrap(),
         address: Some("http://box/v1/responses?a=1"),
         headers: &parse_headers(headers),

@@ -6,7 +6,7 @@ use super::*;
 
 /// The events of a stream of payloads, one on each line.
 fn stream(payloads: &str) -> String {
-    let mut decoder = Decoder::default();
+    let mut decoder = MessagesDecoder::default();
     let mut events = Vec::new();
     let mut failed = None;
     for payload in payloads.trim().lines() {
@@ -243,7 +243,7 @@ fn what_is_odd_is_skipped() {
     let mut events = Vec::new();
     let payload =
         b"{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\xff\"}}";
-    Decoder::default().decode(payload, &mut events).unwrap();
+    MessagesDecoder::default().decode(payload, &mut events).unwrap();
     assert_eq!(events, []);
 }
 
@@ -278,7 +278,7 @@ proptest! {
     /// For any payloads, a reply ends once, after everything that was announced.
     #[test]
     fn a_reply_ends_once(payloads in prop::collection::vec(any_payload(), 0..24)) {
-        let mut decoder = Decoder::default();
+        let mut decoder = MessagesDecoder::default();
         let mut events = Vec::new();
         for payload in &payloads {
             prop_assert!(decoder.decode(payload.as_bytes(), &mut events).is_ok());

@@ -8,7 +8,7 @@ use super::*;
 /// stream.
 #[track_caller]
 fn check_stream(payloads: &str, expected: Expect) {
-    let mut decoder = Decoder::default();
+    let mut decoder = ResponsesDecoder::default();
     let mut lines = String::new();
     let mut completed = false;
     for payload in payloads.trim().lines() {
@@ -93,7 +93,7 @@ fn data_that_cannot_be_parsed_is_skipped() {
         "#]],
     );
     let mut events = Vec::new();
-    Decoder::default().decode(b"{\"type\":\"response.output_text.delta\",\"delta\":\"\xff\"}", &mut events);
+    ResponsesDecoder::default().decode(b"{\"type\":\"response.output_text.delta\",\"delta\":\"\xff\"}", &mut events);
     assert_eq!(events, []);
 }
 
@@ -329,7 +329,7 @@ fn the_model_that_answers_may_come_in_an_event() {
         "#]],
     );
     let mut events = Vec::new();
-    let mut decoder = Decoder::new(Some("gpt-a".to_owned()));
+    let mut decoder = ResponsesDecoder::new(Some("gpt-a".to_owned()));
     decoder.decode(br#"{"type":"codex.note","headers":{"openai-model":"gpt-a"}}"#, &mut events);
     assert_eq!(events, []);
 }

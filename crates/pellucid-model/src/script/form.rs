@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use pellucid_protocol::item::Item;
-use pellucid_protocol::item::Phase;
+use pellucid_protocol::item::MessagePhase;
 use serde::Deserialize;
 use serde::Deserializer;
 use serde::de;
@@ -76,7 +76,7 @@ impl TryFrom<ReplyForm> for ScriptReply {
     }
 }
 
-fn message(text: &str, phase: Option<Phase>) -> Value {
+fn message(text: &str, phase: Option<MessagePhase>) -> Value {
     let mut item =
         json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": text }] });
     if let Some(phase) = phase {
@@ -162,7 +162,7 @@ impl TryFrom<Map<String, Value>> for ItemForm {
 #[serde(deny_unknown_fields, expecting = "a table with the keys of an item")]
 struct ItemFields {
     say: Option<String>,
-    phase: Option<Phase>,
+    phase: Option<MessagePhase>,
     think: Option<OneOrMany<String>>,
     sealed: Option<String>,
     call: Option<CallForm>,

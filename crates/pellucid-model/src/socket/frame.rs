@@ -18,14 +18,18 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::failure;
-use crate::failure::Refusal;
+use crate::failure::RefusedResponse;
 use crate::rate_limit::DEFAULT_LIMIT;
 use crate::rate_limit::limit_id;
-use crate::responses::Decoder;
+use crate::responses::ResponsesDecoder;
 
 /// Appends the events of a frame. An error in it counts at once, because the connection, unlike a stream, would stay
 /// open.
-pub(super) fn read(frame: &[u8], decoder: &mut Decoder, events: &mut VecDeque<ReplyEvent>) -> Result<(), ReplyError> {
+pub(super) fn read(
+    frame: &[u8],
+    decoder: &mut ResponsesDecoder,
+    events: &mut VecDeque<ReplyEvent>,
+) -> Result<(), ReplyError> {
     match kind(frame).as_deref() {
         Some("error") => match serde_json::from_slice::<ErrorFrame>(frame).ok().and_then(ErrorFrame::refusal) {
             Some(error) => Err(error),
@@ -70,7 +74,8 @@ impl ErrorFrame {
             StatusCode::from_u16(self.status.or(self.status_code)?).ok().filter(|status| !status.is_success())?;
         let headers: HeaderMap = self.headers.iter().flatten().filter_map(header).collect();
         let body = self.error.map(|error| format!("{:#}", json!({ "error": error }))).unwrap_or_default();
-        let refusal = Refusal { status, address: None, headers: &headers, body: &body, now: &Zoned::now(), key: None };
+        let refusal =
+            RefusedResponse { status, address: None, headers: &headers, body: &body, now: &Zoned::now(), key: None };
         Some(failure::refused(&refusal))
     }
 }

@@ -90,7 +90,7 @@ impl Addition<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Known;
+    use super::super::KnownPrefix;
     use super::*;
 
     const BODY: [&str; 5] = [
@@ -101,12 +101,12 @@ mod tests {
         r#"],"tools":[]}"#,
     ];
 
-    fn ask(version: SocketVersion, known: Option<Known>) -> SocketAsk {
+    fn ask(version: SocketVersion, known: Option<KnownPrefix>) -> SocketAsk {
         SocketAsk { version, turn: "t".into(), number: Some(2), known, wants_timings: false }
     }
 
     #[track_caller]
-    fn check_text(version: SocketVersion, known: Option<Known>, is_appendable: bool, expected: &str) {
+    fn check_text(version: SocketVersion, known: Option<KnownPrefix>, is_appendable: bool, expected: &str) {
         let body: Vec<Bytes> = BODY.iter().map(|segment| Bytes::from_static(segment.as_bytes())).collect();
         let last = Answered { number: 1, response_id: "r\"1".to_owned(), n_returned: 1, is_appendable };
         assert_eq!(text(&body, &ask(version, known), Some(&last)).unwrap().as_str(), expected);
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn only_what_is_new_is_sent() {
-        let known = Some(Known { number: 1, bytes: 15, n_returned: 1 });
+        let known = Some(KnownPrefix { number: 1, bytes: 15, n_returned: 1 });
         check_text(
             SocketVersion::V2,
             known,
@@ -132,9 +132,9 @@ mod tests {
     fn all_is_sent_when_the_server_remembers_something_else() {
         for known in [
             None,
-            Some(Known { number: 0, bytes: 15, n_returned: 1 }),
-            Some(Known { number: 1, bytes: 15, n_returned: 2 }),
-            Some(Known { number: 1, bytes: 23, n_returned: 1 }),
+            Some(KnownPrefix { number: 0, bytes: 15, n_returned: 1 }),
+            Some(KnownPrefix { number: 1, bytes: 15, n_returned: 2 }),
+            Some(KnownPrefix { number: 1, bytes: 23, n_returned: 1 }),
         ] {
             check_text(SocketVersion::V2, known, true, WHOLE);
         }

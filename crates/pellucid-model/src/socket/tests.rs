@@ -36,7 +36,7 @@ fn model(server: &MockServer) -> Model {
 }
 
 /// Request `number` of a turn, whose beginning the server may know.
-fn ask(turn: &str, number: u64, items: &str, known: Option<Known>) -> Ask {
+fn ask(turn: &str, number: u64, items: &str, known: Option<KnownPrefix>) -> Ask {
     let segments = [HEAD, items, TAIL];
     Ask {
         body: segments.into_iter().map(|segment| Bytes::from(segment.to_owned())).collect(),
@@ -269,13 +269,13 @@ fn a_request_that_adds_to_the_last_one_is_sent_as_what_it_adds() {
     let model = model(&server);
     run(async {
         outline(&model, ask("t", 1, "10", None)).await;
-        let known = Known { number: 1, bytes: 5, n_returned: 1 };
+        let known = KnownPrefix { number: 1, bytes: 5, n_returned: 1 };
         outline(&model, ask("t", 2, "10,20,30", Some(known))).await;
         // The server returned one item, not two.
-        let known = Known { number: 2, bytes: 11, n_returned: 2 };
+        let known = KnownPrefix { number: 2, bytes: 11, n_returned: 2 };
         outline(&model, ask("t", 3, "10,20,30,40,50", Some(known))).await;
         // Another turn has a separate connection, which remembers nothing.
-        let known = Known { number: 3, bytes: 2, n_returned: 1 };
+        let known = KnownPrefix { number: 3, bytes: 2, n_returned: 1 };
         outline(&model, ask("u", 4, "10,20", Some(known))).await;
     });
     let messages: Vec<String> =
@@ -350,7 +350,7 @@ fn a_reply_that_is_dropped_takes_its_connection_along() {
 #[test]
 fn a_message_that_is_too_long_is_an_error() {
     let server = MockServer::with_sockets([], [MockSocket::open([vec![Say::Text("x".repeat(20_000))]])]);
-    let limits = crate::sse::Limits { line_bytes_max: 10_000, event_bytes_max: 10_000 };
+    let limits = crate::sse::SseLimits { line_bytes_max: 10_000, event_bytes_max: 10_000 };
     let model = Model::http(Transport::with_limits(Duration::ZERO, limits), &provider(&server), None, &|_| None);
     expect![[r#"
         WebSocket Stream: stream disconnected before completion: Space limit exceeded: Message too long: 20000 > 10000

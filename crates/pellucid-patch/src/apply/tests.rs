@@ -1,6 +1,6 @@
 use std::cell::RefCell;
 
-use pellucid_protocol::protected::Git;
+use pellucid_protocol::protected::GitAccess;
 use tempfile::TempDir;
 
 use super::*;
@@ -12,7 +12,7 @@ use crate::verify::Reader;
 use crate::verify::Texts;
 use crate::verify::verify;
 use crate::verify::verify_with;
-use crate::writable::Root;
+use crate::writable::PatchFolder;
 
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -22,7 +22,7 @@ fn folder() -> TempDir {
     folder
 }
 
-fn verified(folder: &Path, body: &str) -> Verified {
+fn verified(folder: &Path, body: &str) -> VerifiedPatch {
     let text = format!("*** Begin Patch\n{body}*** End Patch\n");
     verify(&parse(&text).unwrap(), folder, &Disk, Reader::Program).unwrap()
 }
@@ -67,7 +67,7 @@ fn a_file_that_was_changed_meanwhile_is_left_alone() {
         let patch = verified(folder.path(), &format!("*** Delete File: b\n{body}"));
         fs::write(folder.path().join("a"), "somebody else\n").unwrap();
         let error = patch.apply(&Writable::Everywhere).unwrap_err();
-        assert!(matches!(error, ApplyError::Changed { .. }), "{error}");
+        assert!(matches!(error, PatchApplyError::Changed { .. }), "{error}");
         assert_eq!(content(folder.path()), ["a=somebody else", "b=b", "c=c"]);
     }
 }
@@ -97,7 +97,7 @@ fn paths_can_be_checked_before_anybody_is_asked() {
     let folder = folder();
     let patch = verified(folder.path(), "*** Add File: ../beside-the-folder\n+x\n");
     let error = patch.check_writable(&Writable::folder(folder.path())).unwrap_err();
-    assert!(matches!(error, ApplyError::Outside { .. }), "{error}");
+    assert!(matches!(error, PatchApplyError::Outside { .. }), "{error}");
     patch.check_writable(&Writable::Everywhere).unwrap();
 }
 
@@ -108,7 +108,7 @@ fn a_change_between_staging_and_writing_is_not_lost() {
     let b = folder.path().join("b");
     when("staged", move || fs::write(&b, "somebody else\n").unwrap());
     let error = patch.apply(&Writable::Everywhere).unwrap_err();
-    assert!(matches!(error, ApplyError::Changed { .. }), "{error}");
+    assert!(matches!(error, PatchApplyError::Changed { .. }), "{error}");
     assert_eq!(content(folder.path()), ["a=a", "b=somebody else", "c=c"]);
 }
 
@@ -134,7 +134,7 @@ pub fn meanwhile(stage: &str) {
 }
 
 /// Verifies like the program does: no text is held.
-fn on_disk(folder: &Path, body: &str) -> Verified {
+fn on_disk(folder: &Path, body: &str) -> VerifiedPatch {
     let text = format!("*** Begin Patch\n{body}*** End Patch\n");
     verify_with(&parse(&text).unwrap(), folder, &Disk, Reader::Program, Texts::OnDisk).unwrap()
 }
@@ -184,7 +184,7 @@ fn what_another_made_in_the_meantime_is_not_replaced() {
     when("staged", move || fs::write(&new, "somebody else\n").unwrap());
     let patch = verified(folder.path(), "*** Update File: a\n-a\n+x\n*** Add File: new\n+x\n");
     let error = patch.apply(&Writable::Everywhere).unwrap_err();
-    assert!(matches!(error, ApplyError::Changed { .. }), "{error}");
+    assert!(matches!(error, PatchApplyError::Changed { .. }), "{error}");
     assert_eq!(content(folder.path()), ["a=a", "b=b", "c=c", "new=somebody else"]);
 }
 
@@ -197,7 +197,7 @@ fn what_was_put_in_the_place_of_a_deleted_file_is_not_lost() {
         fs::write(&a, "somebody else\n").unwrap();
     });
     let error = verified(folder.path(), "*** Delete File: a\n").apply(&Writable::Everywhere).unwrap_err();
-    assert!(matches!(error, ApplyError::Changed { .. }), "{error}");
+    assert!(matches!(error, PatchApplyError::Changed { .. }), "{error}");
     assert_eq!(content(folder.path()), ["a=somebody else", "b=b", "c=c"]);
 }
 
@@ -247,7 +247,7 @@ fn check_swapped(stage: &'static str, body: &str) {
         }
     });
     let error = patch.apply(&Writable::folder(&root)).unwrap_err();
-    assert!(matches!(&error, ApplyError::Moved { path } if *path == d), "{stage}: {error}");
+    assert!(matches!(&error, PatchApplyError::Moved { path } if *path == d), "{stage}: {error}");
     assert_eq!(content(&top.path().join("out")), ["a=a", "b=b", "c=c"], "{stage} {body}");
     assert_eq!(content(&moved), ["a=a", "b=b", "c=c"], "{stage} {body}");
 }
@@ -268,8 +268,13 @@ fn nothing_is_written_through_a_link_that_took_the_place_of_a_folder() {
 fn a_root_that_is_another_folder_than_before_is_refused() {
     let top = world();
     let (root, out) = (top.path().join("w"), top.path().join("out"));
-    let identity = Some(pellucid_files::Identity::of(&root).unwrap());
-    let writable = Writable::In(vec![Root { path: root.clone(), identity, protected: Vec::new(), git: Git::Writable }]);
+    let identity = Some(pellucid_files::FileIdentity::of(&root).unwrap());
+    let writable = Writable::In(vec![PatchFolder {
+        path: root.clone(),
+        identity,
+        protected: Vec::new(),
+        git: GitAccess::Writable,
+    }]);
     let add = || verified(&root, "*** Add File: new\n+x\n");
     add().apply(&writable).unwrap();
     fs::remove_file(root.join("new")).unwrap();
@@ -277,7 +282,7 @@ fn a_root_that_is_another_folder_than_before_is_refused() {
     std::os::unix::fs::symlink(&out, &root).unwrap();
     for is_link in [true, false] {
         let error = add().apply(&writable).unwrap_err();
-        assert!(matches!(&error, ApplyError::Moved { path } if *path == root), "{error}");
+        assert!(matches!(&error, PatchApplyError::Moved { path } if *path == root), "{error}");
         assert_eq!(content(&out), ["a=a", "b=b", "c=c"]);
         if is_link {
             fs::remove_file(&root).unwrap();
@@ -297,7 +302,7 @@ fn what_somebody_agreed_to_does_not_lead_elsewhere_afterwards() {
     fs::rename(root.join("d"), root.join("moved")).unwrap();
     std::os::unix::fs::symlink("../out", root.join("d")).unwrap();
     let error = patch.apply(&agreed).unwrap_err();
-    assert!(matches!(error, ApplyError::Outside { .. }), "{error}");
+    assert!(matches!(error, PatchApplyError::Outside { .. }), "{error}");
     assert_eq!(content(&top.path().join("out")), ["a=a", "b=b", "c=c"]);
 }
 

@@ -3,12 +3,12 @@ use expect_test::expect;
 
 use super::*;
 
-fn file(bytes: &[u8]) -> Option<Snapshot> {
-    Some(Snapshot { bytes: bytes.to_vec(), mode: Mode::Regular })
+fn file(bytes: &[u8]) -> Option<FileSnapshot> {
+    Some(FileSnapshot { bytes: bytes.to_vec(), mode: FileMode::Regular })
 }
 
 #[track_caller]
-fn check(turn: &TurnDiff, now: &[(&str, Option<Snapshot>)], expected: &Expect) {
+fn check(turn: &TurnDiff, now: &[(&str, Option<FileSnapshot>)], expected: &Expect) {
     let now: BTreeMap<_, _> = now.iter().cloned().collect();
     let text = turn.unified(
         |path| now.get(path.to_str().unwrap()).cloned().flatten(),
@@ -85,8 +85,8 @@ fn modes_and_bytes() {
     let mut turn = TurnDiff::default();
     turn.remember(Path::new("/w/a"), file(b"x\n"));
     turn.remember(Path::new("/w/b"), file(b"\xFF"));
-    turn.remember(Path::new("/w/l"), Some(Snapshot { bytes: b"a".to_vec(), mode: Mode::Link }));
-    let executable = Some(Snapshot { bytes: b"y".to_vec(), mode: Mode::Executable });
+    turn.remember(Path::new("/w/l"), Some(FileSnapshot { bytes: b"a".to_vec(), mode: FileMode::Link }));
+    let executable = Some(FileSnapshot { bytes: b"y".to_vec(), mode: FileMode::Executable });
     check(
         &turn,
         &[("/w/a", executable), ("/w/b", file(b"\xFE"))],

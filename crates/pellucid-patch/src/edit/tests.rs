@@ -7,7 +7,7 @@ fn many_loose_chunks_are_found_by_one_index() {
         (0..200).map(|n| [format!("line {}", n * 100), format!("new \u{2013} {n}")]).collect();
     let chunks: Vec<_> = lines
         .iter()
-        .map(|[old, new]| Chunk { context: None, old: vec![old, "}"], new: vec![new, "}"], is_at_end: false })
+        .map(|[old, new]| PatchChunk { context: None, old: vec![old, "}"], new: vec![new, "}"], is_at_end: false })
         .collect();
     let edited = edit(&text, &chunks).unwrap();
     assert_eq!(edited.matches("new \u{2013} ").count(), 200);
@@ -21,7 +21,7 @@ fn lines_changed(one: &str, other: &str) -> usize {
 
 #[test]
 fn what_overlaps_is_replaced_from_the_end() {
-    let chunk = |old: &[&'static str], new: &[&'static str], is_at_end| Chunk {
+    let chunk = |old: &[&'static str], new: &[&'static str], is_at_end| PatchChunk {
         context: None,
         old: old.to_vec(),
         new: new.to_vec(),

@@ -33,7 +33,7 @@ fn hunks_borrow_their_lines() {
                         "e",
                     ),
                     chunks: [
-                        Chunk {
+                        PatchChunk {
                             context: Some(
                                 "f",
                             ),

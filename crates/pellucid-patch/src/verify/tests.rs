@@ -2,10 +2,10 @@ use expect_test::Expect;
 use expect_test::expect;
 
 use super::*;
-use crate::files::Table;
+use crate::files::FileTable;
 use crate::parse::parse;
 
-fn table() -> Table {
+fn table() -> FileTable {
     [("/w/a", &b"1\n2\n3\n"[..]), ("/w/b", b"x\n"), ("/w/bytes", b"\xFF\n"), ("/w/d/e", b"y\n")].into_iter().collect()
 }
 

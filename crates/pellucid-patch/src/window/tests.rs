@@ -8,7 +8,7 @@ use super::*;
 use crate::base::Base;
 
 /// Compares the result with a small window with that of `edit` on the whole text.
-fn both(text: &[u8], chunks: &[Chunk<'_>], n_window: usize) -> (Option<String>, Option<String>) {
+fn both(text: &[u8], chunks: &[PatchChunk<'_>], n_window: usize) -> (Option<String>, Option<String>) {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(text).unwrap();
     file.seek(SeekFrom::Start(0)).unwrap();
@@ -20,12 +20,12 @@ fn both(text: &[u8], chunks: &[Chunk<'_>], n_window: usize) -> (Option<String>, 
     (parts.map(|parts| parts.slices(text).collect()), crate::edit(text, chunks).ok())
 }
 
-fn chunk<'a>(context: Option<&'a str>, old: &[&'a str], new: &[&'a str]) -> Chunk<'a> {
-    Chunk { context, old: old.to_vec(), new: new.to_vec(), is_at_end: false }
+fn chunk<'a>(context: Option<&'a str>, old: &[&'a str], new: &[&'a str]) -> PatchChunk<'a> {
+    PatchChunk { context, old: old.to_vec(), new: new.to_vec(), is_at_end: false }
 }
 
 #[track_caller]
-fn check(text: &str, chunks: &[Chunk<'_>], expected: &str) {
+fn check(text: &str, chunks: &[PatchChunk<'_>], expected: &str) {
     for n_window in [8, 9, 64] {
         let expected = Some(expected.to_owned());
         assert_eq!(both(text.as_bytes(), chunks, n_window), (expected.clone(), expected), "window of {n_window}");
@@ -52,7 +52,7 @@ fn beginnings_and_ends_are_lines() {
 fn what_is_not_plain_is_left_to_others() {
     for chunks in [
         &[chunk(None, &["a"], &[])][..],
-        &[Chunk { is_at_end: true, ..chunk(None, &["  b"], &[]) }],
+        &[PatchChunk { is_at_end: true, ..chunk(None, &["  b"], &[]) }],
         &[chunk(Some("nowhere"), &["  b"], &[])],
     ] {
         assert_eq!(both(b"a \n  b\n", chunks, 16).0, None, "{chunks:?}");
@@ -70,16 +70,16 @@ fn a_large_file_is_copied_through_one_buffer() {
     std::fs::write(&path, &text).unwrap();
     let file = File::open(&path).unwrap();
     let parts = edit(&file, &mut Vec::new(), &chunks).unwrap().unwrap();
-    let stamp = crate::files::Stamp::from(&pellucid_files::Status::of(&file).unwrap());
+    let stamp = crate::files::Stamp::from(&pellucid_files::FileStatus::of(&file).unwrap());
     let base = crate::base::OnDisk { path: path.clone(), stamp };
     let copy = folder.path().join("copy");
     base.copy(&parts, &mut File::create(&copy).unwrap()).unwrap();
     let expected = crate::edit(&text, &chunks).unwrap();
     assert!(std::fs::read_to_string(&copy).unwrap() == expected);
-    assert!(*crate::text::Text::new(Base::OnDisk(base.into()), parts).flat().unwrap() == expected);
+    assert!(*crate::text::PatchedText::new(Base::OnDisk(base.into()), parts).flat().unwrap() == expected);
     std::fs::write(&path, "short\n").unwrap();
     let base = crate::base::OnDisk { path, stamp };
-    base.copy(&Parts::whole(text.len()), &mut File::create(&copy).unwrap()).unwrap_err();
+    base.copy(&TextParts::whole(text.len()), &mut File::create(&copy).unwrap()).unwrap_err();
 }
 
 proptest! {
@@ -92,9 +92,9 @@ proptest! {
         ),
         n_window in 8_usize..24,
     ) {
-        let chunks: Vec<Chunk<'_>> = blocks
+        let chunks: Vec<PatchChunk<'_>> = blocks
             .iter()
-            .map(|(context, old, new)| Chunk {
+            .map(|(context, old, new)| PatchChunk {
                 context: context.as_deref(),
                 old: old.iter().map(String::as_str).collect(),
                 new: new.iter().map(String::as_str).collect(),

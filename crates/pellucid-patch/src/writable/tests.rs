@@ -5,9 +5,9 @@ fn check(writable: &Writable, path: &str, expected: bool) {
     assert_eq!(writable.allows(Path::new(path)), expected, "{path}");
 }
 
-fn root(path: &str, protected: &[&str]) -> Root {
+fn root(path: &str, protected: &[&str]) -> PatchFolder {
     let protected = protected.iter().map(PathBuf::from).collect();
-    Root { path: path.into(), identity: None, protected, git: Git::Writable }
+    PatchFolder { path: path.into(), identity: None, protected, git: GitAccess::Writable }
 }
 
 #[test]
@@ -42,11 +42,11 @@ fn a_root_may_be_a_link_and_a_protected_folder_too() {
     fs::create_dir_all(at("real/store")).unwrap();
     std::os::unix::fs::symlink("real", at("link")).unwrap();
     std::os::unix::fs::symlink("store", at("real/.git")).unwrap();
-    let writable = Writable::In(vec![Root {
+    let writable = Writable::In(vec![PatchFolder {
         path: at("link"),
         identity: None,
         protected: vec![at("link/.git")],
-        git: Git::Writable,
+        git: GitAccess::Writable,
     }]);
     assert!(writable.allows(&at("real/a")) && writable.allows(&at("link/a")));
     for path in ["link/.git/x", "real/.git/x", "link/store/x", "real/store/x"] {
@@ -57,7 +57,7 @@ fn a_root_may_be_a_link_and_a_protected_folder_too() {
 #[test]
 fn what_is_protected_need_not_be_there_and_may_be_in_capitals() {
     let mut root = root("/nowhere/w", &["/nowhere/w/.codex", "/nowhere/w/sub/.agents"]);
-    root.git = Git::Protected;
+    root.git = GitAccess::Protected;
     let writable = Writable::In(vec![root.clone()]);
     for path in [".codex", ".codex/config.toml", ".CODEX/x", "sub/.agents/x", "Sub/.Agents/x"] {
         check(&writable, &format!("/nowhere/w/{path}"), false);
@@ -69,7 +69,7 @@ fn what_is_protected_need_not_be_there_and_may_be_in_capitals() {
         check(&writable, &format!("/nowhere/w/{path}"), true);
     }
     // Who names a repository as a root means it.
-    let named = Root { path: "/nowhere/w/.git".into(), ..root.clone() };
+    let named = PatchFolder { path: "/nowhere/w/.git".into(), ..root.clone() };
     check(&Writable::In(vec![root, named]), "/nowhere/w/.git/config", true);
 }
 
@@ -91,7 +91,7 @@ fn a_link_in_the_name_of_a_repository_is_no_way_round() {
     std::os::unix::fs::symlink("a/.git", at("plain")).unwrap();
     fs::create_dir(at("store")).unwrap();
     std::os::unix::fs::symlink("store", at(".git")).unwrap();
-    let root = Root { path: at(""), identity: None, protected: Vec::new(), git: Git::Protected };
+    let root = PatchFolder { path: at(""), identity: None, protected: Vec::new(), git: GitAccess::Protected };
     let writable = Writable::In(vec![root]);
     for path in ["a/.git/config", "plain/config", ".git/config"] {
         assert!(!writable.allows(&at(path)), "{path}");

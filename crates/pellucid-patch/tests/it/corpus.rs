@@ -6,7 +6,7 @@ mod apply;
 #[path = "../../../../fuzz/checks/patch.rs"]
 mod patch;
 
-use pellucid_patch::parse::Chunk;
+use pellucid_patch::parse::PatchChunk;
 use pellucid_testkit::check_corpus;
 use proptest::prelude::*;
 
@@ -31,10 +31,10 @@ fn text() -> impl Strategy<Value = String> {
         .prop_map(|(lines, end)| lines.join("\n") + end)
 }
 
-fn chunk() -> impl Strategy<Value = Chunk<'static>> {
+fn chunk() -> impl Strategy<Value = PatchChunk<'static>> {
     let lines = || prop::collection::vec(line(), 0..4);
     (prop::option::weighted(0.3, line()), lines(), lines(), prop::bool::weighted(0.3))
-        .prop_map(|(context, old, new, is_at_end)| Chunk { context, old, new, is_at_end })
+        .prop_map(|(context, old, new, is_at_end)| PatchChunk { context, old, new, is_at_end })
 }
 
 /// Text that has most of what a patch is made of.
@@ -88,7 +88,7 @@ proptest! {
     ) {
         let lines: Vec<&str> = text.split('\n').collect();
         let old = lines[cut.0.index(lines.len())..].iter().take(cut.1).copied().collect();
-        patch::check_edit(&text, &[Chunk { context: None, old, new, is_at_end }]);
+        patch::check_edit(&text, &[PatchChunk { context: None, old, new, is_at_end }]);
     }
 
     #[test]

@@ -5,12 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use pellucid_patch::ApplyError;
-use pellucid_patch::Failure;
-use pellucid_patch::Root;
+use pellucid_patch::PatchApplyError;
+use pellucid_patch::PatchError;
+use pellucid_patch::PatchFolder;
 use pellucid_patch::Writable;
 use pellucid_patch::run;
-use pellucid_protocol::protected::Git;
+use pellucid_protocol::protected::GitAccess;
 use tempfile::TempDir;
 
 use crate::Tree;
@@ -43,7 +43,7 @@ fn world() -> TempDir {
 fn workspace(root: &Path) -> Writable {
     let path = root.join("w");
     let protected = vec![path.join(".git")];
-    Writable::In(vec![Root { path, identity: None, protected, git: Git::Protected }])
+    Writable::In(vec![PatchFolder { path, identity: None, protected, git: GitAccess::Protected }])
 }
 
 #[track_caller]
@@ -55,7 +55,7 @@ fn check_refused(body: &str) {
     // A good hunk before it must not be written either.
     let patch = format!("*** Begin Patch\n*** Add File: good\n+x\n{body}*** End Patch\n");
     match run(&patch, &root.join("w"), &workspace(&root)) {
-        Err(Failure::Apply(ApplyError::Outside { .. })) => {}
+        Err(PatchError::Apply(PatchApplyError::Outside { .. })) => {}
         other => panic!("{body}: {other:?}"),
     }
     assert_eq!(read_tree(&root), before, "{body}");
@@ -140,7 +140,7 @@ fn two_names_of_one_file_are_refused() {
     let before = read_tree(&root);
     let patch = "*** Begin Patch\n*** Update File: a\n-1\n+x\n*** Update File: link_in\n-1\n+y\n*** End Patch\n";
     match run(patch, &root.join("w"), &workspace(&root)) {
-        Err(Failure::Apply(ApplyError::SameFile { .. })) => {}
+        Err(PatchError::Apply(PatchApplyError::SameFile { .. })) => {}
         other => panic!("{other:?}"),
     }
     assert_eq!(read_tree(&root), before);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use pellucid_agent::login;
 use pellucid_agent::login::LoginError;
 use pellucid_config::Config;
-use pellucid_model::credentials::Stored;
+use pellucid_model::credentials::StoredLogin;
 use pellucid_model::credentials::TokenKeeper;
 use pellucid_protocol::secret::Secret;
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::NoParams;
 use super::current;
-use super::told::Told;
+use super::told::AnswerWithNotices;
 use crate::rpc::RpcError;
 use crate::server::Server;
 use crate::types::notification::AccountLoginCompletedNotification;
@@ -177,8 +177,8 @@ pub async fn read(server: &Server, _params: GetAccountParams) -> Result<GetAccou
     let requires_openai_auth = config.model.provider.requires_openai_auth;
     let stored = if requires_openai_auth { stored(&config)? } else { None };
     let account = stored.map(|stored| match stored {
-        Stored::ApiKey(_) => Account::ApiKey {},
-        Stored::ChatGpt(login) => {
+        StoredLogin::ApiKey(_) => Account::ApiKey {},
+        StoredLogin::ChatGpt(login) => {
             Account::Chatgpt { email: login.email.unwrap_or_default(), plan_type: plan(login.plan.as_deref()) }
         }
     });
@@ -189,14 +189,20 @@ pub async fn read(server: &Server, _params: GetAccountParams) -> Result<GetAccou
 ///
 /// # Errors
 /// When the login is not allowed, not supported, or cannot be stored.
-pub async fn login_start(server: &Server, params: LoginAccountParams) -> Result<Told<LoginAccountResponse>, RpcError> {
+pub async fn login_start(
+    server: &Server,
+    params: LoginAccountParams,
+) -> Result<AnswerWithNotices<LoginAccountResponse>, RpcError> {
     let config = current(server, None)?;
     match params {
         LoginAccountParams::ApiKey { api_key } => {
             login::log_in(&config, &api_key).map_err(|error| refused(&error))?;
             let completed = AccountLoginCompletedNotification { login_id: None, success: true, error: None };
             let updated = AccountUpdatedNotification { auth_mode: Some(AuthMode::ApiKey) };
-            Ok(Told { result: LoginAccountResponse::ApiKey {}, notices: vec![completed.into(), updated.into()] })
+            Ok(AnswerWithNotices {
+                result: LoginAccountResponse::ApiKey {},
+                notices: vec![completed.into(), updated.into()],
+            })
         }
         LoginAccountParams::Chatgpt | LoginAccountParams::ChatgptAuthTokens { .. } => {
             login::allow_chatgpt(&config).map_err(|error| refused(&error))?;
@@ -226,10 +232,10 @@ pub async fn login_cancel(
 ///
 /// # Errors
 /// When the stored login cannot be removed.
-pub async fn logout(server: &Server, _params: NoParams) -> Result<Told<LogoutAccountResponse>, RpcError> {
+pub async fn logout(server: &Server, _params: NoParams) -> Result<AnswerWithNotices<LogoutAccountResponse>, RpcError> {
     login::log_out(&current(server, None)?).map_err(|error| RpcError::internal(format!("logout failed: {error}")))?;
     let updated = AccountUpdatedNotification { auth_mode: None };
-    Ok(Told { result: LogoutAccountResponse {}, notices: vec![updated.into()] })
+    Ok(AnswerWithNotices { result: LogoutAccountResponse {}, notices: vec![updated.into()] })
 }
 
 /// Handles `account/rateLimits/read`.
@@ -239,8 +245,8 @@ pub async fn logout(server: &Server, _params: NoParams) -> Result<Told<LogoutAcc
 pub async fn rate_limits_read(server: &Server, _params: NoParams) -> Result<GetAccountRateLimitsResponse, RpcError> {
     Err(match stored(&current(server, None)?)? {
         None => RpcError::invalid("codex account authentication required to read rate limits"),
-        Some(Stored::ApiKey(_)) => RpcError::invalid("chatgpt authentication required to read rate limits"),
-        Some(Stored::ChatGpt(_)) => {
+        Some(StoredLogin::ApiKey(_)) => RpcError::invalid("chatgpt authentication required to read rate limits"),
+        Some(StoredLogin::ChatGpt(_)) => {
             RpcError::internal("reading the limits of a ChatGPT account is not supported; log in with an API key")
         }
     })
@@ -256,8 +262,8 @@ pub async fn auth_status(server: &Server, params: GetAuthStatusParams) -> Result
     let stored = if requires_openai_auth { stored(&config)? } else { None };
     let (auth_method, token) = match stored {
         None => (None, None),
-        Some(Stored::ApiKey(key)) => (Some(AuthMode::ApiKey), Some(key)),
-        Some(Stored::ChatGpt(login)) => {
+        Some(StoredLogin::ApiKey(key)) => (Some(AuthMode::ApiKey), Some(key)),
+        Some(StoredLogin::ChatGpt(login)) => {
             let mode = match login.keeper {
                 TokenKeeper::Program => AuthMode::Chatgpt,
                 TokenKeeper::Client => AuthMode::ChatgptAuthTokens,
@@ -269,7 +275,7 @@ pub async fn auth_status(server: &Server, params: GetAuthStatusParams) -> Result
     Ok(GetAuthStatusResponse { auth_method, auth_token, requires_openai_auth: Some(requires_openai_auth) })
 }
 
-fn stored(config: &Config) -> Result<Option<Stored>, RpcError> {
+fn stored(config: &Config) -> Result<Option<StoredLogin>, RpcError> {
     login::stored(config).map_err(|error| RpcError::internal(error.to_string()))
 }
 

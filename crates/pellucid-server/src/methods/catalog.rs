@@ -8,7 +8,7 @@ use pellucid_engine::pack::Pack;
 use pellucid_engine::presets;
 use pellucid_engine::source::offers_tones;
 use pellucid_protocol::feature::Feature;
-use pellucid_protocol::feature::Stage;
+use pellucid_protocol::feature::FeatureStage;
 use pellucid_protocol::model::ModelInfo;
 use pellucid_protocol::model::ModelVisibility;
 use pellucid_protocol::settings::CollaborationModeKind;
@@ -285,13 +285,13 @@ fn shown(model: &ModelInfo, pack: &Pack, is_default: bool) -> Model {
     }
 }
 
-fn stage(stage: Stage) -> ExperimentalFeatureStage {
+fn stage(stage: FeatureStage) -> ExperimentalFeatureStage {
     match stage {
-        Stage::Stable => ExperimentalFeatureStage::Stable,
-        Stage::Experimental => ExperimentalFeatureStage::Beta,
-        Stage::UnderDevelopment => ExperimentalFeatureStage::UnderDevelopment,
-        Stage::Deprecated => ExperimentalFeatureStage::Deprecated,
-        Stage::Removed => ExperimentalFeatureStage::Removed,
+        FeatureStage::Stable => ExperimentalFeatureStage::Stable,
+        FeatureStage::Experimental => ExperimentalFeatureStage::Beta,
+        FeatureStage::UnderDevelopment => ExperimentalFeatureStage::UnderDevelopment,
+        FeatureStage::Deprecated => ExperimentalFeatureStage::Deprecated,
+        FeatureStage::Removed => ExperimentalFeatureStage::Removed,
     }
 }
 

@@ -10,11 +10,11 @@ use pellucid_agent::login;
 use pellucid_agent::sandbox;
 use pellucid_config::Config;
 use pellucid_exec::environment;
-use pellucid_exec::environment::Network;
+use pellucid_exec::environment::NetworkReach;
 use pellucid_exec::process;
 use pellucid_exec::process::Command;
 use pellucid_exec::process::DEFAULT_TIMEOUT;
-use pellucid_exec::process::End;
+use pellucid_exec::process::ProcessEnd;
 use pellucid_exec::process::Variables;
 use pellucid_protocol::settings::NetworkAccess;
 use pellucid_protocol::settings::SandboxMode;
@@ -77,11 +77,11 @@ pub async fn exec(server: &Server, params: CommandExecParams) -> Result<CommandE
         params.timeout_ms.and_then(|limit| u64::try_from(limit).ok()).map_or(DEFAULT_TIMEOUT, Duration::from_millis);
     let finished = process::run(&command, Some(limit), None).await.map_err(|error| failed(&error.to_string()))?;
     match finished.end {
-        End::Exited(exit_code) => {
+        ProcessEnd::Exited(exit_code) => {
             Ok(CommandExecResponse { exit_code, stdout: finished.stdout.text(), stderr: finished.stderr.text() })
         }
-        End::TimedOut => Err(failed("sandbox error: command timed out")),
-        End::Signalled(_) => Err(failed("sandbox error: command was killed by a signal")),
+        ProcessEnd::TimedOut => Err(failed("sandbox error: command timed out")),
+        ProcessEnd::Signalled(_) => Err(failed("sandbox error: command was killed by a signal")),
     }
 }
 
@@ -124,8 +124,8 @@ fn variables(server: &Server, config: &Config, policy: &SandboxPolicy) -> Variab
     let network = match policy {
         SandboxPolicy::DangerFullAccess
         | SandboxPolicy::ExternalSandbox { network_access: NetworkAccess::Enabled }
-        | SandboxPolicy::WorkspaceWrite { network_access: true, .. } => Network::Full,
-        _ => Network::Limited,
+        | SandboxPolicy::WorkspaceWrite { network_access: true, .. } => NetworkReach::Full,
+        _ => NetworkReach::Limited,
     };
     let ours = server.ground.env.variables().iter().map(|(name, value)| (name.clone(), value.clone()));
     let withheld = login::key_variables(config, &server.ground.env);

@@ -1,13 +1,13 @@
 //! The handshake: `initialize` introduces a client, and must be its first request.
 
-use pellucid_agent::identity::Identity;
+use pellucid_agent::identity::ClientIdentity;
 use pellucid_agent::identity::VERSION;
 use pellucid_protocol::context_event;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-use crate::call::Call;
+use crate::call::MethodCall;
 use crate::connection::Hello;
 use crate::methods::warnings::config_warnings;
 use crate::rpc;
@@ -67,7 +67,7 @@ pub struct InitializeResponse {
 }
 
 /// Handles `initialize`: keeps what the client says about itself.
-pub async fn initialize(call: Call<InitializeResponse>, params: InitializeParams) -> Result<(), RpcError> {
+pub async fn initialize(call: MethodCall<InitializeResponse>, params: InitializeParams) -> Result<(), RpcError> {
     if call.connection.hello().is_some() {
         return Err(RpcError::invalid("Already initialized"));
     }
@@ -82,7 +82,7 @@ pub async fn initialize(call: Call<InitializeResponse>, params: InitializeParams
     if has_context_events && !capabilities.experimental_api {
         return Err(RpcError::invalid("capabilities.contextEvents requires experimentalApi capability"));
     }
-    let identity = call.server.introduce(Identity::of_client(name, version, &call.server.ground.env));
+    let identity = call.server.introduce(ClientIdentity::of_client(name, version, &call.server.ground.env));
     // Clients look here for the protocol's version, which is the version of the Codex CLI that defines it.
     let user_agent = identity.user_agent.replacen(&format!("/{VERSION} "), &format!("/{PROTOCOL_VERSION} "), 1);
     call.connection.introduce(Hello {

@@ -249,7 +249,7 @@ pub async fn list(server: &Server, params: SkillsListParams) -> Result<SkillsLis
     }
     let data = cwds.into_iter().map(|cwd| {
         let extra = extra.iter().filter(|extra| extra.cwd == cwd).flat_map(|extra| &extra.extra_user_roots);
-        let roots = extra.map(|path| SkillRoot { path: path.into(), scope: inner::SkillScope::User }).collect();
+        let roots = extra.map(|path| SkillRoot { path: path.into(), scope: inner::SkillOwner::User }).collect();
         entry(server, cwd, roots)
     });
     Ok(SkillsListResponse { data: data.collect() })
@@ -348,10 +348,10 @@ fn shown(skill: &inner::Skill) -> SkillMetadata {
         }),
         path: skill.path.clone(),
         scope: match skill.scope {
-            inner::SkillScope::Repo => SkillScope::Repo,
-            inner::SkillScope::User => SkillScope::User,
-            inner::SkillScope::System => SkillScope::System,
-            inner::SkillScope::Admin => SkillScope::Admin,
+            inner::SkillOwner::Repo => SkillScope::Repo,
+            inner::SkillOwner::User => SkillScope::User,
+            inner::SkillOwner::System => SkillScope::System,
+            inner::SkillOwner::Admin => SkillScope::Admin,
         },
         enabled: skill.is_enabled(),
     }

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pellucid_agent::fork::Places;
+use pellucid_agent::fork::MessageOffsets;
 use pellucid_agent::identity;
-use pellucid_agent::open::Keep;
 use pellucid_agent::open::Opening;
+use pellucid_agent::open::Persistence;
 use pellucid_agent::open::SCRIPTED;
 use pellucid_agent::session::Session;
 use pellucid_engine::boundary;
@@ -27,28 +27,28 @@ use pellucid_store::query::Cursor;
 use pellucid_store::query::Query;
 use pellucid_store::query::Sort;
 use pellucid_store::read;
-use pellucid_store::read::Reading;
+use pellucid_store::read::LineReading;
 use pellucid_store::read::SessionFile;
 use pellucid_store::read::read_line;
 use pellucid_store::record::Record;
 use pellucid_store::sessions::Sessions;
 use pellucid_store::sessions::StoreError;
 use pellucid_store::summary;
-use pellucid_store::summary::Summary;
-use pellucid_store::walk::Place;
+use pellucid_store::summary::SessionSummary;
+use pellucid_store::walk::SessionPlace;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::call::Call;
+use crate::call::MethodCall;
 use crate::loaded::Busy;
-use crate::loaded::Loaded;
+use crate::loaded::LoadedSession;
 use crate::methods::turn::ReviewStartResponse;
 use crate::methods::warnings::not_accepted;
 use crate::open;
 use crate::open::Extras;
-use crate::open::Overrides;
+use crate::open::ThreadOverrides;
 use crate::rpc;
 use crate::rpc::RpcError;
 use crate::server::Server;
@@ -83,7 +83,7 @@ const REQUEST_MARK: &str = "## My request for Codex:";
 pub struct ThreadStartParams {
     /// The settings that differ from the configuration.
     #[serde(flatten)]
-    pub overrides: Overrides,
+    pub overrides: ThreadOverrides,
     /// Whether the thread is not written to a file.
     pub ephemeral: Option<bool>,
     /// Tools that the client runs.
@@ -126,7 +126,7 @@ pub struct ThreadResumeParams {
     pub path: Option<PathBuf>,
     /// The settings that differ from the configuration.
     #[serde(flatten)]
-    pub overrides: Overrides,
+    pub overrides: ThreadOverrides,
     /// Whether the session file keeps the events of tools.
     #[serde(default)]
     pub persist_extended_history: bool,
@@ -155,7 +155,7 @@ pub struct ThreadForkParams {
     pub path: Option<PathBuf>,
     /// The settings that differ from the configuration.
     #[serde(flatten)]
-    pub overrides: Overrides,
+    pub overrides: ThreadOverrides,
     /// Whether the session file keeps the events of tools.
     #[serde(default)]
     pub persist_extended_history: bool,
@@ -193,7 +193,7 @@ macro_rules! opened {
         }
 
         impl Opened for $name {
-            fn new(loaded: &Loaded, thread: Thread) -> Self {
+            fn new(loaded: &LoadedSession, thread: Thread) -> Self {
                 let settings = loaded.settings.clone();
                 Self {
                     thread,
@@ -211,7 +211,7 @@ macro_rules! opened {
 
 /// A result that describes a loaded thread.
 trait Opened: Serialize {
-    fn new(loaded: &Loaded, thread: Thread) -> Self;
+    fn new(loaded: &LoadedSession, thread: Thread) -> Self;
 }
 
 opened! {
@@ -265,9 +265,9 @@ crate::types::nothing! {
 }
 
 /// Handles `thread/start`: opens a new session for the client.
-pub async fn start(call: Call<ThreadStartResponse>, params: ThreadStartParams) -> Result<(), RpcError> {
+pub async fn start(call: MethodCall<ThreadStartResponse>, params: ThreadStartParams) -> Result<(), RpcError> {
     let keep = match params.ephemeral {
-        Some(true) => Keep::Nothing,
+        Some(true) => Persistence::Nothing,
         _ => keep(params.persist_extended_history),
     };
     let tools = params.dynamic_tools.unwrap_or_default();
@@ -289,7 +289,7 @@ enum StartedNotice {
 
 /// Runs a session for a client and sends the response before any event of the session.
 async fn begin<R: Opened>(
-    call: Call<R>,
+    call: MethodCall<R>,
     mut session: Session,
     thread: Thread,
     raw: RawItems,
@@ -300,7 +300,7 @@ async fn begin<R: Opened>(
     let is_elsewhere = session.config().folders.cwd != call.server.ground.cwd;
     let warnings = if is_elsewhere { not_accepted(session.config()) } else { Vec::new() };
     let about = Thread { turns: Vec::new(), ..thread.clone() };
-    let (loaded, following) = Loaded::run(&call.server, session, about, raw);
+    let (loaded, following) = LoadedSession::run(&call.server, session, about, raw);
     loaded.subscribe(&call.connection);
     call.answer(&R::new(&loaded, thread.clone())).await;
     for warning in warnings {
@@ -321,7 +321,7 @@ async fn start_servers(session: &mut Session) -> Result<(), RpcError> {
 }
 
 /// Handles `thread/resume`: opens a stored session for the client.
-pub async fn resume(call: Call<ThreadResumeResponse>, params: ThreadResumeParams) -> Result<(), RpcError> {
+pub async fn resume(call: MethodCall<ThreadResumeResponse>, params: ThreadResumeParams) -> Result<(), RpcError> {
     let server = call.server.clone();
     let loaded = parse_id(&params.thread_id).ok().and_then(|id| server.find_loaded(&id));
     if let Some(loaded) = loaded {
@@ -354,9 +354,9 @@ pub async fn resume(call: Call<ThreadResumeResponse>, params: ThreadResumeParams
 
 /// Subscribes the client to a loaded thread, whose settings stay as they are.
 async fn resume_loaded(
-    call: &Call<ThreadResumeResponse>,
+    call: &MethodCall<ThreadResumeResponse>,
     params: &ThreadResumeParams,
-    loaded: &Arc<Loaded>,
+    loaded: &Arc<LoadedSession>,
 ) -> Result<(), RpcError> {
     let id = &loaded.about.id;
     if params.history.is_some() {
@@ -378,7 +378,7 @@ async fn resume_loaded(
 }
 
 /// Handles `thread/fork`: opens a copy of a session for the client.
-pub async fn fork(call: Call<ThreadForkResponse>, params: ThreadForkParams) -> Result<(), RpcError> {
+pub async fn fork(call: MethodCall<ThreadForkResponse>, params: ThreadForkParams) -> Result<(), RpcError> {
     let file = match &params.path {
         Some(path) => file_at(&call.server, path)?,
         None => file_of(&call.server, &parse_id(&params.thread_id)?)?,
@@ -394,17 +394,17 @@ pub async fn fork(call: Call<ThreadForkResponse>, params: ThreadForkParams) -> R
 
 /// A copy of a thread for a review; the client that asks is subscribed to it.
 pub(crate) async fn fork_for_review(
-    call: &Call<ReviewStartResponse>,
-    parent: &Loaded,
-) -> Result<Arc<Loaded>, RpcError> {
+    call: &MethodCall<ReviewStartResponse>,
+    parent: &LoadedSession,
+) -> Result<Arc<LoadedSession>, RpcError> {
     let file = file_of(&call.server, &parent.about.id)?;
-    let mut session = forked(&call.server, &Overrides::default(), file, Keep::File)?;
+    let mut session = forked(&call.server, &ThreadOverrides::default(), file, Persistence::File)?;
     start_servers(&mut session).await?;
     let about = match session.path() {
         Some(path) => described(&call.server, path)?,
         None => about_new(&session),
     };
-    let (loaded, following) = Loaded::run(&call.server, session, about.clone(), RawItems::Hidden);
+    let (loaded, following) = LoadedSession::run(&call.server, session, about.clone(), RawItems::Hidden);
     loaded.subscribe(&call.connection);
     call.server.notify_all(&ThreadStartedNotification { thread: about }.into()).await;
     following.begin(&call.server, &loaded);
@@ -414,11 +414,11 @@ pub(crate) async fn fork_for_review(
 /// A copy of a whole session.
 pub(crate) fn forked(
     server: &Arc<Server>,
-    overrides: &Overrides,
+    overrides: &ThreadOverrides,
     file: SessionFile,
-    keep: Keep,
+    keep: Persistence,
 ) -> Result<Session, RpcError> {
-    let upto = Places::read(&file).map_err(|error| RpcError::internal(error.to_string()))?.end;
+    let upto = MessageOffsets::read(&file).map_err(|error| RpcError::internal(error.to_string()))?.end;
     let cwd = PathBuf::from(&file.meta.cwd);
     let opening = Opening::Forked { file: Box::new(file), upto, session_id: None, keep };
     open::open(server, overrides, Some(&cwd), Extras::default(), opening)
@@ -532,7 +532,7 @@ pub async fn list(server: &Server, params: ThreadListParams) -> Result<ThreadLis
     let default_provider = match &server.ground.script {
         Some(_) => SCRIPTED.to_owned(),
         None => {
-            let (config, _) = Overrides::default().config(server, None)?;
+            let (config, _) = ThreadOverrides::default().config(server, None)?;
             config.model.provider_id.clone()
         }
     };
@@ -656,7 +656,7 @@ pub async fn read(server: &Server, params: ThreadReadParams) -> Result<ThreadRea
 }
 
 /// Archives a thread. A loaded thread is shut down first.
-pub async fn archive(call: Call<ThreadArchiveResponse>, params: ThreadArchiveParams) -> Result<(), RpcError> {
+pub async fn archive(call: MethodCall<ThreadArchiveResponse>, params: ThreadArchiveParams) -> Result<(), RpcError> {
     let server = &call.server;
     let id = parse_id(&params.thread_id)?;
     file_of(server, &id)?;
@@ -670,7 +670,10 @@ pub async fn archive(call: Call<ThreadArchiveResponse>, params: ThreadArchivePar
 }
 
 /// Restores a thread from the archive.
-pub async fn unarchive(call: Call<ThreadUnarchiveResponse>, params: ThreadUnarchiveParams) -> Result<(), RpcError> {
+pub async fn unarchive(
+    call: MethodCall<ThreadUnarchiveResponse>,
+    params: ThreadUnarchiveParams,
+) -> Result<(), RpcError> {
     let server = &call.server;
     let id = parse_id(&params.thread_id)?;
     let path = server.stored_sessions().unarchive(&id).map_err(|error| match error {
@@ -692,7 +695,7 @@ pub struct ThreadSetNameParams {
 }
 
 /// Handles `thread/name/set`: renames a thread.
-pub async fn set_name(call: Call<ThreadSetNameResponse>, params: ThreadSetNameParams) -> Result<(), RpcError> {
+pub async fn set_name(call: MethodCall<ThreadSetNameResponse>, params: ThreadSetNameParams) -> Result<(), RpcError> {
     let loaded = call.server.loaded(&params.thread_id)?;
     if params.name.trim().is_empty() {
         return Err(RpcError::invalid("thread name must not be empty"));
@@ -713,7 +716,10 @@ pub async fn set_name(call: Call<ThreadSetNameResponse>, params: ThreadSetNamePa
 }
 
 /// Summarises a thread's history.
-pub async fn compact(call: Call<ThreadCompactStartResponse>, params: ThreadCompactStartParams) -> Result<(), RpcError> {
+pub async fn compact(
+    call: MethodCall<ThreadCompactStartResponse>,
+    params: ThreadCompactStartParams,
+) -> Result<(), RpcError> {
     let loaded = call.server.loaded(&params.thread_id)?;
     call.answer(&ThreadCompactStartResponse {}).await;
     loaded.submit(identity::new_turn_id(), Operation::Compact).await;
@@ -730,7 +736,7 @@ pub struct ThreadRollbackParams {
 }
 
 /// Removes the last turns. The files that those turns changed stay as they are.
-pub async fn rollback(call: Call<ThreadRollbackResponse>, params: ThreadRollbackParams) -> Result<(), RpcError> {
+pub async fn rollback(call: MethodCall<ThreadRollbackResponse>, params: ThreadRollbackParams) -> Result<(), RpcError> {
     if params.num_turns == 0 {
         return Err(RpcError::invalid("numTurns must be >= 1"));
     }
@@ -742,7 +748,7 @@ pub async fn rollback(call: Call<ThreadRollbackResponse>, params: ThreadRollback
 
 /// Ends the background commands of a thread.
 pub async fn clean_terminals(
-    call: Call<ThreadBackgroundTerminalsCleanResponse>,
+    call: MethodCall<ThreadBackgroundTerminalsCleanResponse>,
     params: ThreadBackgroundTerminalsCleanParams,
 ) -> Result<(), RpcError> {
     let loaded = call.server.loaded(&params.thread_id)?;
@@ -761,8 +767,8 @@ pub(crate) fn parse_id(text: &str) -> Result<String, RpcError> {
 }
 
 /// How much of a thread its session file keeps.
-fn keep(is_extended: bool) -> Keep {
-    if is_extended { Keep::ExtendedFile } else { Keep::File }
+fn keep(is_extended: bool) -> Persistence {
+    if is_extended { Persistence::ExtendedFile } else { Persistence::File }
 }
 
 fn file_of(server: &Server, id: &str) -> Result<SessionFile, RpcError> {
@@ -780,7 +786,7 @@ fn file_at(server: &Server, path: &Path) -> Result<SessionFile, RpcError> {
 /// The thread of a session file, without turns.
 fn described(server: &Server, path: &Path) -> Result<Thread, RpcError> {
     let home = &server.ground.home;
-    let summary = summary::of_file(home, path, Place::Live);
+    let summary = summary::of_file(home, path, SessionPlace::Live);
     let summary = summary.map_err(|error| RpcError::internal(format!("{}: {error}", path.display())))?;
     let mut thread = from_summary(home, summary);
     if let Some(preview) = first_said(path) {
@@ -794,7 +800,7 @@ fn first_said(path: &Path) -> Option<String> {
     let file = pellucid_files::open(path).ok()?;
     let mut lines = Forwards::new(file, 0, u64::MAX).ok()?;
     for _ in 0..PREVIEW_LINES {
-        if let Reading::Record(Record::ResponseItem(item)) = read_line(lines.next_line().ok()??.bytes)
+        if let LineReading::Record(Record::ResponseItem(item)) = read_line(lines.next_line().ok()??.bytes)
             && let Some(text) = boundary::said_by_person(&item)
         {
             let said = text.split_once(REQUEST_MARK).map_or(text.as_str(), |(_, said)| said);
@@ -810,7 +816,7 @@ fn turns_of(path: &Path) -> Result<Vec<Turn>, RpcError> {
 }
 
 /// A loaded thread, with the turns of its session file.
-pub(crate) fn stored(server: &Server, loaded: &Loaded) -> Result<Thread, RpcError> {
+pub(crate) fn stored(server: &Server, loaded: &LoadedSession) -> Result<Thread, RpcError> {
     let Some(path) = loaded.path.as_ref().filter(|path| path.exists()) else {
         return Ok(loaded.about.clone());
     };
@@ -837,7 +843,7 @@ fn about_new(session: &Session) -> Thread {
     }
 }
 
-fn from_summary(home: &Path, summary: Summary) -> Thread {
+fn from_summary(home: &Path, summary: SessionSummary) -> Thread {
     let source = serde_json::from_str(&summary.source).unwrap_or(Value::String(summary.source));
     Thread {
         id: summary.id,

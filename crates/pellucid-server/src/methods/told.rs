@@ -4,7 +4,7 @@ use crate::types::notification::ServerNotification;
 
 /// A result for the client that asked, and notifications that all clients receive after it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told<R> {
+pub struct AnswerWithNotices<R> {
     /// The result for the client that asked.
     pub result: R,
     /// The notifications, in the order in which they are sent.

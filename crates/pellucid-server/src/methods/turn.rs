@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::call::Call;
+use crate::call::MethodCall;
 use crate::loaded::Busy;
 use crate::methods::thread;
 use crate::rpc::RpcError;
@@ -82,7 +82,7 @@ pub struct TurnStartResponse {
 }
 
 /// Handles `turn/start`. While a turn runs, the input joins that turn.
-pub async fn start(call: Call<TurnStartResponse>, params: TurnStartParams) -> Result<(), RpcError> {
+pub async fn start(call: MethodCall<TurnStartResponse>, params: TurnStartParams) -> Result<(), RpcError> {
     let loaded = call.server.loaded(&params.thread_id)?;
     let sandbox_policy = params.sandbox_policy.map(TryInto::try_into).transpose();
     let sandbox_policy =
@@ -133,7 +133,7 @@ pub struct TurnSteerResponse {
 }
 
 /// Handles `turn/steer`: adds input to the running turn.
-pub async fn steer(call: Call<TurnSteerResponse>, params: TurnSteerParams) -> Result<(), RpcError> {
+pub async fn steer(call: MethodCall<TurnSteerResponse>, params: TurnSteerParams) -> Result<(), RpcError> {
     let loaded = call.server.loaded(&params.thread_id)?;
     if params.expected_turn_id.is_empty() {
         return Err(RpcError::invalid("expectedTurnId must not be empty"));
@@ -168,7 +168,7 @@ crate::types::nothing! {
 }
 
 /// Interrupts the running turn. The response follows when the turn is over.
-pub async fn interrupt(call: Call<TurnInterruptResponse>, params: TurnInterruptParams) -> Result<(), RpcError> {
+pub async fn interrupt(call: MethodCall<TurnInterruptResponse>, params: TurnInterruptParams) -> Result<(), RpcError> {
     let loaded = call.server.loaded(&params.thread_id)?;
     let busy = |Busy| RpcError::invalid("no turn is running, and many interrupts wait for one");
     loaded.interrupt_for(call).await.map_err(busy)
@@ -207,7 +207,7 @@ pub struct ReviewStartResponse {
 }
 
 /// Handles `review/start`: reviews changes in the thread or in a copy of it.
-pub async fn review(call: Call<ReviewStartResponse>, params: ReviewStartParams) -> Result<(), RpcError> {
+pub async fn review(call: MethodCall<ReviewStartResponse>, params: ReviewStartParams) -> Result<(), RpcError> {
     let parent = call.server.loaded(&params.thread_id)?;
     let target = checked(params.target)?;
     let loaded = match params.delivery {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Whether experimental parts of the protocol are included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum MethodStage {
     /// Only stable parts are included.
     Stable,
     /// Experimental parts are included too.
@@ -50,14 +50,14 @@ impl Method {
         self.name
     }
 
-    pub(super) fn is_in(&self, stage: Stage) -> bool {
-        stage == Stage::Experimental || !self.is_experimental
+    pub(super) fn is_in(&self, stage: MethodStage) -> bool {
+        stage == MethodStage::Experimental || !self.is_experimental
     }
 
-    pub(super) fn hidden(&self, stage: Stage) -> &'static [&'static str] {
+    pub(super) fn hidden(&self, stage: MethodStage) -> &'static [&'static str] {
         match stage {
-            Stage::Stable => self.experimental_fields,
-            Stage::Experimental => &[],
+            MethodStage::Stable => self.experimental_fields,
+            MethodStage::Experimental => &[],
         }
     }
 

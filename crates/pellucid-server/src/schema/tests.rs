@@ -37,7 +37,7 @@ const METHODS: &[Method] = &[
 ];
 
 #[track_caller]
-fn check_schema(file: &str, stage: Stage, expected: &Expect) {
+fn check_schema(file: &str, stage: MethodStage, expected: &Expect) {
     let mut schema = json_schemas(METHODS, stage).remove(file).unwrap();
     if let Some(Value::Object(definitions)) = schema.get_mut("definitions") {
         // The names say enough.
@@ -47,7 +47,7 @@ fn check_schema(file: &str, stage: Stage, expected: &Expect) {
 }
 
 #[track_caller]
-fn check_typescript(file: &str, stage: Stage, expected: &Expect) {
+fn check_typescript(file: &str, stage: MethodStage, expected: &Expect) {
     expected.assert_eq(&typescript(METHODS, stage)[file]);
 }
 
@@ -55,7 +55,7 @@ fn check_typescript(file: &str, stage: Stage, expected: &Expect) {
 fn a_message_has_a_schema_with_all_it_needs() {
     check_schema(
         "v2/PlayParams.json",
-        Stage::Stable,
+        MethodStage::Stable,
         &expect![[r##"
         {
           "$schema": "http://json-schema.org/draft-07/schema#",
@@ -98,7 +98,7 @@ fn a_message_has_a_schema_with_all_it_needs() {
     );
     check_schema(
         "ClientRequest.json",
-        Stage::Experimental,
+        MethodStage::Experimental,
         &expect![[r##"
         {
           "$schema": "http://json-schema.org/draft-07/schema#",
@@ -166,15 +166,15 @@ fn a_message_has_a_schema_with_all_it_needs() {
 #[test]
 fn what_is_not_settled_is_shown_on_demand() {
     let has = |stage, text: &str| json_schemas(METHODS, stage).values().any(|it| it.to_string().contains(text));
-    assert!(!has(Stage::Stable, "secretWish") && !has(Stage::Stable, "turn/rest"));
-    assert!(has(Stage::Experimental, "secretWish") && has(Stage::Experimental, "turn/rest"));
+    assert!(!has(MethodStage::Stable, "secretWish") && !has(MethodStage::Stable, "turn/rest"));
+    assert!(has(MethodStage::Experimental, "secretWish") && has(MethodStage::Experimental, "turn/rest"));
 }
 
 #[test]
 fn types_are_written_as_clients_read_them() {
     check_typescript(
         "v2/PlayParams.ts",
-        Stage::Experimental,
+        MethodStage::Experimental,
         &expect![[r#"
         // Generated from the types of the app-server; changes are lost.
         import type { AskForApproval } from "./AskForApproval";
@@ -186,7 +186,7 @@ fn types_are_written_as_clients_read_them() {
     );
     check_typescript(
         "v2/Thread.ts",
-        Stage::Stable,
+        MethodStage::Stable,
         &expect![[r#"
             // Generated from the types of the app-server; changes are lost.
             import type { GitInfo } from "./GitInfo";
@@ -199,7 +199,7 @@ fn types_are_written_as_clients_read_them() {
     );
     check_typescript(
         "v2/ItemStartedNotification.ts",
-        Stage::Stable,
+        MethodStage::Stable,
         &expect![[r#"
             // Generated from the types of the app-server; changes are lost.
             import type { ThreadItem } from "./ThreadItem";
@@ -210,7 +210,7 @@ fn types_are_written_as_clients_read_them() {
     );
     check_typescript(
         "v2/CodexErrorInfo.ts",
-        Stage::Stable,
+        MethodStage::Stable,
         &expect![[r#"
             // Generated from the types of the app-server; changes are lost.
 
@@ -220,7 +220,7 @@ fn types_are_written_as_clients_read_them() {
     );
     check_typescript(
         "ClientRequest.ts",
-        Stage::Experimental,
+        MethodStage::Experimental,
         &expect![[r#"
         // Generated from the types of the app-server; changes are lost.
         import type { PlayParams } from "./v2/PlayParams";
@@ -231,7 +231,7 @@ fn types_are_written_as_clients_read_them() {
     );
     check_typescript(
         "v2/PatchChangeKind.ts",
-        Stage::Stable,
+        MethodStage::Stable,
         &expect![[r#"
         // Generated from the types of the app-server; changes are lost.
 
@@ -243,7 +243,7 @@ fn types_are_written_as_clients_read_them() {
 
 #[test]
 fn every_reference_leads_somewhere() {
-    for (file, schema) in json_schemas(METHODS, Stage::Experimental) {
+    for (file, schema) in json_schemas(METHODS, MethodStage::Experimental) {
         let mut found = Vec::new();
         references(&schema, &mut found);
         for name in found {
@@ -251,7 +251,7 @@ fn every_reference_leads_somewhere() {
             assert!(schema.pointer(&place).is_some(), "{file} has no {name}");
         }
     }
-    let files = typescript(METHODS, Stage::Experimental);
+    let files = typescript(METHODS, MethodStage::Experimental);
     for (file, text) in &files {
         let folder = if file.starts_with("v2/") { "v2/" } else { "" };
         for from in text.lines().filter_map(|line| line.split_once(" from \"")).map(|(_, from)| from) {
@@ -268,7 +268,7 @@ fn every_reference_leads_somewhere() {
 
 #[test]
 fn every_notification_has_a_schema_of_its_own() {
-    let files = json_schemas(&[], Stage::Stable);
+    let files = json_schemas(&[], MethodStage::Stable);
     let n_own = files.keys().filter(|file| file.ends_with("Notification.json")).count();
     // Three are not parameters: any notification of a server, of a client, of JSON-RPC.
     assert_eq!(n_own - 3, ServerNotification::METHODS.len());

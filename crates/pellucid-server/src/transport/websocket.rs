@@ -50,7 +50,7 @@ const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// An address at which clients can connect.
 #[derive(Debug)]
-pub struct Listener {
+pub struct WebSocketListener {
     listener: TcpListener,
     token: Secret,
     limits: Limits,
@@ -73,7 +73,7 @@ impl Default for Limits {
     }
 }
 
-impl Listener {
+impl WebSocketListener {
     /// Begins to listen.
     ///
     /// # Errors

@@ -37,7 +37,7 @@ use crate::types::request::ToolRequestUserInputResponse;
 
 /// A question that a client must answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
+pub struct ServerQuestion {
     /// The request that the client receives.
     pub request: ServerRequest,
     /// The turn that waits for the answer.
@@ -121,8 +121,12 @@ impl ThreadView {
 
     /// The operation for the session, and notifications for clients, when a question was answered with a result or an
     /// error.
-    pub fn answered(&mut self, question: Question, outcome: Result<Value, RpcError>) -> (Operation, Vec<Outgoing>) {
-        let Question { turn_id, subject, .. } = question;
+    pub fn answered(
+        &mut self,
+        question: ServerQuestion,
+        outcome: Result<Value, RpcError>,
+    ) -> (Operation, Vec<Outgoing>) {
+        let ServerQuestion { turn_id, subject, .. } = question;
         match subject {
             Subject::Command(request) => self.command_answered(turn_id, &request, outcome),
             Subject::Patch(request) => self.patch_answered(&turn_id, &request, outcome),
@@ -143,7 +147,7 @@ impl ThreadView {
     }
 
     /// The same when no client can be asked.
-    pub fn unheard(&mut self, question: Question) -> (Operation, Vec<Outgoing>) {
+    pub fn unheard(&mut self, question: ServerQuestion) -> (Operation, Vec<Outgoing>) {
         self.answered(question, Err(RpcError::internal("no client follows this thread")))
     }
 
@@ -193,7 +197,7 @@ impl ThreadView {
 }
 
 fn asked(request: ServerRequest, turn_id: String, subject: Subject) -> Outgoing {
-    Outgoing::Asked(Box::new(Question { request, turn_id, subject }))
+    Outgoing::Asked(Box::new(ServerQuestion { request, turn_id, subject }))
 }
 
 /// A client's answer, if it can be read.

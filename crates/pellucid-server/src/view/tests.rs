@@ -22,7 +22,7 @@ fn play(view: &mut ThreadView, script: &str) -> String {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let said = match word {
             "answer" | "refuse" | "unheard" => {
-                let question: Question = open.remove(0);
+                let question: ServerQuestion = open.remove(0);
                 let (operation, said) = match word {
                     "answer" => view.answered(question, Ok(serde_json::from_str(rest).unwrap())),
                     "refuse" => view.answered(question, Err(RpcError::internal("no"))),

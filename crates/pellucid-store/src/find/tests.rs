@@ -62,11 +62,11 @@ fn a_name_leads_to_a_session_in_use() {
 #[test]
 fn the_newest_is_the_one_that_was_used_last() {
     let home = Workspace::empty();
-    assert_eq!(newest(home.root(), Wanted::default()), None);
+    assert_eq!(newest(home.root(), SessionFilter::default()), None);
     let one = session(&home, 1, DAY, "/a", "\"p\"", 10);
     let two = session(&home, 2, "sessions/2025/12/31", "/b", "\"q\"", 20);
     session(&home, 3, "archived_sessions", "/a", "\"p\"", 30);
-    let find = |cwd: Option<&str>, provider| newest(home.root(), Wanted { cwd: cwd.map(Path::new), provider });
+    let find = |cwd: Option<&str>, provider| newest(home.root(), SessionFilter { cwd: cwd.map(Path::new), provider });
     assert_eq!(find(None, None), Some(two.clone()));
     assert_eq!(find(Some("/a"), None), Some(one.clone()));
     assert_eq!((find(None, Some("p")), find(None, Some("q"))), (Some(one.clone()), Some(two.clone())));
@@ -82,7 +82,7 @@ fn the_newest_is_the_one_that_was_used_last() {
 fn a_session_that_names_no_provider_is_not_one_of_a_provider() {
     let home = Workspace::empty();
     session(&home, 1, DAY, "/a", "null", 0);
-    let find = |provider| newest(home.root(), Wanted { cwd: None, provider });
+    let find = |provider| newest(home.root(), SessionFilter { cwd: None, provider });
     assert_eq!((find(Some("openai")).is_some(), find(None).is_some()), (false, true));
 }
 
@@ -95,7 +95,7 @@ fn files_that_do_not_say_where_they_worked_are_passed_over() {
         let path = home.write(format!("{DAY}/rollout-2026-01-02T03-04-05-{}.jsonl", id(n)), text);
         used_at(&path, 20);
     }
-    assert_eq!(newest(home.root(), Wanted { cwd: Some(Path::new("/a")), provider: None }), Some(good));
+    assert_eq!(newest(home.root(), SessionFilter { cwd: Some(Path::new("/a")), provider: None }), Some(good));
 }
 
 #[cfg(unix)]
@@ -105,7 +105,7 @@ fn a_folder_is_the_same_by_whichever_path() {
     home.symlink("link", "work/project");
     let real = home.path("work/project");
     let path = session(&home, 1, DAY, home.path("link").to_str().unwrap(), "null", 10);
-    let find = |cwd: PathBuf| newest(home.root(), Wanted { cwd: Some(&cwd), provider: None });
+    let find = |cwd: PathBuf| newest(home.root(), SessionFilter { cwd: Some(&cwd), provider: None });
     assert_eq!(find(real.clone()), Some(path.clone()), "the session names the link");
     assert_eq!(find(home.path("work/../work/project")), Some(path.clone()));
     assert_eq!(find(home.path("work/other")), None);

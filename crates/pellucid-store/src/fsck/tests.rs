@@ -16,8 +16,8 @@ use crate::tests::look;
 const NOTHING: Looked = Looked { problems: Vec::new(), is_unproved: false };
 
 /// What is found in a home folder, a line for each problem; those that are serious have a mark.
-fn shown(findings: &Findings, home: &Workspace) -> String {
-    let line = |it: &Finding| format!("{} {}: {}\n", if it.is_serious { "!" } else { "-" }, it.path, it.what);
+fn shown(findings: &FsckReport, home: &Workspace) -> String {
+    let line = |it: &FsckProblem| format!("{} {}: {}\n", if it.is_serious { "!" } else { "-" }, it.path, it.what);
     let lines: String = findings.problems.iter().map(line).collect();
     let counts =
         format!("{} sessions, {} records, {} unproved\n", findings.n_sessions, findings.n_chains, findings.n_unproved);
@@ -50,7 +50,7 @@ fn a_home_that_is_whole_or_empty_has_no_problems() {
         1 sessions, 1 records, 0 unproved
     "#]]
     .assert_eq(&shown(&check(home.root(), None, &mut |path| look(home.root(), path)), &home));
-    assert_eq!(check(&home.path("nowhere"), None, &mut |_| NOTHING), Findings::default());
+    assert_eq!(check(&home.path("nowhere"), None, &mut |_| NOTHING), FsckReport::default());
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn one_session_alone_is_looked_at_when_it_is_named() {
         1 sessions, 0 records, 1 unproved
         - sessions/2026/01/02/rollout-2026-01-02T03-04-05-019a0000-0000-7000-8000-000000000002.jsonl: lines that cannot be read are set aside: 1
     "#]].assert_eq(&shown(&found, &home));
-    assert_eq!(check(home.root(), Some("nothing"), &mut |_| NOTHING), Findings::default());
+    assert_eq!(check(home.root(), Some("nothing"), &mut |_| NOTHING), FsckReport::default());
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn what_the_caller_finds_is_among_the_findings_in_the_order_of_files() {
     home.write(format!("sessions/2026/01/02/{}", file_of(&other(2))), "torn");
     home.write(SESSION, "");
     let found = check(home.root(), None, &mut |path| {
-        let finding = |what: &str| Finding { path: "p".to_owned(), what: what.to_owned(), is_serious: true };
+        let finding = |what: &str| FsckProblem { path: "p".to_owned(), what: what.to_owned(), is_serious: true };
         let is_first = path.ends_with(SESSION);
         Looked { problems: vec![finding(if is_first { "one" } else { "two" })], is_unproved: is_first }
     });

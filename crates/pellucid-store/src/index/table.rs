@@ -14,10 +14,10 @@ use crate::query::Page;
 use crate::query::Query;
 use crate::query::Sort;
 use crate::query::folder_key;
-use crate::record::Git;
+use crate::record::RecordedGit;
 use crate::summary::Begun;
 use crate::summary::LastTurn;
-use crate::summary::Summary;
+use crate::summary::SessionSummary;
 
 /// The version of the tables. A database of another one is emptied.
 const VERSION: i64 = 2;
@@ -95,7 +95,7 @@ pub(super) fn stamp(connection: &Connection, what: What) -> rusqlite::Result<i64
 #[derive(Debug)]
 pub(super) struct Update<'a> {
     /// New rows, and the current state of changed rows.
-    pub fresh: &'a [Summary],
+    pub fresh: &'a [SessionSummary],
     /// The paths of files that are gone.
     pub gone: &'a [String],
     /// All names, if they changed.
@@ -150,7 +150,7 @@ pub(super) fn write(connection: &mut Connection, update: &Update<'_>) -> rusqlit
     transaction.commit()
 }
 
-fn insert_row(insert: &mut rusqlite::Statement<'_>, it: &Summary, folder: &str) -> rusqlite::Result<()> {
+fn insert_row(insert: &mut rusqlite::Statement<'_>, it: &SessionSummary, folder: &str) -> rusqlite::Result<()> {
     let git = it.begun.git.clone().unwrap_or_default();
     let usage = &it.usage;
     insert.execute(params![
@@ -185,7 +185,7 @@ fn insert_row(insert: &mut rusqlite::Statement<'_>, it: &Summary, folder: &str) 
     Ok(())
 }
 
-fn insert_tools(connection: &Connection, summary: &Summary) -> rusqlite::Result<()> {
+fn insert_tools(connection: &Connection, summary: &SessionSummary) -> rusqlite::Result<()> {
     for (position, tool) in (0_i64..).zip(&summary.dynamic_tools) {
         first_tools::insert(connection, "dynamic_tools", &summary.path, position, tool)?;
     }
@@ -193,10 +193,10 @@ fn insert_tools(connection: &Connection, summary: &Summary) -> rusqlite::Result<
 }
 
 /// All rows of the index.
-pub(super) fn all(connection: &Connection) -> rusqlite::Result<Vec<Summary>> {
+pub(super) fn all(connection: &Connection) -> rusqlite::Result<Vec<SessionSummary>> {
     let sql = format!("SELECT {COLUMNS} FROM sessions s LEFT JOIN names n ON n.id = s.id");
     let mut statement = connection.prepare(&sql)?;
-    let mut summaries: Vec<Summary> = statement.query_map([], summary)?.collect::<Result<_, _>>()?;
+    let mut summaries: Vec<SessionSummary> = statement.query_map([], summary)?.collect::<Result<_, _>>()?;
     add_tools(connection, &mut summaries)?;
     Ok(summaries)
 }
@@ -252,7 +252,7 @@ pub(super) fn page(connection: &Connection, query: &Query) -> rusqlite::Result<P
     Ok(page)
 }
 
-fn add_tools(connection: &Connection, summaries: &mut [Summary]) -> rusqlite::Result<()> {
+fn add_tools(connection: &Connection, summaries: &mut [SessionSummary]) -> rusqlite::Result<()> {
     let sql = "SELECT name, description, input_schema FROM dynamic_tools WHERE path = ?1 ORDER BY position";
     let mut statement = connection.prepare(sql)?;
     for summary in summaries {
@@ -261,10 +261,10 @@ fn add_tools(connection: &Connection, summaries: &mut [Summary]) -> rusqlite::Re
     Ok(())
 }
 
-fn summary(row: &Row<'_>) -> rusqlite::Result<Summary> {
+fn summary(row: &Row<'_>) -> rusqlite::Result<SessionSummary> {
     let (commit_hash, branch, repository_url) = (row.get(18)?, row.get(19)?, row.get(20)?);
-    let git = Git { commit_hash, branch, repository_url };
-    Ok(Summary {
+    let git = RecordedGit { commit_hash, branch, repository_url };
+    Ok(SessionSummary {
         path: row.get(0)?,
         id: row.get(1)?,
         is_archived: row.get(2)?,
@@ -282,7 +282,7 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<Summary> {
             originator: row.get(15)?,
             cli_version: row.get(16)?,
             forked_from: row.get(17)?,
-            git: (git != Git::default()).then_some(git),
+            git: (git != RecordedGit::default()).then_some(git),
         },
         usage: TokenUsage {
             input_tokens: row.get(21)?,

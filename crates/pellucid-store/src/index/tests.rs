@@ -14,7 +14,7 @@ fn id(n: usize) -> String {
 }
 
 /// Writes a session and gives its path.
-fn session(home: &Workspace, n: usize, cwd: &str, said: &str, place: Place) -> PathBuf {
+fn session(home: &Workspace, n: usize, cwd: &str, said: &str, place: SessionPlace) -> PathBuf {
     let id = id(n);
     let provider = if n.is_multiple_of(3) { "null".to_owned() } else { format!("\"p{}\"", n % 2) };
     let source = if n.is_multiple_of(2) { "exec" } else { "cli" };
@@ -33,8 +33,8 @@ fn session(home: &Workspace, n: usize, cwd: &str, said: &str, place: Place) -> P
         serde_json::Value::from(said)
     );
     let folder = match place {
-        Place::Live => format!("sessions/2026/01/{:02}", n % 28 + 1),
-        Place::Archived => "archived_sessions".to_owned(),
+        SessionPlace::Live => format!("sessions/2026/01/{:02}", n % 28 + 1),
+        SessionPlace::Archived => "archived_sessions".to_owned(),
     };
     let path = format!("{folder}/rollout-2026-01-{:02}T00-00-00-{id}.jsonl", n % 28 + 1);
     let path = home.write(path, format!("{meta}\n{said}\n"));
@@ -43,14 +43,14 @@ fn session(home: &Workspace, n: usize, cwd: &str, said: &str, place: Place) -> P
     path
 }
 
-fn refreshed(home: &Workspace) -> Index {
-    let mut index = Index::open(home.root());
+fn refreshed(home: &Workspace) -> SessionIndex {
+    let mut index = SessionIndex::open(home.root());
     index.refresh(Duration::ZERO, &mut |_| {});
     index
 }
 
 /// Every session that a query gives, page by page.
-fn pages(index: &mut Index, query: &Query) -> Vec<String> {
+fn pages(index: &mut SessionIndex, query: &Query) -> Vec<String> {
     let mut query = query.clone();
     let mut ids = Vec::new();
     loop {
@@ -84,7 +84,7 @@ proptest! {
     ) {
         let home = Workspace::empty();
         for n in 0..n_sessions {
-            let place = if n.is_multiple_of(5) { Place::Archived } else { Place::Live };
+            let place = if n.is_multiple_of(5) { SessionPlace::Archived } else { SessionPlace::Live };
             let said = if n == 7 { String::new() } else { format!("é {n}") };
             session(&home, n, if n.is_multiple_of(2) { "/a" } else { "/b" }, &said, place);
         }
@@ -115,13 +115,13 @@ proptest! {
 #[test]
 fn changes_of_files_are_seen() {
     let home = Workspace::empty();
-    let first = session(&home, 1, "/a", "one", Place::Live);
-    session(&home, 2, "/a", "two", Place::Live);
+    let first = session(&home, 1, "/a", "one", SessionPlace::Live);
+    session(&home, 2, "/a", "two", SessionPlace::Live);
     let mut index = refreshed(&home);
     assert_eq!(pages(&mut index, &all()), [id(2), id(1)]);
-    session(&home, 3, "/a", "three", Place::Live);
+    session(&home, 3, "/a", "three", SessionPlace::Live);
     fs::remove_file(&first).unwrap();
-    session(&home, 2, "/a", "two, said differently", Place::Live);
+    session(&home, 2, "/a", "two, said differently", SessionPlace::Live);
     let mut index = refreshed(&home);
     assert_eq!(pages(&mut index, &all()), [id(3), id(2)]);
     assert_eq!(index.list(&all()).sessions[1].first_message, "two, said differently");
@@ -134,9 +134,9 @@ fn changes_of_files_are_seen() {
 #[test]
 fn a_list_may_be_as_old_as_its_reader_says() {
     let home = Workspace::empty();
-    session(&home, 1, "/a", "one", Place::Live);
+    session(&home, 1, "/a", "one", SessionPlace::Live);
     let mut index = refreshed(&home);
-    session(&home, 2, "/a", "two", Place::Live);
+    session(&home, 2, "/a", "two", SessionPlace::Live);
     index.refresh(Duration::from_secs(3600), &mut |_| {});
     assert_eq!(pages(&mut index, &all()), [id(1)]);
     index.refresh(Duration::ZERO, &mut |_| {});
@@ -146,7 +146,7 @@ fn a_list_may_be_as_old_as_its_reader_says() {
 #[test]
 fn dynamic_tools_come_with_their_session() {
     let home = Workspace::empty();
-    session(&home, 5, "/a", "x", Place::Live);
+    session(&home, 5, "/a", "x", SessionPlace::Live);
     let tools = refreshed(&home).list(&all()).sessions.remove(0).dynamic_tools;
     assert_eq!(
         serde_json::Value::from(tools),
@@ -166,11 +166,11 @@ fn the_tools_that_were_kept_first_stay_until_the_session_file_is_gone() {
     let kept = || first_tools::find(home.root(), &id(5)).unwrap();
     assert_eq!(kept(), Some(tools("one").to_vec()));
     // Lists show what the file says, and reading it replaces nothing.
-    let path = session(&home, 5, "/a", "x", Place::Live);
+    let path = session(&home, 5, "/a", "x", SessionPlace::Live);
     assert_eq!(refreshed(&home).list(&all()).sessions[0].dynamic_tools[0]["name"], "t");
     assert_eq!(kept(), Some(tools("one").to_vec()));
     fs::remove_file(&path).unwrap();
-    session(&home, 5, "/a", "x", Place::Archived);
+    session(&home, 5, "/a", "x", SessionPlace::Archived);
     drop(refreshed(&home));
     assert_eq!(kept(), Some(tools("one").to_vec()), "an archived session keeps them");
     fs::remove_dir_all(home.path("archived_sessions")).unwrap();
@@ -181,7 +181,7 @@ fn the_tools_that_were_kept_first_stay_until_the_session_file_is_gone() {
 #[test]
 fn a_broken_database_is_made_again() {
     let home = Workspace::empty();
-    session(&home, 1, "/a", "one", Place::Live);
+    session(&home, 1, "/a", "one", SessionPlace::Live);
     drop(refreshed(&home));
     let path = home.path(FILE);
     let whole = fs::read(&path).unwrap();
@@ -211,7 +211,7 @@ fn a_broken_database_is_made_again() {
 #[test]
 fn a_database_of_another_version_is_emptied() {
     let home = Workspace::empty();
-    session(&home, 1, "/a", "one", Place::Live);
+    session(&home, 1, "/a", "one", SessionPlace::Live);
     let index = refreshed(&home);
     let Rows::Database(connection) = &index.rows else { panic!("there is a database") };
     connection.execute_batch("PRAGMA user_version = 99; DROP TABLE names; CREATE TABLE other (x)").unwrap();
@@ -224,11 +224,11 @@ fn a_database_of_another_version_is_emptied() {
 #[test]
 fn a_locked_database_is_read_and_what_is_new_stays_in_memory() {
     let home = Workspace::empty();
-    session(&home, 1, "/a", "one", Place::Live);
+    session(&home, 1, "/a", "one", SessionPlace::Live);
     drop(refreshed(&home));
     let lock = open_database(home.root()).unwrap();
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
-    session(&home, 2, "/a", "two", Place::Live);
+    session(&home, 2, "/a", "two", SessionPlace::Live);
     let mut index = refreshed(&home);
     assert_eq!(pages(&mut index, &all()), [id(2), id(1)]);
     let warnings = index.take_warnings();
@@ -239,7 +239,7 @@ fn a_locked_database_is_read_and_what_is_new_stays_in_memory() {
 #[test]
 fn without_a_database_lists_come_from_the_files() {
     let home = Workspace::empty();
-    session(&home, 1, "/a", "one", Place::Live);
+    session(&home, 1, "/a", "one", SessionPlace::Live);
     home.folder(FILE);
     let mut index = refreshed(&home);
     assert_eq!(pages(&mut index, &all()), [id(1)]);
@@ -251,7 +251,7 @@ fn without_a_database_lists_come_from_the_files() {
 #[test]
 fn a_home_that_is_not_there_has_no_sessions() {
     let home = Workspace::empty();
-    let mut index = Index::open(&home.path("nowhere"));
+    let mut index = SessionIndex::open(&home.path("nowhere"));
     index.refresh(Duration::ZERO, &mut |_| {});
     assert_eq!(pages(&mut index, &all()), Vec::<String>::new());
     assert_eq!(index.take_warnings(), Vec::<String>::new());

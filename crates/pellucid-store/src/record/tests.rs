@@ -5,7 +5,7 @@ use expect_test::expect;
 use serde_json::json;
 
 use super::*;
-use crate::read::Reading;
+use crate::read::LineReading;
 use crate::read::read_line;
 
 /// The largest and the smallest form of each kind of line.
@@ -90,7 +90,7 @@ fn items() -> Vec<Value> {
 #[track_caller]
 fn check_same(json: &Value) {
     let line = serde_json::to_string(json).unwrap();
-    let Reading::Record(record) = read_line(line.as_bytes()) else { panic!("{line}") };
+    let LineReading::Record(record) = read_line(line.as_bytes()) else { panic!("{line}") };
     assert_eq!(serde_json::to_string(&record).unwrap(), line);
 }
 
@@ -103,7 +103,7 @@ fn every_kind_of_line_is_written_as_it_is_read() {
         let line = serde_json::to_vec(&wrapped).unwrap();
         assert!(crate::read::split(&line).is_some(), "{wrapped}");
         let plain = serde_json::from_value::<Record>(record).unwrap();
-        assert_eq!(read_line(&line), Reading::Record(plain));
+        assert_eq!(read_line(&line), LineReading::Record(plain));
     }
     for item in items() {
         check_same(&json!({ "type": "response_item", "payload": item }));
@@ -114,17 +114,20 @@ fn every_kind_of_line_is_written_as_it_is_read() {
 fn a_line_of_a_newer_program_keeps_its_place() {
     let read =
         |payload: Value| read_line(json!({ "type": "response_item", "payload": payload }).to_string().as_bytes());
-    assert_eq!(read(json!({ "type": "telepathy", "thought": 1 })), Reading::Record(Record::ResponseItem(Item::Other)));
+    assert_eq!(
+        read(json!({ "type": "telepathy", "thought": 1 })),
+        LineReading::Record(Record::ResponseItem(Item::Other))
+    );
     let text = read(json!({ "type": "message", "role": "user", "content": [], "later": { "a": 1 } }));
-    assert_eq!(text, Reading::Record(Record::ResponseItem(Item::message("user", Vec::new()))));
+    assert_eq!(text, LineReading::Record(Record::ResponseItem(Item::message("user", Vec::new()))));
 }
 
 #[track_caller]
 fn check_reading(line: &str, expected: &Expect) {
     expected.assert_eq(match read_line(line.as_bytes()) {
-        Reading::Record(_) => "a record",
-        Reading::Passed => "passed over",
-        Reading::SetAside => "set aside",
+        LineReading::Record(_) => "a record",
+        LineReading::Passed => "passed over",
+        LineReading::SetAside => "set aside",
     });
 }
 
@@ -132,7 +135,7 @@ fn check_reading(line: &str, expected: &Expect) {
 fn every_event_of_the_format_is_no_damage_whatever_its_fields_are() {
     for name in OTHER_EVENTS {
         let line = json!({ "type": "event_msg", "payload": { "type": name, "odd": { "a": [1] } } }).to_string();
-        assert_ne!(read_line(line.as_bytes()), Reading::SetAside, "{name}");
+        assert_ne!(read_line(line.as_bytes()), LineReading::SetAside, "{name}");
     }
     check_reading(r#"{"type":"event_msg","payload":{"type":"error","message":7}}"#, &expect!["passed over"]);
     check_reading(r#"{"type":"event_msg","payload":{"type":"agent_message","message":7}}"#, &expect!["set aside"]);
@@ -148,7 +151,7 @@ fn lines_of_other_shapes_are_set_aside() {
         let line = record.to_string();
         for cut in 0..line.len() {
             if line.is_char_boundary(cut) {
-                assert_eq!(read_line(&line.as_bytes()[..cut]), Reading::SetAside, "{}", &line[..cut]);
+                assert_eq!(read_line(&line.as_bytes()[..cut]), LineReading::SetAside, "{}", &line[..cut]);
             }
         }
         let payload = &record["payload"];
@@ -157,14 +160,14 @@ fn lines_of_other_shapes_are_set_aside() {
             if payload.get(key).is_some() {
                 let mut odd = record.clone();
                 odd["payload"][key] = json!({ "an": "object" });
-                assert_eq!(read_line(odd.to_string().as_bytes()), Reading::SetAside, "{odd}");
+                assert_eq!(read_line(odd.to_string().as_bytes()), LineReading::SetAside, "{odd}");
                 odd["payload"].as_object_mut().unwrap().remove(key);
-                assert_eq!(read_line(odd.to_string().as_bytes()), Reading::SetAside, "{odd}");
+                assert_eq!(read_line(odd.to_string().as_bytes()), LineReading::SetAside, "{odd}");
             }
         }
     }
     for line in ["", "null", "[]", "{}", "7", "\"x\"", "{\"type\":\"compacted\"}", "{\"payload\":{}}", "\u{feff}{}"] {
-        assert_eq!(read_line(line.as_bytes()), Reading::SetAside, "{line}");
+        assert_eq!(read_line(line.as_bytes()), LineReading::SetAside, "{line}");
     }
     let deep =
         format!("{{\"type\":\"compacted\",\"payload\":{{\"message\":{}{}}}}}", "[".repeat(10_000), "]".repeat(10_000));

@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use super::damage::Change;
-use super::seal::Mark;
+use super::damage::DamageKind;
+use super::seal::LineMark;
 
 /// The difference between two lists at one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,11 +18,11 @@ pub(super) enum Step {
     /// The line is missing: its place before, and where it would be now.
     Missing(usize, usize),
     /// The line is new or was moved: where it would have been before, and its place now.
-    New(usize, usize, Change),
+    New(usize, usize, DamageKind),
 }
 
 /// The differences between two lists of lines, in the order of the new list.
-pub(super) fn align(before: &[Mark], now: &[Mark]) -> Vec<Step> {
+pub(super) fn align(before: &[LineMark], now: &[LineMark]) -> Vec<Step> {
     let mut steps = Vec::new();
     let (mut b, mut n) = (0, 0);
     for (kept_b, kept_n) in shared(before, now).into_iter().chain([(before.len(), now.len())]) {
@@ -37,16 +37,16 @@ pub(super) fn align(before: &[Mark], now: &[Mark]) -> Vec<Step> {
 }
 
 /// The longest list of places, rising in both lists, of lines that each list has exactly once.
-fn shared(before: &[Mark], now: &[Mark]) -> Vec<(usize, usize)> {
-    let unique = |marks: &[Mark]| {
-        let mut places: HashMap<Mark, Option<usize>> = HashMap::new();
+fn shared(before: &[LineMark], now: &[LineMark]) -> Vec<(usize, usize)> {
+    let unique = |marks: &[LineMark]| {
+        let mut places: HashMap<LineMark, Option<usize>> = HashMap::new();
         for (at, mark) in marks.iter().enumerate() {
             places.entry(*mark).and_modify(|place| *place = None).or_insert(Some(at));
         }
         places
     };
     let (before_at, now_at) = (unique(before), unique(now));
-    let place = |(at, mark): (usize, &Mark)| {
+    let place = |(at, mark): (usize, &LineMark)| {
         (*before_at.get(mark)?)?;
         Some((at, (*now_at.get(mark)?)?))
     };
@@ -74,8 +74,8 @@ fn shared(before: &[Mark], now: &[Mark]) -> Vec<(usize, usize)> {
 
 /// Compares the lines between two unchanged lines: equal lines at both ends are unchanged as well.
 fn gap(
-    before: &[Mark],
-    now: &[Mark],
+    before: &[LineMark],
+    now: &[LineMark],
     (mut b, b_end): (usize, usize),
     (mut n, n_end): (usize, usize),
     steps: &mut Vec<Step>,
@@ -90,26 +90,26 @@ fn gap(
     }
     let (b_rest, n_rest) = (b_end - n_same, n_end - n_same);
     steps.extend((b..b_rest).map(|b| Step::Missing(b, n)));
-    steps.extend((n..n_rest).map(|n| Step::New(b_rest, n, Change::New)));
+    steps.extend((n..n_rest).map(|n| Step::New(b_rest, n, DamageKind::New)));
     steps.extend((0..n_same).map(|at| Step::Kept(b_rest + at, n_rest + at)));
 }
 
 /// A line that is missing in one place and new in another was moved.
-fn with_moves(before: &[Mark], now: &[Mark], steps: Vec<Step>) -> Vec<Step> {
-    let mut missing: HashMap<Mark, usize> = HashMap::new();
+fn with_moves(before: &[LineMark], now: &[LineMark], steps: Vec<Step>) -> Vec<Step> {
+    let mut missing: HashMap<LineMark, usize> = HashMap::new();
     for step in &steps {
         if let Step::Missing(b, _) = step {
             *missing.entry(before[*b]).or_default() += 1;
         }
     }
-    let mut moved: HashMap<Mark, usize> = HashMap::new();
+    let mut moved: HashMap<LineMark, usize> = HashMap::new();
     let mut found = Vec::with_capacity(steps.len());
     for step in steps {
         found.push(match step {
             Step::New(b, n, _) if missing.get(&now[n]).is_some_and(|left| *left > 0) => {
                 missing.entry(now[n]).and_modify(|left| *left -= 1);
                 *moved.entry(now[n]).or_default() += 1;
-                Step::New(b, n, Change::Moved)
+                Step::New(b, n, DamageKind::Moved)
             }
             step => step,
         });
@@ -154,7 +154,7 @@ fn pair(steps: Vec<Step>) -> Vec<Step> {
     for step in steps {
         match step {
             Step::Missing(..) => missing.push(step),
-            Step::New(_, _, Change::New) => new.push(step),
+            Step::New(_, _, DamageKind::New) => new.push(step),
             Step::Kept(..) | Step::Changed(..) | Step::New(..) => {
                 flush(&mut missing, &mut new, &mut paired);
                 paired.push(step);
@@ -175,7 +175,7 @@ mod tests {
     /// Each letter is a line. What stayed is not shown.
     #[track_caller]
     fn check_align(before: &str, now: &str, expected: &Expect) {
-        let marks = |text: &str| text.bytes().map(|byte| Mark::of(&[byte])).collect::<Vec<_>>();
+        let marks = |text: &str| text.bytes().map(|byte| LineMark::of(&[byte])).collect::<Vec<_>>();
         let steps = align(&marks(before), &marks(now));
         let shown: Vec<String> = steps
             .iter()
@@ -183,7 +183,7 @@ mod tests {
                 Step::Kept(..) => None,
                 Step::Changed(b, n) => Some(format!("{} changed at {n}", &before[*b..=*b])),
                 Step::Missing(b, n) => Some(format!("{} missing at {n}", &before[*b..=*b])),
-                Step::New(_, n, Change::Moved) => Some(format!("{} moved to {n}", &now[*n..=*n])),
+                Step::New(_, n, DamageKind::Moved) => Some(format!("{} moved to {n}", &now[*n..=*n])),
                 Step::New(_, n, _) => Some(format!("{} new at {n}", &now[*n..=*n])),
             })
             .collect();

@@ -12,12 +12,12 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::entry::Entry;
-use super::entry::Link;
+use super::entry::ChainLink;
+use super::entry::LogEntry;
 
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Call {
+pub struct CallEntry {
     /// How many bytes the session file had by then.
     pub at: u64,
     /// The id of the call.
@@ -37,7 +37,7 @@ pub struct Call {
     /// How the call ended: answered, refused, failed.
     pub outcome: CallOutcome,
     /// Why it was done, or not: the engine's `CallGrounds`.
-    pub grounds: Described<Value>,
+    pub grounds: DescribedOnce<Value>,
     /// The questions for approval that it led to, answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<CallAnswer>,
@@ -50,7 +50,7 @@ pub struct Call {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// The sandbox that confined the process.
-    pub sandbox: Described<HeldSandbox>,
+    pub sandbox: DescribedOnce<HeldSandbox>,
     /// The exit code of the process, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
@@ -61,7 +61,7 @@ pub struct Run {
 
 /// A description, or the number of one that an earlier line of the same process has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Described<T> {
+pub struct DescribedOnce<T> {
     /// The number that later lines name.
     pub id: u64,
     /// The description, where it is written first.
@@ -90,15 +90,15 @@ impl<T: Clone + PartialEq> Descriptions<T> {
     const MAX: usize = 256;
 
     /// A description as the next line has it.
-    pub fn describe(&mut self, what: T) -> Described<T> {
+    pub fn describe(&mut self, what: T) -> DescribedOnce<T> {
         if let Some(id) = self.written.iter().position(|written| *written == what) {
-            return Described { id: id as u64, is: None };
+            return DescribedOnce { id: id as u64, is: None };
         }
         let id = self.written.len() as u64;
         if self.written.len() < Self::MAX {
             self.written.push(what.clone());
         }
-        Described { id, is: Some(what) }
+        DescribedOnce { id, is: Some(what) }
     }
 }
 
@@ -108,7 +108,7 @@ pub struct DescribedCall<'a> {
     /// The number of its line.
     pub line: u64,
     /// The call as its line has it.
-    pub call: &'a Call,
+    pub call: &'a CallEntry,
     /// The reasons for allowing or refusing the call; absent if the line that describes them is gone.
     pub grounds: Option<&'a Value>,
     /// The sandbox of each attempt; absent likewise.
@@ -116,17 +116,17 @@ pub struct DescribedCall<'a> {
 }
 
 /// The calls of a record, in order.
-pub fn calls(links: &[Link]) -> Vec<DescribedCall<'_>> {
+pub fn calls(links: &[ChainLink]) -> Vec<DescribedCall<'_>> {
     let (mut grounds, mut sandboxes) = (BTreeMap::new(), BTreeMap::new());
     let mut calls = Vec::new();
     for link in links {
         match &link.entry {
             // Another process counts from the beginning.
-            Entry::Opened(_) => {
+            LogEntry::Opened(_) => {
                 grounds.clear();
                 sandboxes.clear();
             }
-            Entry::Call(call) => calls.push(DescribedCall {
+            LogEntry::Call(call) => calls.push(DescribedCall {
                 line: link.n,
                 call,
                 grounds: found(&mut grounds, &call.grounds),
@@ -138,7 +138,7 @@ pub fn calls(links: &[Link]) -> Vec<DescribedCall<'_>> {
     calls
 }
 
-fn found<'a, T>(known: &mut BTreeMap<u64, &'a T>, described: &'a Described<T>) -> Option<&'a T> {
+fn found<'a, T>(known: &mut BTreeMap<u64, &'a T>, described: &'a DescribedOnce<T>) -> Option<&'a T> {
     if let Some(is) = &described.is {
         known.insert(described.id, is);
     }
@@ -154,13 +154,13 @@ mod tests {
     #[test]
     fn equal_descriptions_are_written_once() {
         let mut descriptions = Descriptions::default();
-        let written: Vec<Described<Value>> =
+        let written: Vec<DescribedOnce<Value>> =
             ["a", "b", "a"].map(|word| descriptions.describe(json!({ "decision": word }))).into();
         assert_eq!(
             serde_json::to_string(&written).unwrap(),
             r#"[{"id":0,"is":{"decision":"a"}},{"id":1,"is":{"decision":"b"}},{"id":0}]"#
         );
-        assert_eq!(serde_json::from_str::<Vec<Described<Value>>>(r#"[{"id":0,"later":1}]"#).unwrap()[0].is, None);
+        assert_eq!(serde_json::from_str::<Vec<DescribedOnce<Value>>>(r#"[{"id":0,"later":1}]"#).unwrap()[0].is, None);
     }
 
     #[test]

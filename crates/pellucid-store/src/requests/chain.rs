@@ -19,18 +19,18 @@ use sha2::Sha256;
 use crate::lines::Forwards;
 use crate::lines::Line;
 use crate::redact;
-use crate::requests::entry::Entry;
+use crate::requests::entry::ChainLink;
 use crate::requests::entry::FORMAT;
-use crate::requests::entry::Link;
-use crate::requests::entry::Piece;
-use crate::requests::entry::Request;
+use crate::requests::entry::LogEntry;
+use crate::requests::entry::RequestEntry;
+use crate::requests::entry::StoredPiece;
 
 mod breaks;
 
 use self::breaks::Raw;
 use super::anchors::Anchor;
-use super::damage::Change;
 use super::damage::Damage;
+use super::damage::DamageKind;
 
 /// The hash of bytes, as text.
 pub fn sha256(bytes: &[u8]) -> String {
@@ -46,7 +46,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Chain {
     /// The lines of the record, in order.
-    pub links: Vec<Link>,
+    pub links: Vec<ChainLink>,
     /// The hashes of these lines.
     pub hashes: Vec<String>,
     /// The numbers of lines that are torn, from one.
@@ -77,7 +77,7 @@ pub enum Broken {
         /// The turn that it is of.
         turn: Option<String>,
         /// The change of the first such line.
-        change: Change,
+        change: DamageKind,
     },
     /// The format is newer than this program.
     #[error("line {line} has the format {format}; this program reads up to {FORMAT}")]
@@ -112,7 +112,7 @@ impl Broken {
                 kind: "opened".to_owned(),
                 part: String::new(),
                 turn: None,
-                change: Change::New,
+                change: DamageKind::New,
             },
         }
     }
@@ -157,7 +157,7 @@ impl Chain {
     pub fn usage(&self) -> UsageSplit {
         let mut usage = UsageSplit::default();
         for link in &self.links {
-            if let Entry::Reply(reply) = &link.entry
+            if let LogEntry::Reply(reply) = &link.entry
                 && let Some(split) = reply.split()
             {
                 usage.add(&split);
@@ -167,14 +167,14 @@ impl Chain {
     }
 
     /// The cache verdict of every request, in order: from its reply, or unknown if no reply came.
-    pub fn verdicts(&self) -> Vec<(&Request, CacheVerdict)> {
+    pub fn verdicts(&self) -> Vec<(&RequestEntry, CacheVerdict)> {
         let replies = self.links.iter().filter_map(|link| match &link.entry {
-            Entry::Reply(reply) => Some((reply.request, reply.cache.as_ref()?)),
+            LogEntry::Reply(reply) => Some((reply.request, reply.cache.as_ref()?)),
             _ => None,
         });
         let replies: BTreeMap<u64, &CacheVerdict> = replies.collect();
         let requests = self.links.iter().filter_map(|link| match &link.entry {
-            Entry::Request(request) => Some((link.n, request.as_ref())),
+            LogEntry::Request(request) => Some((link.n, request.as_ref())),
             _ => None,
         });
         requests
@@ -183,21 +183,21 @@ impl Chain {
     }
 
     /// The requests that differ from the one before.
-    pub fn cache_breaks(&self) -> impl Iterator<Item = (&Request, &CacheBreak)> {
+    pub fn cache_breaks(&self) -> impl Iterator<Item = (&RequestEntry, &CacheBreak)> {
         self.links.iter().filter_map(|link| match &link.entry {
-            Entry::Request(request) => Some((request.as_ref(), request.cache_break.as_ref()?)),
+            LogEntry::Request(request) => Some((request.as_ref(), request.cache_break.as_ref()?)),
             _ => None,
         })
     }
 
     /// The texts that its lines refer to.
-    pub fn pieces(&self) -> Vec<&Piece> {
+    pub fn pieces(&self) -> Vec<&StoredPiece> {
         self.links.iter().flat_map(|link| link.entry.pieces()).collect()
     }
 
     fn add(&mut self, line: &Line<'_>, number: usize) -> Raw {
         let mut raw = Raw { number, start: line.start, end: line.end, link: None, torn_at: None, is_blanked: false };
-        match serde_json::from_slice::<Link>(line.bytes) {
+        match serde_json::from_slice::<ChainLink>(line.bytes) {
             Ok(link) => {
                 raw.link = Some(self.links.len());
                 raw.is_blanked = redact::has_blank(line.bytes);
@@ -232,8 +232,8 @@ mod tests {
 
     use super::*;
     use crate::requests::entry::How;
-    use crate::requests::entry::Opened;
-    use crate::requests::entry::Reply;
+    use crate::requests::entry::OpenedEntry;
+    use crate::requests::entry::ReplyEntry;
     use crate::requests::log::RequestLog;
 
     const SESSION: &str = "rollout-2026-01-02T03-04-05-019a0000-0000-7000-8000-000000000001.jsonl";
@@ -241,7 +241,7 @@ mod tests {
 
     fn write(home: &Workspace, n_lines: u64) {
         let mut log = RequestLog::new(home.root(), Path::new(SESSION));
-        log.write(Entry::Opened(Opened {
+        log.write(LogEntry::Opened(OpenedEntry {
             format: FORMAT,
             session: "s".to_owned(),
             version: "1".to_owned(),
@@ -255,7 +255,7 @@ mod tests {
             files: None,
         }));
         for request in 0..n_lines {
-            let n = log.write(Entry::Reply(Box::new(Reply { request, ..Reply::default() })));
+            let n = log.write(LogEntry::Reply(Box::new(ReplyEntry { request, ..ReplyEntry::default() })));
             assert!(n.is_some(), "{:?}", log.failure());
         }
     }
@@ -277,7 +277,7 @@ mod tests {
     fn a_file_that_cannot_be_written_is_told_once() {
         let home = Workspace::new("//- requests\nin the way\n");
         let mut log = RequestLog::new(home.root(), Path::new(SESSION));
-        assert_eq!(log.write(Entry::Reply(Box::default())), None);
+        assert_eq!(log.write(LogEntry::Reply(Box::default())), None);
         let failure = format!("{}: Not a directory (os error 20)", home.path(FILE).display());
         assert_eq!(log.failure(), Some(failure.as_str()));
         assert!(!log.is_open());

@@ -25,13 +25,13 @@ pub struct Damage {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<String>,
     /// The kind of change.
-    pub change: Change,
+    pub change: DamageKind,
 }
 
 /// The ways in which a line or a file can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
+pub enum DamageKind {
     /// The bytes of the line differ.
     Changed,
     /// The line is gone.
@@ -78,10 +78,10 @@ impl fmt::Display for What<'_> {
             write!(f, ")")?;
         }
         match change {
-            Change::Changed => write!(f, " {was} changed"),
-            Change::Missing => write!(f, " {is} missing"),
-            Change::New => write!(f, " {is} new"),
-            Change::Moved => write!(f, " {was} moved"),
+            DamageKind::Changed => write!(f, " {was} changed"),
+            DamageKind::Missing => write!(f, " {is} missing"),
+            DamageKind::New => write!(f, " {is} new"),
+            DamageKind::Moved => write!(f, " {was} moved"),
         }
     }
 }

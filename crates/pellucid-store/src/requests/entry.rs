@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::call::Call;
+use super::call::CallEntry;
 use super::seal::Name;
 
 /// The version of the format. Readers refuse a later one.
@@ -20,7 +20,7 @@ pub const FORMAT_WITH_SEALS: u32 = 2;
 
 /// A line with its place in the chain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Link {
+pub struct ChainLink {
     /// The number of the line, from zero.
     pub n: u64,
     /// The time at which the line was written, in UTC.
@@ -30,42 +30,42 @@ pub struct Link {
     pub previous: Option<String>,
     /// The content of the line.
     #[serde(flatten)]
-    pub entry: Entry,
+    pub entry: LogEntry,
 }
 
 /// The content of a line, by kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Entry {
+pub enum LogEntry {
     /// A process began to work on the session.
-    Opened(Opened),
+    Opened(OpenedEntry),
     /// The bytes around the items of the requests that follow.
-    Frame(Frame),
+    Frame(FrameEntry),
     /// A request was sent.
-    Request(Box<Request>),
+    Request(Box<RequestEntry>),
     /// A request was answered, or failed.
-    Reply(Box<Reply>),
+    Reply(Box<ReplyEntry>),
     /// A summary took the place of the history; this is what it was made into.
-    Rebuilt(Rebuilt),
+    Rebuilt(RebuiltEntry),
     /// An item that requests have and the session file does not.
-    Noted(Noted),
+    Noted(NotedEntry),
     /// The origins of items whose bytes do not say it themselves.
-    Origins(Origins),
+    Origins(OriginsEntry),
     /// Requests show other items from here on, and the session file does not say so.
-    Shown(Shown),
+    Shown(ShownEntry),
     /// Another session was started from this one.
-    Child(Child),
+    Child(ChildEntry),
     /// An instruction is repeated.
-    SaidAgain(SaidAgain),
+    SaidAgain(SaidAgainEntry),
     /// A turn of the session file ended before it sent anything.
     NotSent(NotSent),
     /// A tool was called.
-    Call(Box<Call>),
+    Call(Box<CallEntry>),
     /// The bytes that the session file got since the last seal.
     Sealed(Sealed),
 }
 
-impl Entry {
+impl LogEntry {
     /// The name of the kind in the file.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -97,7 +97,7 @@ impl Entry {
     }
 
     /// Every piece of text that it has or refers to.
-    pub fn pieces(&self) -> Vec<&Piece> {
+    pub fn pieces(&self) -> Vec<&StoredPiece> {
         match self {
             Self::Opened(it) => {
                 let summaries = it.summaries.iter().flat_map(|it| [&it.prefix].into_iter().chain(&it.context));
@@ -105,7 +105,7 @@ impl Entry {
             }
             Self::Frame(it) => it.head.iter().chain(&it.tail).chain(&it.origins).collect(),
             Self::Request(it) => {
-                let mut pieces: Vec<&Piece> = match &it.purpose {
+                let mut pieces: Vec<&StoredPiece> = match &it.purpose {
                     Purpose::Summary { prompt, origins, .. } => [prompt].into_iter().chain(origins).collect(),
                     Purpose::MemorySummary { items, origins } => items.iter().chain([origins]).collect(),
                     Purpose::Answer | Purpose::AnswerAgain | Purpose::ProviderSummary | Purpose::Vectors => Vec::new(),
@@ -113,7 +113,7 @@ impl Entry {
                 pieces.extend(&it.files);
                 pieces
             }
-            Self::Rebuilt(Rebuilt { items, .. }) | Self::Shown(Shown { items, .. }) => items
+            Self::Rebuilt(RebuiltEntry { items, .. }) | Self::Shown(ShownEntry { items, .. }) => items
                 .iter()
                 .filter_map(|stretch| match stretch {
                     Stretch::Item(piece) => Some(piece),
@@ -134,7 +134,7 @@ impl Entry {
 
 /// A process began to work on the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Opened {
+pub struct OpenedEntry {
     /// The version of this format.
     pub format: u32,
     /// The id of the session.
@@ -160,7 +160,7 @@ pub struct Opened {
     pub parent: Option<Parent>,
     /// The hashes of the files that the last request of a copied history was made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub files: Option<Piece>,
+    pub files: Option<StoredPiece>,
 }
 
 /// The session that another one was forked from.
@@ -188,30 +188,30 @@ pub enum How {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SummaryContext {
     /// The text before each summary.
-    pub prefix: Piece,
+    pub prefix: StoredPiece,
     /// The items of the context, as JSON.
-    pub context: Vec<Piece>,
+    pub context: Vec<StoredPiece>,
 }
 
 /// The bytes of a request body before and after its items.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Frame {
+pub struct FrameEntry {
     /// The digest of the bytes before the items, those after them, and their origins.
     pub digest: String,
     /// How items are shown.
     pub view: Value,
     /// The bytes before the items.
-    pub head: Vec<Piece>,
+    pub head: Vec<StoredPiece>,
     /// The bytes after the items.
-    pub tail: Vec<Piece>,
+    pub tail: Vec<StoredPiece>,
     /// The origins of these bytes: two lists of spans. Records of the first format have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origins: Option<Piece>,
+    pub origins: Option<StoredPiece>,
 }
 
 /// The origins of the bytes of items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origins {
+pub struct OriginsEntry {
     /// From which byte of the session file on this holds.
     pub from: u64,
     /// Up to where all items of the session file are accounted for.
@@ -219,24 +219,24 @@ pub struct Origins {
     /// The items: how many bytes each has, and the beginning of their digest.
     pub items: Vec<(u64, String)>,
     /// A list of spans for each.
-    pub spans: Piece,
+    pub spans: StoredPiece,
 }
 
 /// A piece of text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Piece {
+pub struct StoredPiece {
     /// The slot or part it belongs to, where that is known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub part: String,
     /// The text, or its digest if it is stored among the parts.
     #[serde(flatten)]
-    pub text: Text,
+    pub text: StoredText,
 }
 
 /// A text, or where it is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Text {
+pub enum StoredText {
     /// The text is stored among the parts.
     Kept {
         /// The SHA-256 of the text.
@@ -251,7 +251,7 @@ pub enum Text {
     },
 }
 
-impl Text {
+impl StoredText {
     /// The number of bytes of the text.
     pub fn len(&self) -> u64 {
         match self {
@@ -268,7 +268,7 @@ impl Text {
 
 /// One request that was sent to the provider.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Request {
+pub struct RequestEntry {
     /// The turn that sent it.
     pub turn: String,
     /// The purpose of the request.
@@ -295,7 +295,7 @@ pub struct Request {
     pub sent_at: Option<String>,
     /// The hashes of the files that it was made from, if they are not those of the request before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub files: Option<Piece>,
+    pub files: Option<StoredPiece>,
 }
 
 /// The purposes of a request.
@@ -309,7 +309,7 @@ pub enum Purpose {
     /// A summary by the model.
     Summary {
         /// The item that asks for it, as JSON.
-        prompt: Piece,
+        prompt: StoredPiece,
         /// How many of the oldest items were left out.
         dropped: u64,
         /// The places of the items in the history, if not all of them were shown.
@@ -317,16 +317,16 @@ pub enum Purpose {
         shown: Option<Vec<u64>>,
         /// The origins of the bytes of the item that asks: a list of spans.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        origins: Option<Piece>,
+        origins: Option<StoredPiece>,
     },
     /// A summary by the provider's own endpoint.
     ProviderSummary,
     /// A summary for the memory of the session.
     MemorySummary {
         /// The items of the request, as JSON.
-        items: Vec<Piece>,
+        items: Vec<StoredPiece>,
         /// The origins of the items' bytes: a list of spans for each item.
-        origins: Piece,
+        origins: StoredPiece,
     },
     /// Vectors of texts, for the memory of the session. The frame is the whole body.
     Vectors,
@@ -348,7 +348,7 @@ impl Purpose {
 
 /// A request was answered, or failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reply {
+pub struct ReplyEntry {
     /// The number of the request's line.
     pub request: u64,
     /// The id that the server gave to the reply.
@@ -377,7 +377,7 @@ pub struct Reply {
     pub failure: Option<String>,
 }
 
-impl Reply {
+impl ReplyEntry {
     /// The token counts by price class, if the server reported them.
     pub fn split(&self) -> Option<UsageSplit> {
         Some(UsageSplit::new(self.usage.as_ref()?, self.cache_write))
@@ -386,7 +386,7 @@ impl Reply {
 
 /// The history was replaced, for example by a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rebuilt {
+pub struct RebuiltEntry {
     /// How many bytes the session file has up to the line that says so.
     pub at: u64,
     /// The items that it has, in stretches.
@@ -395,7 +395,7 @@ pub struct Rebuilt {
 
 /// Requests show other items, such as a memory before the part of the conversation that is still shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shown {
+pub struct ShownEntry {
     /// How many bytes the session file had before it.
     pub at: u64,
     /// The items that it has, in stretches.
@@ -414,12 +414,12 @@ pub enum Stretch {
         n: u64,
     },
     /// An item, as JSON.
-    Item(Piece),
+    Item(StoredPiece),
 }
 
 /// A session that was started from this one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Child {
+pub struct ChildEntry {
     /// How many bytes the session file had by then.
     pub at: u64,
     /// The id of the session.
@@ -430,7 +430,7 @@ pub struct Child {
 
 /// Something is said again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SaidAgain {
+pub struct SaidAgainEntry {
     /// How many bytes the session file had before it.
     pub at: u64,
     /// The name of the repeated part.
@@ -454,11 +454,11 @@ pub struct NotSent {
 
 /// An item that only requests have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Noted {
+pub struct NotedEntry {
     /// How many bytes the session file had when it was noted.
     pub at: u64,
     /// The item, as JSON.
-    pub item: Piece,
+    pub item: StoredPiece,
 }
 
 /// A piece of the session file is as its digest says.

@@ -20,15 +20,15 @@ use crate::recorder;
 use crate::requests::anchors;
 use crate::requests::anchors::Anchor;
 use crate::requests::chain::sha256;
-use crate::requests::entry::Entry;
+use crate::requests::entry::ChainLink;
 use crate::requests::entry::FORMAT_WITH_SEALS;
-use crate::requests::entry::Link;
-use crate::requests::entry::Piece;
+use crate::requests::entry::LogEntry;
 use crate::requests::entry::Sealed;
-use crate::requests::entry::Text;
-use crate::requests::parts::Parts;
+use crate::requests::entry::StoredPiece;
+use crate::requests::entry::StoredText;
+use crate::requests::parts::PartStore;
 use crate::requests::seal;
-use crate::requests::seal::Mark;
+use crate::requests::seal::LineMark;
 use crate::requests::seal::PIECE_BYTES;
 use crate::requests::seal::Tally;
 use crate::sink::Existing;
@@ -41,7 +41,7 @@ pub struct RequestLog {
     home: PathBuf,
     session_file: PathBuf,
     path: PathBuf,
-    parts: Parts,
+    parts: PartStore,
     state: State,
     failure: Option<String>,
     /// Why the last hash is not kept beside the record, if that cannot be written.
@@ -74,7 +74,7 @@ struct LastSeal {
     /// The hash of its line.
     hash: String,
     /// The short digest of the last line that it seals.
-    mark: Option<Mark>,
+    mark: Option<LineMark>,
 }
 
 impl LastSeal {
@@ -93,7 +93,7 @@ impl RequestLog {
             home: home.to_owned(),
             session_file: session_file.to_owned(),
             path: path.unwrap_or_default(),
-            parts: Parts::new(home),
+            parts: PartStore::new(home),
             state,
             failure: None,
             anchor_failure: None,
@@ -106,7 +106,7 @@ impl RequestLog {
             home: PathBuf::new(),
             session_file: PathBuf::new(),
             path: PathBuf::new(),
-            parts: Parts::new(Path::new("")),
+            parts: PartStore::new(Path::new("")),
             state: State::Closed,
             failure: None,
             anchor_failure: None,
@@ -124,18 +124,18 @@ impl RequestLog {
     }
 
     /// Keeps a text, by itself if it is long.
-    pub fn keep(&mut self, part: &str, text: &str) -> Piece {
+    pub fn keep(&mut self, part: &str, text: &str) -> StoredPiece {
         if self.is_open() {
             match self.parts.keep(part, text) {
                 Ok(piece) => return piece,
                 Err(error) => self.fail(&error),
             }
         }
-        Piece { part: part.to_owned(), text: Text::Here { text: String::new() } }
+        StoredPiece { part: part.to_owned(), text: StoredText::Here { text: String::new() } }
     }
 
     /// Appends a line and returns its number.
-    pub fn write(&mut self, entry: Entry) -> Option<u64> {
+    pub fn write(&mut self, entry: LogEntry) -> Option<u64> {
         let written = self.append(entry);
         match written {
             Ok(n) => n,
@@ -148,13 +148,13 @@ impl RequestLog {
 
     /// Seals a piece of the session file that this process wrote, and before it what others wrote. The hash of the seal
     /// is also kept for the whole home folder.
-    pub fn seal(&mut self, piece: seal::Piece, turn: Option<String>) {
+    pub fn seal(&mut self, piece: seal::UnsealedPiece, turn: Option<String>) {
         if let Err(error) = self.append_seals(piece, turn) {
             self.fail(&error);
         }
     }
 
-    fn append_seals(&mut self, piece: seal::Piece, turn: Option<String>) -> io::Result<()> {
+    fn append_seals(&mut self, piece: seal::UnsealedPiece, turn: Option<String>) -> io::Result<()> {
         let Some(last) = self.opened()?.map(|open| open.seal.clone()) else {
             return Ok(());
         };
@@ -174,7 +174,7 @@ impl RequestLog {
 
     fn append_seal(
         &mut self,
-        piece: seal::Piece,
+        piece: seal::UnsealedPiece,
         turn: Option<String>,
         foreign: bool,
     ) -> io::Result<Option<(u64, String)>> {
@@ -182,9 +182,9 @@ impl RequestLog {
             return Ok(None);
         };
         let before = open.seal.as_ref().map(|seal| seal.hash.clone());
-        let seal::Piece { from, at, sha256, names, lines } = piece;
+        let seal::UnsealedPiece { from, at, sha256, names, lines } = piece;
         let sealed = Sealed { from, at, sha256, before, turn, foreign, names, lines };
-        let n = self.append(Entry::Sealed(sealed.clone()))?;
+        let n = self.append(LogEntry::Sealed(sealed.clone()))?;
         let State::Open(open) = &mut self.state else {
             return Ok(None);
         };
@@ -203,11 +203,11 @@ impl RequestLog {
         })
     }
 
-    fn append(&mut self, entry: Entry) -> io::Result<Option<u64>> {
+    fn append(&mut self, entry: LogEntry) -> io::Result<Option<u64>> {
         let Some(open) = self.opened()? else {
             return Ok(None);
         };
-        let link = Link { n: open.next, timestamp: recorder::now(), previous: open.previous.clone(), entry };
+        let link = ChainLink { n: open.next, timestamp: recorder::now(), previous: open.previous.clone(), entry };
         let mut line = serde_json::to_vec(&link)?;
         open.previous = Some(sha256(&line));
         open.next += 1;
@@ -231,7 +231,7 @@ fn open(path: &Path) -> io::Result<Open> {
         if open.previous.is_some() && !may_end_search(line.bytes) {
             continue;
         }
-        let Ok(link) = serde_json::from_slice::<Link>(line.bytes) else {
+        let Ok(link) = serde_json::from_slice::<ChainLink>(line.bytes) else {
             continue;
         };
         let hash = sha256(line.bytes);
@@ -239,12 +239,12 @@ fn open(path: &Path) -> io::Result<Open> {
             (open.next, open.previous) = (link.n + 1, Some(hash.clone()));
         }
         match &link.entry {
-            Entry::Sealed(sealed) => {
+            LogEntry::Sealed(sealed) => {
                 open.seal = Some(LastSeal::new(sealed, hash));
                 break;
             }
             // Before this nothing was sealed.
-            Entry::Opened(opened) if opened.format < FORMAT_WITH_SEALS => break,
+            LogEntry::Opened(opened) if opened.format < FORMAT_WITH_SEALS => break,
             _ => {}
         }
     }
@@ -260,7 +260,7 @@ fn may_end_search(line: &[u8]) -> bool {
 }
 
 /// The pieces between the last seal and an offset, which others wrote.
-fn foreign(session_file: &Path, last: Option<&LastSeal>, upto: u64) -> io::Result<Vec<seal::Piece>> {
+fn foreign(session_file: &Path, last: Option<&LastSeal>, upto: u64) -> io::Result<Vec<seal::UnsealedPiece>> {
     let from = last.map_or(0, |last| last.at);
     if from >= upto {
         return Ok(Vec::new());
@@ -291,8 +291,8 @@ fn foreign(session_file: &Path, last: Option<&LastSeal>, upto: u64) -> io::Resul
     Ok(pieces)
 }
 
-fn mark(line: &[u8]) -> Mark {
-    Mark::of(&[line, b"\n"].concat())
+fn mark(line: &[u8]) -> LineMark {
+    LineMark::of(&[line, b"\n"].concat())
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 use crate::name::REQUESTS;
 use crate::requests::chain::sha256;
-use crate::requests::entry::Piece;
-use crate::requests::entry::Text;
+use crate::requests::entry::StoredPiece;
+use crate::requests::entry::StoredText;
 
 /// How long a part may be: longer than any request.
 const PART_BYTES_MAX: u64 = 1 << 30;
@@ -21,7 +21,7 @@ const PART_BYTES_MIN: usize = 1024;
 
 /// The texts of a home folder.
 #[derive(Debug, Clone)]
-pub struct Parts {
+pub struct PartStore {
     folder: PathBuf,
 }
 
@@ -57,7 +57,7 @@ pub enum PartError {
     },
 }
 
-impl Parts {
+impl PartStore {
     /// The parts of a home folder.
     pub fn new(home: &Path) -> Self {
         Self { folder: home.join(REQUESTS).join("parts") }
@@ -73,10 +73,10 @@ impl Parts {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn keep(&self, part: &str, text: &str) -> io::Result<Piece> {
+    pub fn keep(&self, part: &str, text: &str) -> io::Result<StoredPiece> {
         let part = part.to_owned();
         if text.len() < PART_BYTES_MIN {
-            return Ok(Piece { part, text: Text::Here { text: text.to_owned() } });
+            return Ok(StoredPiece { part, text: StoredText::Here { text: text.to_owned() } });
         }
         let sha256 = sha256(text.as_bytes());
         let path = self.path(&sha256);
@@ -84,17 +84,17 @@ impl Parts {
         if !fs::metadata(&path).is_ok_and(|metadata| metadata.len() == bytes) {
             write_whole(&path, text.as_bytes())?;
         }
-        Ok(Piece { part, text: Text::Kept { sha256, bytes } })
+        Ok(StoredPiece { part, text: StoredText::Kept { sha256, bytes } })
     }
 
     /// The text of a piece.
     ///
     /// # Errors
     /// If the part is missing, or was changed.
-    pub fn text(&self, piece: &Piece) -> Result<String, PartError> {
+    pub fn text(&self, piece: &StoredPiece) -> Result<String, PartError> {
         let (name, bytes) = match &piece.text {
-            Text::Here { text } => return Ok(text.clone()),
-            Text::Kept { sha256, bytes } => (sha256, *bytes),
+            StoredText::Here { text } => return Ok(text.clone()),
+            StoredText::Kept { sha256, bytes } => (sha256, *bytes),
         };
         let unreadable = |why: String| PartError::Unreadable { sha256: name.clone(), why };
         let text = match pellucid_files::read(&self.path(name), PART_BYTES_MAX) {
@@ -130,14 +130,14 @@ mod tests {
     #[test]
     fn long_texts_are_kept_once_and_changes_are_seen() {
         let home = Workspace::empty();
-        let parts = Parts::new(home.root());
+        let parts = PartStore::new(home.root());
         let long = "x".repeat(PART_BYTES_MIN);
         let short = parts.keep("a", "short").unwrap();
-        assert_eq!(short.text, Text::Here { text: "short".to_owned() });
+        assert_eq!(short.text, StoredText::Here { text: "short".to_owned() });
         let kept = parts.keep("base", &long).unwrap();
         assert_eq!(parts.keep("base", &long).unwrap(), kept);
         assert_eq!(parts.text(&kept).as_deref(), Ok(long.as_str()));
-        let Text::Kept { sha256, .. } = &kept.text else { panic!("it is long") };
+        let StoredText::Kept { sha256, .. } = &kept.text else { panic!("it is long") };
         fs::write(parts.path(sha256), "changed").unwrap();
         assert_eq!(parts.text(&kept), Err(PartError::Changed { sha256: sha256.clone() }));
         fs::write(parts.path(sha256), [0xff; PART_BYTES_MIN]).unwrap();
@@ -152,11 +152,11 @@ mod tests {
     #[test]
     fn a_part_that_is_blanked_or_no_file_is_named_as_what_it_is() {
         let home = Workspace::empty();
-        let parts = Parts::new(home.root());
-        let Text::Kept { sha256, bytes } = parts.keep("a", &"x".repeat(5000)).unwrap().text else {
+        let parts = PartStore::new(home.root());
+        let StoredText::Kept { sha256, bytes } = parts.keep("a", &"x".repeat(5000)).unwrap().text else {
             panic!("it is long")
         };
-        let piece = Piece { part: String::new(), text: Text::Kept { sha256: sha256.clone(), bytes } };
+        let piece = StoredPiece { part: String::new(), text: StoredText::Kept { sha256: sha256.clone(), bytes } };
         let path = parts.path(&sha256);
         let said = |text: Result<String, PartError>| text.unwrap_err().to_string().replace(&sha256, "X");
         fs::write(&path, "x [redacted:key] x").unwrap();
@@ -172,20 +172,20 @@ mod tests {
     #[test]
     fn a_name_that_is_no_digest_leads_to_nothing() {
         let home = Workspace::empty();
-        let parts = Parts::new(home.root());
+        let parts = PartStore::new(home.root());
         for name in ["", "a", "é", "../../../etc/passwd"] {
-            let text = Text::Kept { sha256: name.to_owned(), bytes: 1 };
-            assert!(parts.text(&Piece { part: String::new(), text }).is_err(), "{name}");
+            let text = StoredText::Kept { sha256: name.to_owned(), bytes: 1 };
+            assert!(parts.text(&StoredPiece { part: String::new(), text }).is_err(), "{name}");
         }
     }
 
     #[test]
     fn a_text_is_kept_by_itself_from_its_length_in_bytes_on() {
         let home = Workspace::empty();
-        let parts = Parts::new(home.root());
+        let parts = PartStore::new(home.root());
         for (text, is_kept) in [("x".repeat(PART_BYTES_MIN - 1), false), ("é".repeat(PART_BYTES_MIN / 2), true)] {
             let piece = parts.keep("p", &text).unwrap();
-            assert_eq!(matches!(piece.text, Text::Kept { .. }), is_kept);
+            assert_eq!(matches!(piece.text, StoredText::Kept { .. }), is_kept);
             assert_eq!((piece.text.len(), parts.text(&piece)), (text.len() as u64, Ok(text)));
         }
     }

@@ -21,8 +21,8 @@ use serde::Serialize;
 use sha2::Digest;
 use sha2::Sha256;
 
-use crate::read::Kind;
-use crate::read::Reading;
+use crate::read::LineReading;
+use crate::read::RecordKind;
 use crate::read::read_line;
 use crate::read::split;
 use crate::record::Record;
@@ -51,7 +51,7 @@ pub struct Name {
 
 /// A piece of a session file that has no seal yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub struct UnsealedPiece {
     /// The offset of its first byte.
     pub from: u64,
     /// The offset behind it.
@@ -86,7 +86,7 @@ impl Tally {
         self.at += line.len() as u64;
         let name = self.name(line, part);
         self.lines.push(letter(name as u64));
-        self.lines.push_str(&Mark::of(line).to_text());
+        self.lines.push_str(&LineMark::of(line).to_text());
     }
 
     /// How many bytes have no seal yet.
@@ -100,12 +100,12 @@ impl Tally {
     }
 
     /// Gives what has no seal yet, and begins behind it.
-    pub fn take(&mut self) -> Option<Piece> {
+    pub fn take(&mut self) -> Option<UnsealedPiece> {
         if self.is_empty() {
             return None;
         }
         let Self { from, at, hasher, names, lines } = std::mem::replace(self, Self::new(self.at));
-        Some(Piece { from, at, sha256: hex(&hasher.finalize()), names, lines })
+        Some(UnsealedPiece { from, at, sha256: hex(&hasher.finalize()), names, lines })
     }
 
     /// The index of a line's name. Names beyond the last index are not kept.
@@ -127,9 +127,9 @@ impl Tally {
 
 /// A short digest that locates a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Mark(u64);
+pub struct LineMark(u64);
 
-impl Mark {
+impl LineMark {
     /// The mark of a line, with its newline.
     pub fn of(line: &[u8]) -> Self {
         Self(u64::from(crc32fast::hash(line)) << 4 | line.len() as u64 & 15)
@@ -145,14 +145,14 @@ fn letter(n: u64) -> char {
 }
 
 /// The lines of a seal: the index of each name, and the short digest. Absent if they cannot be read.
-pub fn lines(text: &str) -> Option<Vec<(usize, Mark)>> {
+pub fn lines(text: &str) -> Option<Vec<(usize, LineMark)>> {
     let value = |letter: u8| LETTERS.iter().position(|known| *known == letter);
     let line = |line: &[u8]| {
         let mut mark = 0;
         for letter in &line[1..] {
             mark = mark << 6 | value(*letter)? as u64;
         }
-        Some((value(line[0])?, Mark(mark)))
+        Some((value(line[0])?, LineMark(mark)))
     };
     let chunks = text.as_bytes().chunks_exact(LINE_CHARS);
     if !chunks.remainder().is_empty() {
@@ -166,9 +166,9 @@ pub fn kind(line: &[u8]) -> String {
     let (kind, payload) = match split(line) {
         Some((kind, payload)) => (kind, payload),
         None => match read_line(line) {
-            Reading::Record(record) => (kind_of(&record), b"".as_slice()),
-            Reading::Passed => (Kind::EventMsg, b"".as_slice()),
-            Reading::SetAside => return "unreadable".to_owned(),
+            LineReading::Record(record) => (kind_of(&record), b"".as_slice()),
+            LineReading::Passed => (RecordKind::EventMsg, b"".as_slice()),
+            LineReading::SetAside => return "unreadable".to_owned(),
         },
     };
     let rest = payload.strip_prefix(b"{\"type\":\"").unwrap_or_default();
@@ -180,13 +180,13 @@ pub fn kind(line: &[u8]) -> String {
     format!("{} {}", kind.as_str(), String::from_utf8_lossy(word))
 }
 
-fn kind_of(record: &Record) -> Kind {
+fn kind_of(record: &Record) -> RecordKind {
     match record {
-        Record::SessionMeta(_) => Kind::SessionMeta,
-        Record::ResponseItem(_) => Kind::ResponseItem,
-        Record::Compacted(_) => Kind::Compacted,
-        Record::TurnContext(_) => Kind::TurnContext,
-        Record::EventMsg(_) => Kind::EventMsg,
+        Record::SessionMeta(_) => RecordKind::SessionMeta,
+        Record::ResponseItem(_) => RecordKind::ResponseItem,
+        Record::Compacted(_) => RecordKind::Compacted,
+        Record::TurnContext(_) => RecordKind::TurnContext,
+        Record::EventMsg(_) => RecordKind::EventMsg,
     }
 }
 
@@ -212,7 +212,7 @@ mod tests {
         let called: Vec<(&str, &str)> = piece.names.iter().map(|it| (it.kind.as_str(), it.part.as_str())).collect();
         assert_eq!(called, [("event_msg token_count", ""), ("response_item message", "permissions")]);
         let read = lines(&piece.lines).unwrap();
-        assert_eq!(read, [(0, Mark::of(event)), (1, Mark::of(item)), (0, Mark::of(event))]);
+        assert_eq!(read, [(0, LineMark::of(event)), (1, LineMark::of(item)), (0, LineMark::of(event))]);
         assert_eq!(lines("AB"), None);
         assert!(tally.is_empty());
         tally.add(b"torn\n", "");
@@ -271,8 +271,8 @@ mod tests {
             let piece = tally.take();
             proptest::prop_assert_eq!(piece.is_some(), n_bytes > 0);
             if let Some(piece) = piece {
-                let marks: Vec<Mark> = super::lines(&piece.lines).unwrap().into_iter().map(|(_, mark)| mark).collect();
-                let expected: Vec<Mark> = lines.iter().map(|line| Mark::of(line)).collect();
+                let marks: Vec<LineMark> = super::lines(&piece.lines).unwrap().into_iter().map(|(_, mark)| mark).collect();
+                let expected: Vec<LineMark> = lines.iter().map(|line| LineMark::of(line)).collect();
                 proptest::prop_assert_eq!(marks, expected);
                 proptest::prop_assert_eq!((piece.from, piece.at), (7, 7 + n_bytes as u64));
             }

@@ -18,18 +18,18 @@ use super::align::Step;
 use super::align::align;
 use super::chain::Chain;
 use super::chain::hex;
-use super::damage::Change;
 use super::damage::Damage;
-use super::entry::Entry;
+use super::damage::DamageKind;
+use super::entry::LogEntry;
 use super::entry::Sealed;
 use super::seal;
-use super::seal::Mark;
+use super::seal::LineMark;
 use crate::lines::Forwards;
 use crate::redact;
 
 /// The result of comparing a session file with its seals.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Verified {
+pub struct SealVerdict {
     /// Lines that were changed since they were written.
     pub damages: Vec<Damage>,
     /// Lines that no process of ours is known to have written.
@@ -73,16 +73,16 @@ impl fmt::Display for Foreign {
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn verify(home: &Path, path: &Path, chain: &Chain) -> io::Result<Verified> {
+pub fn verify(home: &Path, path: &Path, chain: &Chain) -> io::Result<SealVerdict> {
     let seals: Vec<&Sealed> = chain.links[..chain.n_sound]
         .iter()
         .filter_map(|link| match &link.entry {
-            Entry::Sealed(sealed) => Some(sealed),
+            LogEntry::Sealed(sealed) => Some(sealed),
             _ => None,
         })
         .collect();
     if seals.is_empty() {
-        return Ok(Verified::default());
+        return Ok(SealVerdict::default());
     }
     let mut verified = match as_it_was(path, &seals)? {
         Some(verified) => verified,
@@ -98,9 +98,9 @@ pub fn verify(home: &Path, path: &Path, chain: &Chain) -> io::Result<Verified> {
 }
 
 /// The result for a file in which every piece has its digest; absent if a piece was changed.
-fn as_it_was(path: &Path, seals: &[&Sealed]) -> io::Result<Option<Verified>> {
+fn as_it_was(path: &Path, seals: &[&Sealed]) -> io::Result<Option<SealVerdict>> {
     let mut lines = Forwards::new(pellucid_files::open(path)?, 0, u64::MAX)?;
-    let mut verified = Verified::default();
+    let mut verified = SealVerdict::default();
     let (mut n, mut at, mut is_behind_seal) = (0, 0, false);
     for seal in seals {
         if seal.from != at {
@@ -171,8 +171,8 @@ struct Found {
     is_blanked: bool,
 }
 
-fn compared(path: &Path, file: &str, seals: &[&Sealed]) -> io::Result<Verified> {
-    let mut verified = Verified::default();
+fn compared(path: &Path, file: &str, seals: &[&Sealed]) -> io::Result<SealVerdict> {
+    let mut verified = SealVerdict::default();
     let (mut expected, mut before) = (Vec::new(), Vec::new());
     // Places among the expected lines before which there may be lines that no seal has.
     let mut unsealed = Vec::new();
@@ -209,12 +209,12 @@ fn compared(path: &Path, file: &str, seals: &[&Sealed]) -> io::Result<Verified> 
             Step::Kept(..) => {}
             Step::Changed(_, n) if found[n].is_blanked => verified.is_blanked = true,
             Step::Changed(b, n) => {
-                add(&mut verified.damages, damage(file, Some(&expected[b]), n, &found, Change::Changed));
+                add(&mut verified.damages, damage(file, Some(&expected[b]), n, &found, DamageKind::Changed));
             }
             Step::Missing(b, n) => {
-                add(&mut verified.damages, damage(file, Some(&expected[b]), n, &found, Change::Missing));
+                add(&mut verified.damages, damage(file, Some(&expected[b]), n, &found, DamageKind::Missing));
             }
-            Step::New(b, n, Change::New) if unsealed.contains(&b) => {
+            Step::New(b, n, DamageKind::New) if unsealed.contains(&b) => {
                 add_foreign(&mut verified.foreign, foreign(&found[n], n, false, b > 0));
             }
             Step::New(b, n, change) => {
@@ -257,11 +257,11 @@ fn other_digest(path: &Path, file: &str, seal: &Sealed, first: &Found, n: usize)
         kind: first.kind.clone(),
         part: String::new(),
         turn: seal.turn.clone(),
-        change: Change::Changed,
+        change: DamageKind::Changed,
     }))
 }
 
-fn found(path: &Path) -> io::Result<(Vec<Found>, Vec<Mark>)> {
+fn found(path: &Path) -> io::Result<(Vec<Found>, Vec<LineMark>)> {
     let (mut found, mut marks) = (Vec::new(), Vec::new());
     let mut lines = Forwards::new(pellucid_files::open(path)?, 0, u64::MAX)?;
     let mut bytes = Vec::new();
@@ -271,7 +271,7 @@ fn found(path: &Path) -> io::Result<(Vec<Found>, Vec<Mark>)> {
         if line.is_whole {
             bytes.push(b'\n');
         }
-        marks.push(Mark::of(&bytes));
+        marks.push(LineMark::of(&bytes));
         let is_blanked = redact::has_blank(line.bytes);
         found.push(Found { start: line.start, end: line.end, kind: seal::kind(line.bytes), is_blanked });
     }
@@ -283,7 +283,7 @@ fn foreign(found: &Found, n: usize, is_sealed: bool, is_behind_seal: bool) -> Fo
     Foreign { line, n_lines: 1, from: found.start, at: found.end, is_sealed, is_behind_seal }
 }
 
-fn damage(file: &str, expected: Option<&Expected<'_>>, n: usize, found: &[Found], change: Change) -> Damage {
+fn damage(file: &str, expected: Option<&Expected<'_>>, n: usize, found: &[Found], change: DamageKind) -> Damage {
     let name = expected.and_then(|it| it.seal.names.get(it.name)).cloned().unwrap_or_default();
     let byte = found.get(n).map_or_else(|| found.last().map_or(0, |last| last.end), |found| found.start);
     Damage {
@@ -303,9 +303,9 @@ fn add(damages: &mut Vec<Damage>, damage: Damage) {
     if let Some(last) = damages.last_mut()
         && last.change == damage.change
         && match damage.change {
-            Change::Missing => last.byte == damage.byte,
-            Change::New => last.line.map(|line| line + last.n_lines) == damage.line,
-            Change::Changed | Change::Moved => false,
+            DamageKind::Missing => last.byte == damage.byte,
+            DamageKind::New => last.line.map(|line| line + last.n_lines) == damage.line,
+            DamageKind::Changed | DamageKind::Moved => false,
         }
     {
         last.n_lines += 1;

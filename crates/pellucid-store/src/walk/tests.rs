@@ -16,7 +16,7 @@ fn id(n: usize) -> String {
 }
 
 /// The paths that are found in a place, sorted.
-fn found(home: &Workspace, place: Place) -> Vec<String> {
+fn found(home: &Workspace, place: SessionPlace) -> Vec<String> {
     let mut found: Vec<String> = walk(home.root(), place).into_iter().map(|it| it.relative).collect();
     found.sort();
     found
@@ -28,16 +28,16 @@ fn a_file_is_found_with_its_size_and_time() {
     let path = home.write(format!("sessions/2026/01/02/{}", file_name(1)), "four");
     let at = UNIX_EPOCH + Duration::new(1_700_000_000, 123_456_789);
     fs::File::options().append(true).open(&path).unwrap().set_modified(at).unwrap();
-    let live = walk(home.root(), Place::Live);
-    let expected = Found {
+    let live = walk(home.root(), SessionPlace::Live);
+    let expected = FoundSession {
         relative: format!("sessions/2026/01/02/{}", file_name(1)),
-        place: Place::Live,
+        place: SessionPlace::Live,
         modified: 1_700_000_000_123_456_789,
         size: 4,
     };
     assert_eq!((live[0].name(), live[0].id()), (file_name(1).as_str(), id(1).as_str()));
     assert_eq!(live, [expected]);
-    assert_eq!(walk(home.root(), Place::Archived), []);
+    assert_eq!(walk(home.root(), SessionPlace::Archived), []);
 }
 
 #[test]
@@ -45,8 +45,8 @@ fn files_put_away_lie_in_one_folder() {
     let home = Workspace::empty();
     home.write(format!("archived_sessions/{}", file_name(1)), "");
     home.write(format!("archived_sessions/2026/01/02/{}", file_name(2)), "");
-    assert_eq!(found(&home, Place::Archived), [format!("archived_sessions/{}", file_name(1))]);
-    assert_eq!(found(&home, Place::Live), Vec::<String>::new());
+    assert_eq!(found(&home, SessionPlace::Archived), [format!("archived_sessions/{}", file_name(1))]);
+    assert_eq!(found(&home, SessionPlace::Live), Vec::<String>::new());
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn only_files_of_days_count() {
     home.folder(format!("sessions/2026/01/02/{}", file_name(3)));
     let good = format!("sessions/2026/1/2/{}", file_name(4));
     home.write(&good, "");
-    assert_eq!(found(&home, Place::Live), [good]);
+    assert_eq!(found(&home, SessionPlace::Live), [good]);
 }
 
 #[cfg(target_os = "linux")]
@@ -79,8 +79,8 @@ fn links_pipes_and_names_that_are_no_text_are_passed_over() {
     nix::unistd::mkfifo(&day.join(file_name(2)), nix::sys::stat::Mode::S_IRWXU).unwrap();
     fs::write(day.join(std::ffi::OsStr::from_bytes(b"rollout-\xff\xfe.jsonl")), "x").unwrap();
     fs::create_dir(home.path("sessions").join(std::ffi::OsStr::from_bytes(b"\xff"))).unwrap();
-    assert_eq!(walk(home.root(), Place::Live), []);
-    assert_eq!(by_id(home.root(), Place::Live, &id(3)), None);
+    assert_eq!(walk(home.root(), SessionPlace::Live), []);
+    assert_eq!(by_id(home.root(), SessionPlace::Live, &id(3)), None);
     assert_eq!(unreadable(home.root()).len(), 0);
 }
 
@@ -92,7 +92,7 @@ fn many_folders_are_walked_by_several_threads_with_the_same_result() {
     expected.iter().for_each(|path| drop(home.write(path, "")));
     expected.sort();
     assert!(expected.len() > N_FOLDERS_MIN);
-    assert_eq!(found(&home, Place::Live), expected);
+    assert_eq!(found(&home, SessionPlace::Live), expected);
 }
 
 #[test]
@@ -126,20 +126,20 @@ fn a_file_is_found_by_its_id_on_its_day_or_on_any_other() {
     // The id was made on the 20th of October 2025.
     for (n, day) in [(1, "2025/10/20"), (2, "2025/10/19"), (3, "1999/12/31")] {
         let path = home.write(format!("sessions/{day}/{}", file_name(n)), "");
-        assert_eq!(by_id(home.root(), Place::Live, &id(n)), Some(path));
-        assert_eq!(by_id(home.root(), Place::Archived, &id(n)), None);
+        assert_eq!(by_id(home.root(), SessionPlace::Live, &id(n)), Some(path));
+        assert_eq!(by_id(home.root(), SessionPlace::Archived, &id(n)), None);
     }
     let path = home.write(format!("archived_sessions/{}", file_name(4)), "");
-    assert_eq!(by_id(home.root(), Place::Archived, &id(4)), Some(path));
-    assert_eq!(by_id(home.root(), Place::Live, &id(4)), None);
-    assert_eq!(by_id(home.root(), Place::Live, &id(1).to_uppercase()), None, "ids are compared as they are");
+    assert_eq!(by_id(home.root(), SessionPlace::Archived, &id(4)), Some(path));
+    assert_eq!(by_id(home.root(), SessionPlace::Live, &id(4)), None);
+    assert_eq!(by_id(home.root(), SessionPlace::Live, &id(1).to_uppercase()), None, "ids are compared as they are");
 }
 
 proptest! {
     #[test]
     fn any_text_is_an_id_to_look_for(id in any::<String>()) {
         let home = Workspace::empty();
-        prop_assert_eq!(by_id(home.root(), Place::Live, &id), None);
+        prop_assert_eq!(by_id(home.root(), SessionPlace::Live, &id), None);
         prop_assert!(days_around(&id).len() <= 3);
     }
 }

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use pellucid_engine::call;
 use pellucid_exec::dialogue::Dialogue;
+use pellucid_exec::dialogue::ProcessStatus;
 use pellucid_exec::dialogue::Silence;
-use pellucid_exec::dialogue::Status;
 use pellucid_exec::process::Command;
 use pellucid_files::Folder;
 use pellucid_protocol::call::Payload;
@@ -34,8 +34,8 @@ use super::RESET_NAME;
 use super::message::FromKernel;
 use super::message::ToKernel;
 use super::node;
+use crate::CallContext;
 use crate::Caller;
-use crate::Job;
 use crate::NoOutcome;
 use crate::noted;
 use crate::situation::Situation;
@@ -102,7 +102,7 @@ fn write_program(folder: &Path, program: &Path) -> io::Result<()> {
 
 impl Kernel {
     /// Starts a kernel. The error text is sent to the model.
-    pub(super) async fn start(job: &Job, limits: Limits) -> Result<Self, String> {
+    pub(super) async fn start(job: &CallContext, limits: Limits) -> Result<Self, String> {
         let situation = &job.situation;
         let mut env = situation.children.environment.clone();
         let node = node::find(job.toolbox.node_paths(), env.get(OsStr::new("PATH")).map(OsString::as_os_str));
@@ -143,7 +143,7 @@ impl Kernel {
     /// Runs a piece. What it printed, or what it threw.
     pub(super) async fn execute(
         &mut self,
-        job: &Job,
+        job: &CallContext,
         code: &str,
         timeout: Duration,
     ) -> Result<Result<String, String>, Trouble> {
@@ -179,7 +179,7 @@ impl Kernel {
                     }
                     Ok(FromKernel::RunTool { id, tool_name, arguments, .. }) => {
                         // Noted here, in the order in which the piece calls them.
-                        let job = Job { notes: job.notes.inner(&id, &tool_name), ..job.clone() };
+                        let job = CallContext { notes: job.notes.inner(&id, &tool_name), ..job.clone() };
                         calls.spawn(async move {
                             let ran = contained("js_repl call", run_tool(&job, id.clone(), tool_name, arguments)).await;
                             (id, ran.unwrap_or_else(|failed| Err(failed.to_string())))
@@ -227,9 +227,9 @@ impl Kernel {
             stream_error,
             kernel_pid: remains.id,
             kernel_status: match remains.status {
-                Status::Running => "running".to_owned(),
-                Status::Exited(code) => format!("exited(code={code})"),
-                Status::Signalled(signal) => format!("exited(signal={signal})"),
+                ProcessStatus::Running => "running".to_owned(),
+                ProcessStatus::Exited(code) => format!("exited(code={code})"),
+                ProcessStatus::Signalled(signal) => format!("exited(signal={signal})"),
             },
             kernel_stderr_tail: remains.stderr.join(" | "),
         };
@@ -246,7 +246,7 @@ async fn at(time: Option<Instant>) {
 }
 
 /// Runs a tool for a piece. The error is what the piece's promise is rejected with.
-async fn run_tool(job: &Job, call_id: String, name: String, arguments: String) -> Result<Item, String> {
+async fn run_tool(job: &CallContext, call_id: String, name: String, arguments: String) -> Result<Item, String> {
     if name == NAME || name == RESET_NAME {
         job.notes.begin().end::<()>(&Err(NoOutcome::Unknown));
         return Err("js_repl cannot invoke itself".to_owned());

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use pellucid_exec::process;
 use pellucid_exec::process::Command;
-use pellucid_exec::process::End;
+use pellucid_exec::process::ProcessEnd;
 
 /// The oldest that will do.
 const REQUIRED: Version = Version(24, 13, 1);
@@ -58,11 +58,11 @@ pub(super) async fn check(node: &Path, asking: &Command) -> Result<(), NodeError
     let ran = process::run(asking, Some(VERSION_LIMIT), None).await;
     let finished = ran.map_err(|error| NodeError::NotRun(error.to_string()))?;
     let (stdout, stderr) = (finished.stdout.text(), finished.stderr.text());
-    if finished.end != End::Exited(0) {
+    if finished.end != ProcessEnd::Exited(0) {
         let status = match finished.end {
-            End::Exited(code) => format!("exit status: {code}"),
-            End::Signalled(signal) => format!("signal: {signal}"),
-            End::TimedOut => "timed out".to_owned(),
+            ProcessEnd::Exited(code) => format!("exit status: {code}"),
+            ProcessEnd::Signalled(signal) => format!("signal: {signal}"),
+            ProcessEnd::TimedOut => "timed out".to_owned(),
         };
         return Err(NodeError::Failed { status, details: details(&stdout, &stderr) });
     }

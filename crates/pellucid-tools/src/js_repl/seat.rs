@@ -9,7 +9,7 @@ use super::input::Piece;
 use super::kernel::Kernel;
 use super::kernel::Limits;
 use super::kernel::Trouble;
-use crate::Job;
+use crate::CallContext;
 
 /// The default time limit of a piece.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -22,7 +22,7 @@ pub(crate) struct KernelSeat {
 
 impl KernelSeat {
     /// Runs a piece, in the existing kernel or a new one. Returns its output, or the text for the model instead.
-    pub(super) async fn execute(&self, job: &Job, piece: &Piece) -> Result<String, String> {
+    pub(super) async fn execute(&self, job: &CallContext, piece: &Piece) -> Result<String, String> {
         let mut seat = self.kernel.lock().await;
         // The kernel leaves its seat for the time being: if this call is interrupted, the state of the kernel is
         // unknown, and it ends with the call.

@@ -13,13 +13,13 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_engine::documents::imports;
-use pellucid_engine::documents::imports::Fault;
+use pellucid_engine::documents::imports::ImportFault;
+use pellucid_engine::documents::imports::ImportLimits;
 use pellucid_engine::documents::imports::Imported;
-use pellucid_engine::documents::imports::Limits;
 use pellucid_engine::facts::Document;
-use pellucid_files::Located;
+use pellucid_files::LocatedFile;
 
-use crate::bounds::Bounds;
+use crate::bounds::InstructionFolders;
 use crate::bounds::Refused;
 use crate::documents;
 use crate::whole_hash::whole_hash;
@@ -39,7 +39,7 @@ pub struct Surroundings {
     /// How many bytes of a file are read.
     pub bytes_max: usize,
     /// The folders in which its files may be, links followed.
-    pub bounds: Bounds,
+    pub bounds: InstructionFolders,
 }
 
 /// Instruction files of folders that a tool goes to.
@@ -53,7 +53,7 @@ pub struct OnTheWay {
 
 impl Surroundings {
     /// The surroundings of a working directory: up to the nearest folder with a `.git` entry, or the directory alone.
-    pub fn of(cwd: &Path, fallback_names: &[String], bytes_max: usize, bounds: &Bounds) -> Self {
+    pub fn of(cwd: &Path, fallback_names: &[String], bytes_max: usize, bounds: &InstructionFolders) -> Self {
         let cwd = fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_owned());
         let root = cwd.ancestors().find(|folder| folder.parent().is_some() && folder.join(".git").exists());
         let root = root.unwrap_or(&cwd).to_owned();
@@ -67,13 +67,13 @@ impl Surroundings {
             return Vec::new();
         }
         let home = home.to_string_lossy();
-        let limits = Limits { depth, home: &home };
+        let limits = ImportLimits { depth, home: &home };
         let mut any = |path: &str| self.read(Path::new(path));
         let mut found = imports::follow(own.map_or(&[], std::slice::from_ref), limits, &mut any);
         let mut inside = |path: &str| {
-            let found = Located::open(Path::new(path)).map_err(|error| fault(&error))?;
+            let found = LocatedFile::open(Path::new(path)).map_err(|error| fault(&error))?;
             if !found.real.starts_with(&self.root) {
-                return Err(Fault::Outside);
+                return Err(ImportFault::Outside);
             }
             beginning(found.file, &found.real, self.bytes_max).map_err(|error| fault(&error))
         };
@@ -81,7 +81,7 @@ impl Surroundings {
         found
     }
 
-    fn read(&self, path: &Path) -> Result<Document, Fault> {
+    fn read(&self, path: &Path) -> Result<Document, ImportFault> {
         let file = pellucid_files::open(path).map_err(|error| fault(&error))?;
         beginning(file, path, self.bytes_max).map_err(|error| fault(&error))
     }
@@ -141,10 +141,10 @@ fn beginning(mut file: File, path: &Path, bytes_max: usize) -> io::Result<Docume
     Ok(Document { path: path.to_string_lossy().into_owned(), bytes, size, sha256 })
 }
 
-fn fault(error: &io::Error) -> Fault {
+fn fault(error: &io::Error) -> ImportFault {
     match error.kind() {
-        io::ErrorKind::NotFound => Fault::Missing,
-        _ => Fault::Unreadable { error: error.to_string() },
+        io::ErrorKind::NotFound => ImportFault::Missing,
+        _ => ImportFault::Unreadable { error: error.to_string() },
     }
 }
 
@@ -157,7 +157,7 @@ mod tests {
     use crate::fixture::Fixture;
 
     fn surroundings(fixture: &Fixture, cwd: &str) -> Surroundings {
-        Surroundings::of(&fixture.path(cwd), &["TEAM.md".to_owned()], 100, &Bounds::default())
+        Surroundings::of(&fixture.path(cwd), &["TEAM.md".to_owned()], 100, &InstructionFolders::default())
     }
 
     #[track_caller]

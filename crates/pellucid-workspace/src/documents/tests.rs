@@ -10,7 +10,7 @@ use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Fate;
 
 use super::*;
-use crate::changes::Snapshot;
+use crate::changes::DocumentHashes;
 use crate::fixture::Fixture;
 
 fn find(fixture: &Fixture, cwd: &str, fallback_names: &[&str], bytes_max: usize) -> ProjectDocuments {
@@ -468,7 +468,7 @@ fn a_folder_that_may_not_be_searched_costs_every_document() {
 
 #[test]
 fn the_root_of_the_file_system_is_no_project() {
-    assert!(project_folders(Path::new("/"), &Here::find()).unwrap().is_empty());
+    assert!(project_folders(Path::new("/"), &WorkingFolder::find()).unwrap().is_empty());
 }
 
 #[test]
@@ -517,7 +517,7 @@ fn changes_are_told_by_hash() {
     fixture.write("w/AGENTS.md", b"two");
     let after = project_documents(&fixture.path("w/a"), &options, &mut cache);
     let state = |found: &ProjectDocuments| {
-        Snapshot::new(found.documents.iter().map(|it| (it.path.clone(), it.sha256.unwrap().to_string())))
+        DocumentHashes::new(found.documents.iter().map(|it| (it.path.clone(), it.sha256.unwrap().to_string())))
     };
     let lines: Vec<_> = state(&before)
         .changed(&state(&after))

@@ -29,7 +29,7 @@ const FILES_MAX: usize = 2_000;
 const DEPTH_MAX: usize = 8;
 
 /// Files by their paths from a folder, with slashes.
-pub type Files = BTreeMap<String, Vec<u8>>;
+pub type BundledFiles = BTreeMap<String, Vec<u8>>;
 
 /// Puts the skills of a pack into place; those that another pack left there are gone then.
 ///
@@ -38,7 +38,7 @@ pub type Files = BTreeMap<String, Vec<u8>>;
 pub fn install(pack: &str, home: &Path) -> io::Result<()> {
     let files = match pack_files::find(pack, home) {
         Ok(PackPlace::Folder(folder)) => read(&folder.join(FOLDER))?,
-        Ok(PackPlace::BuiltIn(_)) | Err(_) => Files::new(),
+        Ok(PackPlace::BuiltIn(_)) | Err(_) => BundledFiles::new(),
     };
     let skills = home.join(super::FOLDER);
     let system = skills.join(super::SYSTEM_FOLDER);
@@ -70,15 +70,15 @@ pub fn install(pack: &str, home: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// If something cannot be read, or there is too much.
-pub fn read(folder: &Path) -> io::Result<Files> {
-    let mut files = Files::new();
+pub fn read(folder: &Path) -> io::Result<BundledFiles> {
+    let mut files = BundledFiles::new();
     if folder.is_dir() {
         read_into(folder, "", &mut files)?;
     }
     Ok(files)
 }
 
-fn read_into(folder: &Path, prefix: &str, files: &mut Files) -> io::Result<()> {
+fn read_into(folder: &Path, prefix: &str, files: &mut BundledFiles) -> io::Result<()> {
     let refused = |what: &str| Err(io::Error::other(format!("{}: {what}", folder.display())));
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -107,13 +107,13 @@ fn read_into(folder: &Path, prefix: &str, files: &mut Files) -> io::Result<()> {
 ///
 /// # Errors
 /// If something cannot be written.
-pub fn write(folder: &Path, files: &Files) -> io::Result<()> {
+pub fn write(folder: &Path, files: &BundledFiles) -> io::Result<()> {
     pellucid_files::make_private_folder(folder)?;
     let held = Folder::open(folder, None)?;
     files.iter().try_for_each(|(name, bytes)| held.write_private(Path::new(name), bytes))
 }
 
-fn fingerprint(files: &Files) -> String {
+fn fingerprint(files: &BundledFiles) -> String {
     let mut hash = Sha256::new();
     for (name, bytes) in files {
         for part in [name.as_bytes(), bytes] {

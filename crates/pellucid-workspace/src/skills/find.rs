@@ -18,9 +18,9 @@ use std::thread;
 
 use pellucid_engine::skills::Skill;
 use pellucid_engine::skills::SkillFault;
+use pellucid_engine::skills::SkillOwner;
 use pellucid_engine::skills::SkillProblem;
-use pellucid_engine::skills::SkillScope;
-use pellucid_files::Here;
+use pellucid_files::WorkingFolder;
 use rustix::fs::AtFlags;
 use rustix::fs::Dir;
 use rustix::fs::FileType;
@@ -96,7 +96,7 @@ impl Finder {
     }
 
     /// Searches a folder of skills. A missing folder, or a file, has none.
-    pub(super) fn search(&mut self, root: &SkillRoot, here: &Here) {
+    pub(super) fn search(&mut self, root: &SkillRoot, here: &WorkingFolder) {
         // Listing comes first, because most roots do not exist and this is the cheapest way to find out.
         let folder = match Folder::open(&near_name(&root.path, here)) {
             Ok(folder) => folder,
@@ -131,7 +131,7 @@ impl Finder {
 }
 
 /// Looks at the folders of a level, by several threads if they are many. The order is kept.
-fn look(level: &[PathBuf], scope: SkillScope) -> Vec<Look> {
+fn look(level: &[PathBuf], scope: SkillOwner) -> Vec<Look> {
     let one_by_one = |folders: &[PathBuf]| {
         let mut reader = Reader::default();
         let look = |path: &PathBuf| match Folder::open(path) {
@@ -157,7 +157,7 @@ fn look(level: &[PathBuf], scope: SkillScope) -> Vec<Look> {
     })
 }
 
-fn look_at(path: &Path, folder: Folder, scope: SkillScope, reader: &mut Reader) -> Look {
+fn look_at(path: &Path, folder: Folder, scope: SkillOwner, reader: &mut Reader) -> Look {
     let mut look = Look::default();
     let mut has_skill = false;
     let mut has_metadata = false;
@@ -167,7 +167,7 @@ fn look_at(path: &Path, folder: Folder, scope: SkillScope, reader: &mut Reader) 
             has_skill = true;
         } else if kind.is_dir() {
             look.folders.push(Way { path: path.join(name), is_link: false });
-        } else if kind.is_symlink() && scope != SkillScope::System {
+        } else if kind.is_symlink() && scope != SkillOwner::System {
             let link = path.join(name);
             match fs::canonicalize(&link) {
                 Ok(target) if target.is_dir() => look.folders.push(Way { path: target, is_link: true }),
@@ -188,7 +188,7 @@ fn look_at(path: &Path, folder: Folder, scope: SkillScope, reader: &mut Reader) 
                 look.skill = Some(skill);
             }
             // The program's own skills are not the user's to repair.
-            Err(_) if scope == SkillScope::System => {}
+            Err(_) if scope == SkillOwner::System => {}
             Err(problem) => look.problems.push(problem),
         }
     }
@@ -196,7 +196,7 @@ fn look_at(path: &Path, folder: Folder, scope: SkillScope, reader: &mut Reader) 
 }
 
 /// A short name for a folder of skills: most are two levels below the working folder.
-fn near_name<'a>(path: &'a Path, here: &Here) -> Cow<'a, Path> {
+fn near_name<'a>(path: &'a Path, here: &WorkingFolder) -> Cow<'a, Path> {
     let near = || {
         let (outer, name) = (path.parent()?, path.file_name()?);
         match here.reach(outer.parent()?) {

@@ -8,9 +8,9 @@ use std::path::Path;
 use pellucid_engine::skills::Skill;
 use pellucid_engine::skills::SkillError;
 use pellucid_engine::skills::SkillFault;
-use pellucid_engine::skills::SkillMetadata;
+use pellucid_engine::skills::SkillManifest;
+use pellucid_engine::skills::SkillOwner;
 use pellucid_engine::skills::SkillProblem;
-use pellucid_engine::skills::SkillScope;
 use pellucid_engine::skills::Switch;
 use pellucid_engine::skills::front_matter;
 use pellucid_engine::skills::metadata;
@@ -41,7 +41,7 @@ impl Reader {
     const METADATA_FILE: &str = "openai.yaml";
 
     /// The skill of this folder, whose path is canonical and which is open.
-    pub(super) fn skill(&mut self, folder: &Path, handle: &Dir, scope: SkillScope) -> Result<Skill, SkillProblem> {
+    pub(super) fn skill(&mut self, folder: &Path, handle: &Dir, scope: SkillOwner) -> Result<Skill, SkillProblem> {
         let head = self.text(handle).and_then(front_matter::parse);
         let path = shown(&folder.join(Self::FILE));
         match head {
@@ -59,7 +59,7 @@ impl Reader {
     }
 
     /// The content of the metadata file beside the skill of this folder, if there is one.
-    pub(super) fn metadata(&self, folder: &Path) -> Result<Option<Box<SkillMetadata>>, SkillProblem> {
+    pub(super) fn metadata(&self, folder: &Path) -> Result<Option<Box<SkillManifest>>, SkillProblem> {
         let path = folder.join(Self::METADATA_FOLDER).join(Self::METADATA_FILE);
         let metadata = match pellucid_files::read_text(&path, pellucid_files::TEXT_BYTES_MAX) {
             Ok(text) => metadata::parse(&text),

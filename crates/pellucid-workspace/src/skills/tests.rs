@@ -14,7 +14,7 @@ fn drawn(skills: &[(&str, &str)]) -> String {
     skills.iter().map(|(path, name)| skill(path, name)).collect()
 }
 
-fn search(fixture: &Fixture, roots: &[(&str, SkillScope)], switches: &[(&str, Switch)]) -> SkillSearch {
+fn search(fixture: &Fixture, roots: &[(&str, SkillOwner)], switches: &[(&str, Switch)]) -> SkillSearch {
     SkillSearch {
         roots: roots.iter().map(|(path, scope)| SkillRoot { path: fixture.path(path), scope: *scope }).collect(),
         switches: switches.iter().map(|(path, switch)| (fixture.path(path), *switch)).collect(),
@@ -41,7 +41,7 @@ fn check_search(fixture: &Fixture, search: &SkillSearch, expected: &Expect) {
 #[track_caller]
 fn check_found(entries: &str, expected: &Expect) {
     let fixture = Fixture::new(entries);
-    check_search(&fixture, &search(&fixture, &[("s", SkillScope::User)], &[]), expected);
+    check_search(&fixture, &search(&fixture, &[("s", SkillOwner::User)], &[]), expected);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn the_programs_own_skills_follow_no_links_and_keep_their_faults() {
     let fixture = Fixture::new(&entries);
     check_search(
         &fixture,
-        &search(&fixture, &[("s", SkillScope::System)], &[]),
+        &search(&fixture, &[("s", SkillOwner::System)], &[]),
         &expect![[r#"
         system near $/s/near/SKILL.md
     "#]],
@@ -104,7 +104,7 @@ fn the_programs_own_skills_follow_no_links_and_keep_their_faults() {
 #[test]
 fn a_root_may_be_a_link_missing_or_a_file() {
     let fixture = Fixture::new(&(drawn(&[("store/a", "a")]) + "link -> store\nfile: text\n"));
-    let roots = [("link", SkillScope::User), ("missing", SkillScope::User), ("file", SkillScope::User)];
+    let roots = [("link", SkillOwner::User), ("missing", SkillOwner::User), ("file", SkillOwner::User)];
     check_search(
         &fixture,
         &search(&fixture, &roots, &[]),
@@ -128,7 +128,7 @@ fn every_fault_is_told_with_its_path() {
     fixture.write("s/bytes/SKILL.md", b"---\nname: a\ndescription: b\n---\n\xff\n");
     check_search(
         &fixture,
-        &search(&fixture, &[("s", SkillScope::User)], &[]),
+        &search(&fixture, &[("s", SkillOwner::User)], &[]),
         &expect![[r#"
         $/s/bad-yaml/SKILL.md: invalid YAML: name: invalid type: sequence, expected a string at line 1 column 7
         $/s/blank/SKILL.md: missing field `name`
@@ -150,7 +150,7 @@ fn a_long_file_is_read_whole() {
     fixture.write("s/b/SKILL.md", &bad);
     check_search(
         &fixture,
-        &search(&fixture, &[("s", SkillScope::User)], &[]),
+        &search(&fixture, &[("s", SkillOwner::User)], &[]),
         &expect![[r#"
         user a $/s/a/SKILL.md
         $/s/b/SKILL.md: failed to read file: stream did not contain valid UTF-8
@@ -166,7 +166,7 @@ fn more_folders_than_are_searched_are_told() {
     }
     check_search(
         &fixture,
-        &search(&fixture, &[("s", SkillScope::User)], &[]),
+        &search(&fixture, &[("s", SkillOwner::User)], &[]),
         &expect![[r#"
         user a $/s/a/SKILL.md
         $/s: only the first 2000 folders in it are searched
@@ -201,7 +201,7 @@ fn a_switch_counts_by_the_real_path_and_the_last_word_wins() {
     ];
     check_search(
         &fixture,
-        &search(&fixture, &[("s", SkillScope::User)], &switches),
+        &search(&fixture, &[("s", SkillOwner::User)], &switches),
         &expect![[r#"
         user a $/s/a/SKILL.md off
         user b $/s/b/SKILL.md
@@ -213,7 +213,7 @@ fn a_switch_counts_by_the_real_path_and_the_last_word_wins() {
 #[test]
 fn a_skill_found_from_two_roots_belongs_to_the_first() {
     let fixture = Fixture::new(&drawn(&[("s/a", "a"), ("s/sub/b", "b")]));
-    let roots = [("s/sub", SkillScope::User), ("s", SkillScope::Repo)];
+    let roots = [("s/sub", SkillOwner::User), ("s", SkillOwner::Repo)];
     check_search(
         &fixture,
         &search(&fixture, &roots, &[]),
@@ -255,7 +255,7 @@ fn roots_come_in_order_each_once() {
 #[test]
 fn a_skills_text_is_read_as_it_is_now() {
     let fixture = Fixture::new(&drawn(&[("s/a", "a")]));
-    let skills = search(&fixture, &[("s", SkillScope::User)], &[]).load();
+    let skills = search(&fixture, &[("s", SkillOwner::User)], &[]).load();
     let skill = &skills.all()[0];
     fixture.write("s/a/SKILL.md", b"changed");
     assert_eq!(read(skill).unwrap(), "changed");

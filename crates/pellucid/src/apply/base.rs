@@ -7,15 +7,15 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_git::apply::Committed;
-use pellucid_git::apply::Place;
+use pellucid_git::apply::DiffRoot;
 use pellucid_patch::Patch;
 use pellucid_patch::Reader;
-use pellucid_patch::diff::Mode;
-use pellucid_patch::diff::Snapshot;
-use pellucid_patch::files::Files;
-use pellucid_patch::files::Found;
-use pellucid_patch::files::Kind;
+use pellucid_patch::diff::FileMode;
+use pellucid_patch::diff::FileSnapshot;
+use pellucid_patch::files::PatchFiles;
+use pellucid_patch::files::PathKind;
 use pellucid_patch::files::Stamp;
+use pellucid_patch::files::StampedFile;
 use pellucid_patch::parse;
 use pellucid_patch::parse::Hunk;
 use pellucid_patch::verify;
@@ -25,15 +25,15 @@ use super::turns;
 use super::turns::Applied;
 
 /// Files that change in memory alone.
-pub trait Tree: Files {
+pub trait Tree: PatchFiles {
     /// The content and mode of the file at a path.
-    fn snapshot(&self, path: &Path) -> Option<Snapshot>;
+    fn snapshot(&self, path: &Path) -> Option<FileSnapshot>;
 
     /// Puts a text at a path, or nothing.
     fn put(&mut self, path: PathBuf, text: Option<String>);
 
     /// Gives a file that was put a mode.
-    fn set_mode(&mut self, path: &Path, mode: Mode);
+    fn set_mode(&mut self, path: &Path, mode: FileMode);
 
     /// Whether something is at a path.
     fn has(&self, path: &Path) -> bool {
@@ -91,39 +91,39 @@ fn renamed<'a>(patch: Patch<'a>, names: &'a [(String, Option<String>)]) -> Patch
 /// Files that the patches changed so far, with their text; `None` for a deleted file.
 type Changed = BTreeMap<PathBuf, Option<String>>;
 
-fn found(text: &Option<String>) -> io::Result<Found> {
+fn found(text: &Option<String>) -> io::Result<StampedFile> {
     let text = text.as_ref().ok_or(io::ErrorKind::NotFound)?;
-    Ok(Found { bytes: text.clone().into_bytes(), stamp: Stamp::default() })
+    Ok(StampedFile { bytes: text.clone().into_bytes(), stamp: Stamp::default() })
 }
 
 /// The files that are here.
 #[derive(Debug)]
-pub struct Here {
+pub struct LocalFiles {
     root: PathBuf,
     changed: Changed,
     /// The modes of files that the patches moved.
-    modes: BTreeMap<PathBuf, Mode>,
+    modes: BTreeMap<PathBuf, FileMode>,
 }
 
-impl Here {
+impl LocalFiles {
     pub fn new(root: &Path) -> Self {
         Self { root: root.to_owned(), changed: Changed::new(), modes: BTreeMap::new() }
     }
 }
 
-impl Files for Here {
-    fn read(&self, path: &Path) -> io::Result<Found> {
+impl PatchFiles for LocalFiles {
+    fn read(&self, path: &Path) -> io::Result<StampedFile> {
         match self.changed.get(path) {
             Some(text) => found(text),
             None => pellucid_patch::files::Disk.read(path),
         }
     }
 
-    fn kind(&self, path: &Path) -> io::Result<Kind> {
+    fn kind(&self, path: &Path) -> io::Result<PathKind> {
         match self.changed.get(path) {
-            Some(Some(_)) => Ok(Kind::File),
+            Some(Some(_)) => Ok(PathKind::File),
             Some(None) => Err(io::ErrorKind::NotFound.into()),
-            None if path == self.root => Ok(Kind::Folder),
+            None if path == self.root => Ok(PathKind::Folder),
             None => pellucid_patch::files::Disk.kind(path),
         }
     }
@@ -133,14 +133,14 @@ impl Files for Here {
     }
 }
 
-impl Tree for Here {
-    fn snapshot(&self, path: &Path) -> Option<Snapshot> {
-        let on_disk = Snapshot::read(path);
+impl Tree for LocalFiles {
+    fn snapshot(&self, path: &Path) -> Option<FileSnapshot> {
+        let on_disk = FileSnapshot::read(path);
         match self.changed.get(path) {
             Some(text) => {
                 let mode = self.modes.get(path).copied().or(on_disk.map(|snapshot| snapshot.mode));
-                let mode = mode.unwrap_or(Mode::Regular);
-                text.as_ref().map(|text| Snapshot { bytes: text.clone().into_bytes(), mode })
+                let mode = mode.unwrap_or(FileMode::Regular);
+                text.as_ref().map(|text| FileSnapshot { bytes: text.clone().into_bytes(), mode })
             }
             None => on_disk,
         }
@@ -150,7 +150,7 @@ impl Tree for Here {
         self.changed.insert(path, text);
     }
 
-    fn set_mode(&mut self, path: &Path, mode: Mode) {
+    fn set_mode(&mut self, path: &Path, mode: FileMode) {
         self.modes.insert(path.to_owned(), mode);
     }
 }
@@ -159,18 +159,18 @@ impl Tree for Here {
 #[derive(Debug)]
 pub struct AtCommit {
     root: PathBuf,
-    files: BTreeMap<PathBuf, Snapshot>,
+    files: BTreeMap<PathBuf, FileSnapshot>,
 }
 
 impl AtCommit {
     /// Reads these files. Absent if there is no such commit here, or something of it cannot be read.
-    pub fn read(place: &Place<'_>, commit: &str, paths: &BTreeSet<PathBuf>) -> Option<Self> {
+    pub fn read(place: &DiffRoot<'_>, commit: &str, paths: &BTreeSet<PathBuf>) -> Option<Self> {
         let root = place.root().to_owned();
         let below: BTreeSet<PathBuf> =
             paths.iter().filter_map(|path| path.strip_prefix(&root).map(Path::to_owned).ok()).collect();
         let snapshot = |file: Committed| {
-            let mode = if file.is_program { Mode::Executable } else { Mode::Regular };
-            Snapshot { bytes: file.bytes, mode }
+            let mode = if file.is_program { FileMode::Executable } else { FileMode::Regular };
+            FileSnapshot { bytes: file.bytes, mode }
         };
         let files = place.committed(commit, &below)?;
         let files = files.into_iter().map(|(path, file)| (root.join(path), snapshot(file))).collect();
@@ -178,17 +178,17 @@ impl AtCommit {
     }
 }
 
-impl Files for AtCommit {
-    fn read(&self, path: &Path) -> io::Result<Found> {
+impl PatchFiles for AtCommit {
+    fn read(&self, path: &Path) -> io::Result<StampedFile> {
         let file = self.files.get(path).ok_or(io::ErrorKind::NotFound)?;
-        Ok(Found { bytes: file.bytes.clone(), stamp: Stamp::default() })
+        Ok(StampedFile { bytes: file.bytes.clone(), stamp: Stamp::default() })
     }
 
-    fn kind(&self, path: &Path) -> io::Result<Kind> {
+    fn kind(&self, path: &Path) -> io::Result<PathKind> {
         if self.files.contains_key(path) {
-            Ok(Kind::File)
+            Ok(PathKind::File)
         } else if self.root.starts_with(path) {
-            Ok(Kind::Folder)
+            Ok(PathKind::Folder)
         } else {
             Err(io::ErrorKind::NotFound.into())
         }
@@ -200,19 +200,19 @@ impl Files for AtCommit {
 }
 
 impl Tree for AtCommit {
-    fn snapshot(&self, path: &Path) -> Option<Snapshot> {
+    fn snapshot(&self, path: &Path) -> Option<FileSnapshot> {
         self.files.get(path).cloned()
     }
 
     fn put(&mut self, path: PathBuf, text: Option<String>) {
-        let mode = self.files.get(&path).map_or(Mode::Regular, |file| file.mode);
+        let mode = self.files.get(&path).map_or(FileMode::Regular, |file| file.mode);
         match text {
-            Some(text) => self.files.insert(path, Snapshot { bytes: text.into_bytes(), mode }),
+            Some(text) => self.files.insert(path, FileSnapshot { bytes: text.into_bytes(), mode }),
             None => self.files.remove(&path),
         };
     }
 
-    fn set_mode(&mut self, path: &Path, mode: Mode) {
+    fn set_mode(&mut self, path: &Path, mode: FileMode) {
         if let Some(file) = self.files.get_mut(path) {
             file.mode = mode;
         }

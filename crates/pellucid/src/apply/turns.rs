@@ -16,7 +16,7 @@ use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::item::LocalShellAction;
 use pellucid_protocol::item::ToolOutput;
-use pellucid_store::read::Loaded;
+use pellucid_store::read::RecordedSession;
 use pellucid_store::record::Record;
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ pub struct Applied {
 }
 
 /// The patches of each turn that applied any, in order.
-pub fn applied(loaded: &Loaded) -> Vec<Vec<Applied>> {
+pub fn applied(loaded: &RecordedSession) -> Vec<Vec<Applied>> {
     let done: BTreeSet<&str> = loaded.records.iter().filter_map(done_call).collect();
     let mut cwd = PathBuf::from(&loaded.meta.cwd);
     let mut turns = vec![Vec::new()];

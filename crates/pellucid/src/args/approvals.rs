@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use clap::Subcommand;
 
 use crate::args::Approval;
-use crate::args::Sandbox;
+use crate::args::SandboxArg;
 
 #[derive(Debug, ClapArgs)]
 pub struct ApprovalsArgs {
@@ -31,7 +31,7 @@ pub struct ExplainArgs {
 
     /// The sandbox mode, instead of the configured one.
     #[arg(short, long, value_enum)]
-    pub sandbox: Option<Sandbox>,
+    pub sandbox: Option<SandboxArg>,
 
     /// When a person is asked, instead of what the configuration says. `exec` never asks.
     #[arg(short = 'a', long = "ask-for-approval", value_enum, value_name = "POLICY")]

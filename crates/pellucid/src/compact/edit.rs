@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use pellucid_config::Env;
 use pellucid_exec::foreground;
 
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 
 /// Environment variables with the editor's command; the first that is set counts.
 const EDITORS: [&str; 2] = ["VISUAL", "EDITOR"];
@@ -27,11 +27,11 @@ impl Editor {
     /// # Errors
     /// Fails if no editor is set or the program does not exist, so that the error comes before a model is paid for a
     /// summary.
-    pub fn find(env: &Env) -> Result<Self, Failure> {
+    pub fn find(env: &Env) -> Result<Self, ProgramFailure> {
         let command = EDITORS.iter().find_map(|name| env.text(name)).filter(|editor| !editor.trim().is_empty());
-        let command = command.ok_or_else(|| Failure::new("--edit: set VISUAL or EDITOR to your editor"))?;
+        let command = command.ok_or_else(|| ProgramFailure::new("--edit: set VISUAL or EDITOR to your editor"))?;
         if let Some(program) = plain_program(&command).filter(|program| !is_there(program, env)) {
-            return Err(Failure::new(format!(
+            return Err(ProgramFailure::new(format!(
                 "--edit: the editor `{program}` was not found; set VISUAL or EDITOR to your editor"
             )));
         }
@@ -39,7 +39,7 @@ impl Editor {
     }
 
     /// Opens a text in the editor and returns the changed text.
-    pub fn edit(&self, text: &str, folder: &Path) -> Result<String, Failure> {
+    pub fn edit(&self, text: &str, folder: &Path) -> Result<String, ProgramFailure> {
         edit(text, &self.command, folder)
     }
 }
@@ -58,19 +58,21 @@ fn is_there(program: &str, env: &Env) -> bool {
     std::env::split_paths(&folders).any(|folder| folder.join(program).exists())
 }
 
-fn edit(text: &str, editor: &str, folder: &Path) -> Result<String, Failure> {
+fn edit(text: &str, editor: &str, folder: &Path) -> Result<String, ProgramFailure> {
     let file = Draft::write(folder, text)?;
     // An editor may be given with arguments, which only a shell takes apart.
     let status = foreground::run_script(&format!("{editor} \"$1\""), file.path.as_os_str());
-    let status = status.map_err(|error| Failure::new(format!("the editor `{editor}` cannot be run: {error}")))?;
+    let status =
+        status.map_err(|error| ProgramFailure::new(format!("the editor `{editor}` cannot be run: {error}")))?;
     if !status.success() {
         let ended = status.code().map_or_else(|| "by a signal".to_owned(), |code| format!("with status {code}"));
-        return Err(Failure::new(format!("the editor `{editor}` ended {ended}; nothing was changed")));
+        return Err(ProgramFailure::new(format!("the editor `{editor}` ended {ended}; nothing was changed")));
     }
-    let text = pellucid_files::read_text(&file.path, pellucid_files::TEXT_BYTES_MAX)
-        .map_err(|error| Failure::new(format!("the edited summary cannot be read: {error}; nothing was changed")))?;
+    let text = pellucid_files::read_text(&file.path, pellucid_files::TEXT_BYTES_MAX).map_err(|error| {
+        ProgramFailure::new(format!("the edited summary cannot be read: {error}; nothing was changed"))
+    })?;
     if text.trim().is_empty() {
-        return Err(Failure::new("the edited summary is blank; nothing was changed"));
+        return Err(ProgramFailure::new("the edited summary is blank; nothing was changed"));
     }
     Ok(text.trim_end().to_owned())
 }
@@ -81,13 +83,13 @@ struct Draft {
 }
 
 impl Draft {
-    fn write(folder: &Path, text: &str) -> Result<Self, Failure> {
+    fn write(folder: &Path, text: &str) -> Result<Self, ProgramFailure> {
         let path = folder.join(format!("summary-{}.md", std::process::id()));
         let written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
         let draft = Self { path };
         written
             .and_then(|mut file| file.write_all(format!("{text}\n").as_bytes()))
-            .map_err(|error| Failure::new(format!("{}: {error}", draft.path.display())))?;
+            .map_err(|error| ProgramFailure::new(format!("{}: {error}", draft.path.display())))?;
         Ok(draft)
     }
 }

@@ -21,16 +21,16 @@ use crate::context::number;
 use crate::inspected;
 use crate::print;
 use crate::request;
-use crate::request::Refusal;
-use crate::screen::Kind;
+use crate::request::RequestRefusal;
+use crate::screen::OutputFormat;
 use crate::screen::name;
 use crate::start;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::stored;
 use crate::style::Paint;
 use crate::style::counted;
 
-pub fn run(shared: &Shared, args: &ContextDiffArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: &ContextDiffArgs) -> Result<ExitCode, ProgramFailure> {
     match print_diff(shared, args) {
         Ok(is_same) => Ok(ExitCode::from(u8::from(!is_same))),
         Err(refusal) => Ok(refusal.show()),
@@ -38,7 +38,7 @@ pub fn run(shared: &Shared, args: &ContextDiffArgs) -> Result<ExitCode, Failure>
 }
 
 /// Prints the diff. Gives whether there is none.
-fn print_diff(shared: &Shared, args: &ContextDiffArgs) -> Result<bool, Refusal> {
+fn print_diff(shared: &Shared, args: &ContextDiffArgs) -> Result<bool, RequestRefusal> {
     let home = start::find_home()?;
     let names = (inspected::name(&home, &args.a)?, inspected::name(&home, &args.b)?);
     if let (RequestName::Sent { session: a, number: None }, RequestName::Sent { session: b, number: None }) = &names {
@@ -49,7 +49,7 @@ fn print_diff(shared: &Shared, args: &ContextDiffArgs) -> Result<bool, Refusal> 
     let diff = RequestDiff::of(&a, &b);
     let is_same = diff.is_usual();
     let text = if args.json { format!("{}\n", diff.to_json()) } else { text(&diff, args, Paint::out()) };
-    print::either(&text, Kind::of(args.json))?;
+    print::either(&text, OutputFormat::of(args.json))?;
     Ok(is_same)
 }
 
@@ -188,7 +188,7 @@ fn signed(value: isize) -> String {
 }
 
 /// Compares two sessions request by request.
-fn sessions(home: &Path, args: &ContextDiffArgs, (a, b): (&str, &str)) -> Result<bool, Refusal> {
+fn sessions(home: &Path, args: &ContextDiffArgs, (a, b): (&str, &str)) -> Result<bool, RequestRefusal> {
     let (a, b) = (requests(home, a)?, requests(home, b)?);
     let mut is_same = a.len() == b.len();
     let (mut text, mut list) = (String::new(), Vec::new());
@@ -216,14 +216,15 @@ fn sessions(home: &Path, args: &ContextDiffArgs, (a, b): (&str, &str)) -> Result
     }
     let json = || json!({ "schema": "pellucid.diff.sessions/1", "requests": list });
     let text = if args.json { format!("{}\n", Value::to_string(&json())) } else { text };
-    print::either(&text, Kind::of(args.json))?;
+    print::either(&text, OutputFormat::of(args.json))?;
     Ok(is_same)
 }
 
 /// Every request of a session, or why its bytes are not known.
-fn requests(home: &Path, session: &str) -> Result<Vec<Result<Inspected, String>>, Refusal> {
-    let (id, path) = stored::session(home, session).map_err(|error| Refusal::usage(error.with_near_names(home)))?;
-    let file = read::open(&path).map_err(|error| Failure::new(format!("{error}")))?;
+fn requests(home: &Path, session: &str) -> Result<Vec<Result<Inspected, String>>, RequestRefusal> {
+    let (id, path) =
+        stored::session(home, session).map_err(|error| RequestRefusal::usage(error.with_near_names(home)))?;
+    let file = read::open(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
     let mut found: Vec<Result<Inspected, String>> = Vec::new();
     replay::walk(home, &file, &mut |walked| {
         let name = format!("{id}#{}", walked.number);
@@ -242,6 +243,6 @@ fn requests(home: &Path, session: &str) -> Result<Vec<Result<Inspected, String>>
         found.push(one);
         std::ops::ControlFlow::Continue(())
     })
-    .map_err(|error| Failure::new(format!("{id}: {error}")))?;
+    .map_err(|error| ProgramFailure::new(format!("{id}: {error}")))?;
     Ok(found)
 }

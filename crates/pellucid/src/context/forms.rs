@@ -3,14 +3,14 @@
 
 use jiff::Timestamp;
 use pellucid_agent::session::Session;
-use pellucid_engine::assistant::reply::Form;
+use pellucid_engine::assistant::reply::ReplyKind;
 use pellucid_engine::assistant::reply::SessionTokens;
 use pellucid_engine::assistant::reply::reply;
 use pellucid_engine::assistant::report::PromptReport;
 use pellucid_engine::assistant::report::ToolFacts;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::fragment::concat;
-use pellucid_engine::pack::Target;
+use pellucid_engine::pack::SlotTarget;
 use pellucid_engine::report::Report;
 use pellucid_engine::tokens::tokens_of_bytes;
 use serde_json::Value;
@@ -19,28 +19,28 @@ use serde_json::json;
 use super::number;
 use crate::args::ContextForm;
 use crate::request::Coming;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 
 /// How wide the longest bar is.
 const BAR_WIDTH: usize = 40;
 
 /// The report of a request that would be sent, in a form.
-pub fn shown(form: ContextForm, coming: &Coming) -> Result<String, Failure> {
+pub fn shown(form: ContextForm, coming: &Coming) -> Result<String, ProgramFailure> {
     let Coming { session, next, .. } = coming;
     match form {
         ContextForm::Map => Ok(map(&next.report)),
         ContextForm::Injections => Ok(injections(session, &next.report)),
-        ContextForm::List => assistant(Form::List, session, &next.body),
-        ContextForm::Detail => assistant(Form::Detail, session, &next.body),
-        ContextForm::Json => assistant(Form::Json, session, &next.body),
+        ContextForm::List => assistant(ReplyKind::List, session, &next.body),
+        ContextForm::Detail => assistant(ReplyKind::Detail, session, &next.body),
+        ContextForm::Json => assistant(ReplyKind::Json, session, &next.body),
     }
 }
 
 /// The reply of `/context`.
-fn assistant(form: Form, session: &Session, body: &[u8]) -> Result<String, Failure> {
+fn assistant(form: ReplyKind, session: &Session, body: &[u8]) -> Result<String, ProgramFailure> {
     let facts = session.facts();
     let Some(known) = &facts.system.assistant else {
-        return Err(Failure::new(format!(
+        return Err(ProgramFailure::new(format!(
             "the pack `{}` is not for an assistant, so it has no such report; \
              use --pack openclaw, or --form map or injections",
             session.pack().name
@@ -105,7 +105,7 @@ fn injections(session: &Session, report: &Report) -> String {
     let collected = session.facts().system.injection.collect(session.facts().system.prompt_mode);
     let accounts = collected.injected.iter().map(|injected| serde_json::to_value(injected).unwrap_or_default());
     // Messages of sources before the conversation are listed already.
-    let of_sources = session.pack().layout.slots.iter().filter(|slot| slot.target == Target::Messages);
+    let of_sources = session.pack().layout.slots.iter().filter(|slot| slot.target == SlotTarget::Messages);
     let of_sources: Vec<&str> = of_sources.map(|slot| slot.id.as_ref()).collect();
     let messages = injected_messages(report).into_iter().filter(|it| !of_sources.contains(&it.part.as_str()));
     let lines: String = accounts.chain(messages.map(|it| it.json())).map(|value| format!("{value}\n")).collect();

@@ -11,10 +11,10 @@ use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_config::home;
 use pellucid_exec::sandbox::Backend;
-use pellucid_exec::sandbox::Finding;
+use pellucid_exec::sandbox::ProbeFinding;
 use pellucid_exec::sandbox::gaps;
 use pellucid_git::GitError;
-use pellucid_model::credentials::Stored;
+use pellucid_model::credentials::StoredLogin;
 use pellucid_model::key_origin::missing_key_advice;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_protocol::settings::TrustLevel;
@@ -23,16 +23,16 @@ use pellucid_workspace::terminal;
 use serde_json::Value;
 use serde_json::json;
 
-use super::Section;
-use super::State;
+use super::DoctorSection;
+use super::Health;
 use crate::args::Shared;
 use crate::args::TurnArgs;
-use crate::screen::Side;
+use crate::screen::StandardStream;
 use crate::start::Start;
 use crate::style;
 
 /// Runs every check, in the order in which the report shows them.
-pub fn look(shared: &Shared, cd: Option<&Path>) -> Vec<Section> {
+pub fn look(shared: &Shared, cd: Option<&Path>) -> Vec<DoctorSection> {
     let mut sections = vec![program(), home()];
     let turn = TurnArgs { cd: cd.map(Path::to_owned), ..TurnArgs::default() };
     match Start::new(shared, &turn) {
@@ -43,9 +43,9 @@ pub fn look(shared: &Shared, cd: Option<&Path>) -> Vec<Section> {
             sections.push(git_section(&start.config, &start.env));
             sections.push(shell_section(&start.env));
         }
-        Err(failure) => sections.push(Section {
+        Err(failure) => sections.push(DoctorSection {
             name: "configuration",
-            state: State::Bad,
+            state: Health::Bad,
             summary: "it cannot be used".to_owned(),
             lines: failure.text().lines().map(str::to_owned).collect(),
             fields: json!({ "error": failure.text() }),
@@ -55,20 +55,20 @@ pub fn look(shared: &Shared, cd: Option<&Path>) -> Vec<Section> {
     sections
 }
 
-fn program() -> Section {
+fn program() -> DoctorSection {
     let version = env!("CARGO_PKG_VERSION");
     let file = std::env::current_exe().map(|it| it.display().to_string()).unwrap_or_default();
     let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
-    Section {
+    DoctorSection {
         name: "program",
-        state: State::Good,
+        state: Health::Good,
         summary: format!("pellucid {version} on {system}"),
         lines: vec![file.clone()],
         fields: json!({ "version": version, "file": file, "system": system }),
     }
 }
 
-fn home() -> Section {
+fn home() -> DoctorSection {
     match home::find(&Env::process()) {
         Ok(path) => {
             let exists = path.is_dir();
@@ -85,9 +85,9 @@ fn home() -> Section {
                 format!("{who} can write it, and so run commands as you; `chmod go-w {}` prevents that", path.display())
             }));
             let lines: Vec<String> = lines.collect();
-            Section {
+            DoctorSection {
                 name: "home",
-                state: if lines.is_empty() { State::Good } else { State::Note },
+                state: if lines.is_empty() { Health::Good } else { Health::Note },
                 summary: format!("{}{summary}", path.display()),
                 fields: json!({
                     "path": path,
@@ -98,9 +98,9 @@ fn home() -> Section {
                 lines,
             }
         }
-        Err(error) => Section {
+        Err(error) => DoctorSection {
             name: "home",
-            state: State::Bad,
+            state: Health::Bad,
             summary: error.to_string(),
             lines: Vec::new(),
             fields: json!({ "path": null }),
@@ -125,7 +125,7 @@ fn others_who_write(_: &Path) -> Option<&'static str> {
     None
 }
 
-fn configuration(config: &Config) -> Section {
+fn configuration(config: &Config) -> DoctorSection {
     let mut files = Vec::new();
     for layer in config.layers().iter() {
         let Some(file) = &layer.file else { continue };
@@ -141,9 +141,9 @@ fn configuration(config: &Config) -> Section {
     let unused = without_effect.iter().map(|(key, why)| format!("`{key}` has no effect: {why}"));
     let n_used = files.iter().filter(|(_, state)| state == "used").count();
     let lines = files.iter().map(|(file, state)| format!("{file}: {state}"));
-    Section {
+    DoctorSection {
         name: "configuration",
-        state: if warnings.is_empty() { State::Good } else { State::Note },
+        state: if warnings.is_empty() { Health::Good } else { Health::Note },
         summary: format!("{} used, {}", style::counted(n_used, "file"), style::counted(warnings.len(), "warning")),
         lines: lines.chain(warnings.iter().map(|it| format!("warning: {it}"))).chain(unused).collect(),
         fields: json!({
@@ -155,7 +155,7 @@ fn configuration(config: &Config) -> Section {
     }
 }
 
-fn model(config: &Config, env: &Env) -> Section {
+fn model(config: &Config, env: &Env) -> DoctorSection {
     let (id, provider) = (&config.model.provider_id, &config.model.provider);
     let lookup = |name: &str| env.text(name).filter(|value| !value.trim().is_empty());
     // Whether there is a key, never the key.
@@ -168,9 +168,9 @@ fn model(config: &Config, env: &Env) -> Section {
         None => ("not needed", None),
     };
     let slug = config.model.slug.as_deref();
-    Section {
+    DoctorSection {
         name: "model",
-        state: if key == "missing" { State::Bad } else { State::Good },
+        state: if key == "missing" { Health::Bad } else { Health::Good },
         summary: format!("{} from {id}, key {key}", slug.unwrap_or("the catalogue's first model")),
         lines: provider.base_url.iter().cloned().chain(hint).collect(),
         fields: json!({
@@ -186,13 +186,15 @@ fn model(config: &Config, env: &Env) -> Section {
 fn missing_key_hint(config: &Config) -> String {
     let advice = missing_key_advice(config.model.provider.wire_api);
     match login::stored(config) {
-        Ok(Some(Stored::ChatGpt(_))) => format!("the stored login is a ChatGPT account's, which is not sent: {advice}"),
+        Ok(Some(StoredLogin::ChatGpt(_))) => {
+            format!("the stored login is a ChatGPT account's, which is not sent: {advice}")
+        }
         Err(error) => format!("{error}; or {advice}"),
         Ok(_) => advice.to_owned(),
     }
 }
 
-fn sandbox_section(config: &Config) -> Section {
+fn sandbox_section(config: &Config) -> DoctorSection {
     let sandbox = sandbox::of(config);
     let findings = sandbox.examine();
     let chosen = findings.choose(sandbox::wanted(config));
@@ -224,12 +226,12 @@ fn sandbox_section(config: &Config) -> Section {
         Ok(backend) => {
             let is_strongest = Backend::of_this_system().first() == Some(backend);
             let is_good = is_strongest && above_home.is_none();
-            (if is_good { State::Good } else { State::Note }, format!("{backend}, mode {mode}"))
+            (if is_good { Health::Good } else { Health::Note }, format!("{backend}, mode {mode}"))
         }
-        Err(error) if is_needed => (State::Bad, error.to_string()),
-        Err(error) => (State::Note, format!("none is needed in mode {mode}; {error}")),
+        Err(error) if is_needed => (Health::Bad, error.to_string()),
+        Err(error) => (Health::Note, format!("none is needed in mode {mode}; {error}")),
     };
-    Section {
+    DoctorSection {
         name: "sandbox",
         state,
         summary,
@@ -248,24 +250,24 @@ fn sandbox_section(config: &Config) -> Section {
     }
 }
 
-fn backend_line(backend: Backend, finding: &Finding) -> String {
+fn backend_line(backend: Backend, finding: &ProbeFinding) -> String {
     match finding {
-        Finding::Works(how) => format!("{backend}: works, {how}"),
-        Finding::Fails(why) => format!("{backend}: does not work, {why}"),
-        Finding::Untried => format!("{backend}: was not tried"),
+        ProbeFinding::Works(how) => format!("{backend}: works, {how}"),
+        ProbeFinding::Fails(why) => format!("{backend}: does not work, {why}"),
+        ProbeFinding::Untried => format!("{backend}: was not tried"),
     }
 }
 
-fn backend_json(backend: Backend, finding: &Finding) -> Value {
+fn backend_json(backend: Backend, finding: &ProbeFinding) -> Value {
     let (state, detail) = match finding {
-        Finding::Works(how) => ("works", how.as_str()),
-        Finding::Fails(why) => ("fails", why.as_str()),
-        Finding::Untried => ("untried", ""),
+        ProbeFinding::Works(how) => ("works", how.as_str()),
+        ProbeFinding::Fails(why) => ("fails", why.as_str()),
+        ProbeFinding::Untried => ("untried", ""),
     };
     json!({ "name": backend.as_str(), "state": state, "detail": detail })
 }
 
-fn git_section(config: &Config, env: &Env) -> Section {
+fn git_section(config: &Config, env: &Env) -> DoctorSection {
     let cwd = &config.folders.cwd;
     let root = pellucid_git::work_tree_root(cwd);
     let git = own_git::of(config, env);
@@ -286,34 +288,34 @@ fn git_section(config: &Config, env: &Env) -> Section {
         Err(_) => "git is not run here".to_owned(),
     };
     let version = version.ok();
-    Section {
+    DoctorSection {
         name: "git",
-        state: if version.is_some() { State::Good } else { State::Note },
+        state: if version.is_some() { Health::Good } else { Health::Note },
         summary,
         lines,
         fields: json!({ "version": version, "repository": root }),
     }
 }
 
-fn shell_section(env: &Env) -> Section {
+fn shell_section(env: &Env) -> DoctorSection {
     let shell = shell::user_shell(&|name| env.var_os(name));
     let is_there = shell.path.is_absolute().then(|| shell.path.is_file());
-    Section {
+    DoctorSection {
         name: "shell",
-        state: if is_there == Some(false) { State::Bad } else { State::Good },
+        state: if is_there == Some(false) { Health::Bad } else { Health::Good },
         summary: format!("{} ({})", shell.family.as_str(), shell.path.display()),
         lines: Vec::new(),
         fields: json!({ "family": shell.family.as_str(), "path": shell.path }),
     }
 }
 
-fn terminal_section() -> Section {
+fn terminal_section() -> DoctorSection {
     let name = terminal::terminal(&|name| std::env::var_os(name));
-    let is_terminal = std::io::stdin().is_terminal() && Side::Error.is_terminal();
+    let is_terminal = std::io::stdin().is_terminal() && StandardStream::Error.is_terminal();
     let note = if is_terminal { "" } else { ", not interactive" };
-    Section {
+    DoctorSection {
         name: "terminal",
-        state: State::Good,
+        state: Health::Good,
         summary: format!("{name}{note}"),
         lines: Vec::new(),
         fields: json!({ "name": name, "interactive": is_terminal }),

@@ -6,7 +6,7 @@ use pellucid_protocol::review::ReviewTarget;
 
 use crate::exec::Work;
 use crate::start;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::style;
 
@@ -21,7 +21,7 @@ pub enum Absent {
 
 impl Absent {
     /// Checks whether the session, image or commit of a job exists.
-    pub fn check(self, start: &Start, work: &Work) -> Result<(), Failure> {
+    pub fn check(self, start: &Start, work: &Work) -> Result<(), ProgramFailure> {
         match work {
             Work::Answer { images, .. } => {
                 start::image_problems(images).iter().try_for_each(|problem| self.found(problem))
@@ -34,20 +34,20 @@ impl Absent {
                 }
             }
             Work::Review(ReviewTarget::Commit { sha, .. }) if !is_known(start, sha) => {
-                Err(Failure::new(format!("there is no commit `{sha}`; nothing was sent")))
+                Err(ProgramFailure::new(format!("there is no commit `{sha}`; nothing was sent")))
             }
             Work::Review(_) => Ok(()),
         }
     }
 
     /// Warns of something that does not exist, or ends the command.
-    fn found(self, problem: &str) -> Result<(), Failure> {
+    fn found(self, problem: &str) -> Result<(), ProgramFailure> {
         match self {
             Self::Warned => {
                 style::line(&format!("warning: {problem}"));
                 Ok(())
             }
-            Self::Refused => Err(Failure::new(format!("{problem}; nothing was sent"))),
+            Self::Refused => Err(ProgramFailure::new(format!("{problem}; nothing was sent"))),
         }
     }
 }

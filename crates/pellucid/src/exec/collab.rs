@@ -16,7 +16,7 @@ pub struct CollabCall {
     /// The id of the tool call.
     pub call_id: String,
     /// The progress of the call.
-    pub phase: Phase,
+    pub phase: CollabPhase,
     /// The item as the JSON stream shows it.
     pub item: CollabItem,
     /// Whether one agent is meant, or several.
@@ -25,7 +25,7 @@ pub struct CollabCall {
 
 /// How far a call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub enum CollabPhase {
     Began,
     Ended,
 }
@@ -121,16 +121,16 @@ impl CollabCall {
         let receivers = receiver_thread_ids.iter().map(SessionId::as_str).collect::<Vec<_>>().join(", ");
         let state = || agents_states.values().next().map_or_else(|| "failed".to_owned(), AgentState::in_words);
         match (self.phase, self.meant) {
-            (Phase::Began, Meant::NewOne) => vec![format!("collab {call}")],
-            (Phase::Began, Meant::One) => vec![format!("collab {call}"), format!("  receiver: {receivers}")],
-            (Phase::Began, Meant::Several) => vec![format!("collab {call}"), format!("  receivers: {receivers}")],
-            (Phase::Ended, Meant::Several) if agents_states.is_empty() => vec![format!("{call} timed out:")],
-            (Phase::Ended, Meant::Several) => {
+            (CollabPhase::Began, Meant::NewOne) => vec![format!("collab {call}")],
+            (CollabPhase::Began, Meant::One) => vec![format!("collab {call}"), format!("  receiver: {receivers}")],
+            (CollabPhase::Began, Meant::Several) => vec![format!("collab {call}"), format!("  receivers: {receivers}")],
+            (CollabPhase::Ended, Meant::Several) if agents_states.is_empty() => vec![format!("{call} timed out:")],
+            (CollabPhase::Ended, Meant::Several) => {
                 let title = format!("{call} {} agents complete:", agents_states.len());
                 let agents = agents_states.iter().map(|(id, state)| format!("  {id} {}", state.in_words()));
                 [title].into_iter().chain(agents).collect()
             }
-            (Phase::Ended, meant) => {
+            (CollabPhase::Ended, meant) => {
                 let name = if meant == Meant::NewOne { "agent" } else { "receiver" };
                 let agent = (!receivers.is_empty()).then(|| format!("  {name}: {receivers}"));
                 [format!("{call} {}:", state())].into_iter().chain(agent).collect()
@@ -170,7 +170,7 @@ fn began(tool: &'static str, meant: Meant, call_id: &str, sender: &SessionId, re
         agents_states: BTreeMap::new(),
         status: "in_progress",
     };
-    CollabCall { call_id: call_id.to_owned(), phase: Phase::Began, item, meant }
+    CollabCall { call_id: call_id.to_owned(), phase: CollabPhase::Began, item, meant }
 }
 
 fn ended<'a>(
@@ -190,7 +190,7 @@ fn ended<'a>(
         agents_states: agents.into_iter().map(|(id, status)| (id.clone(), AgentState::of(status))).collect(),
         status: if is_failure { "failed" } else { "completed" },
     };
-    CollabCall { call_id: call_id.to_owned(), phase: Phase::Ended, item, meant }
+    CollabCall { call_id: call_id.to_owned(), phase: CollabPhase::Ended, item, meant }
 }
 
 /// The beginning of a text.

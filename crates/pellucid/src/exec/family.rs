@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::task::Context;
 use std::task::Poll;
 
+use pellucid_agent::crew::AgentOpened;
 use pellucid_agent::crew::NewChild;
 use pellucid_agent::crew::Nursery;
-use pellucid_agent::crew::Opened;
 use pellucid_agent::door::Receiver;
 use pellucid_protocol::event::Event;
 use pellucid_protocol::event::EventMessage;
@@ -42,7 +42,7 @@ pub struct Family {
 #[derive(Debug)]
 struct Child {
     id: SessionId,
-    opened: Opened,
+    opened: AgentOpened,
     events: Receiver<Event>,
 }
 
@@ -83,7 +83,7 @@ impl Family {
 
 /// Whether an agent's event is shown. Settings, token counts and completion of an agent are not shown. Of an agent
 /// that was opened again only its requests to the model are shown, as the Codex CLI shows nothing of it.
-fn is_shown(opened: Opened, event: &EventMessage) -> bool {
+fn is_shown(opened: AgentOpened, event: &EventMessage) -> bool {
     let is_private = matches!(
         event,
         EventMessage::SessionConfigured(_)
@@ -92,5 +92,5 @@ fn is_shown(opened: Opened, event: &EventMessage) -> bool {
             | EventMessage::ShutdownComplete
     );
     let is_request = matches!(event, EventMessage::ContextElsewhere { .. });
-    is_request || (opened == Opened::New && !is_private)
+    is_request || (opened == AgentOpened::New && !is_private)
 }

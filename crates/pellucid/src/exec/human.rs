@@ -28,11 +28,11 @@ use pellucid_protocol::usage::TokenUsage;
 
 use crate::exec::call_failed;
 use crate::exec::collab::CollabCall;
-use crate::exec::collab::Phase;
+use crate::exec::collab::CollabPhase;
 use crate::replay::cache_break_text;
-use crate::screen::Kind;
-use crate::screen::Side;
-use crate::start::Failure;
+use crate::screen::OutputFormat;
+use crate::screen::StandardStream;
+use crate::start::ProgramFailure;
 use crate::style;
 use crate::style::Paint;
 use crate::style::thousands;
@@ -145,7 +145,7 @@ impl Human {
     }
 
     /// The token summary, then the answer on standard output.
-    pub fn finish(&self, last_message: Option<&str>) -> Result<(), Failure> {
+    pub fn finish(&self, last_message: Option<&str>) -> Result<(), ProgramFailure> {
         if let Some(usage) = &self.usage {
             style::line(&format!("{}\n{}", self.paint.dim("tokens used"), thousands(usage.blended_total())));
         }
@@ -153,9 +153,9 @@ impl Human {
             return Ok(());
         };
         let newline = if message.ends_with('\n') { "" } else { "\n" };
-        Side::Out
-            .write(&format!("{message}{newline}"), Kind::People)
-            .map_err(|error| Failure::new(format!("the answer cannot be printed: {error}")))
+        StandardStream::Out
+            .write(&format!("{message}{newline}"), OutputFormat::People)
+            .map_err(|error| ProgramFailure::new(format!("the answer cannot be printed: {error}")))
     }
 
     fn header(&self, session: &SessionConfigured) {
@@ -206,9 +206,9 @@ impl Human {
     fn collab(&self, call: &CollabCall) {
         let paint = self.paint;
         let paint_title = |title: &str| match call.phase {
-            Phase::Began => paint.magenta(title),
-            Phase::Ended if call.is_failure() => paint.red(title),
-            Phase::Ended => paint.green(title),
+            CollabPhase::Began => paint.magenta(title),
+            CollabPhase::Ended if call.is_failure() => paint.red(title),
+            CollabPhase::Ended => paint.green(title),
         };
         for (n, line) in call.lines().iter().enumerate() {
             style::line(&if n == 0 { paint_title(line) } else { paint.dim(line) });

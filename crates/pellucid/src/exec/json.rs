@@ -24,10 +24,10 @@ use serde_json::Value;
 
 use crate::exec::collab::CollabCall;
 use crate::exec::collab::CollabItem;
-use crate::exec::collab::Phase;
-use crate::screen::Kind;
-use crate::screen::Side;
-use crate::start::Failure;
+use crate::exec::collab::CollabPhase;
+use crate::screen::OutputFormat;
+use crate::screen::StandardStream;
+use crate::start::ProgramFailure;
 
 /// Shows events to a program.
 #[derive(Debug, Default)]
@@ -52,17 +52,19 @@ impl Json {
         Self { has_context, ..Self::default() }
     }
 
-    pub fn event(&mut self, event: &EventMessage) -> Result<(), Failure> {
+    pub fn event(&mut self, event: &EventMessage) -> Result<(), ProgramFailure> {
         let mut text = String::new();
         for line in self.lines(event) {
-            text += &serde_json::to_string(&line).map_err(|error| Failure::new(error.to_string()))?;
+            text += &serde_json::to_string(&line).map_err(|error| ProgramFailure::new(error.to_string()))?;
             text.push('\n');
         }
         if text.is_empty() {
             return Ok(());
         }
         // A program that reads events needs all of them, so a closed pipe is a failure here.
-        Side::Out.write(&text, Kind::Json).map_err(|error| Failure::new(format!("events cannot be printed: {error}")))
+        StandardStream::Out
+            .write(&text, OutputFormat::Json)
+            .map_err(|error| ProgramFailure::new(format!("events cannot be printed: {error}")))
     }
 
     /// The lines for an event.
@@ -189,11 +191,11 @@ impl Json {
         };
         let item = Item { id: id.clone(), details: Details::Collab(call.item) };
         match call.phase {
-            Phase::Began => {
+            CollabPhase::Began => {
                 self.collab_calls.push((call.call_id, id));
                 Line::ItemStarted { item }
             }
-            Phase::Ended => Line::ItemCompleted { item },
+            CollabPhase::Ended => Line::ItemCompleted { item },
         }
     }
 

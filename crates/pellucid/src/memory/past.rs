@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 
 use pellucid_agent::memories;
+use pellucid_agent::memories::MemoriesOutcome;
 use pellucid_agent::memories::Merged;
-use pellucid_agent::memories::Outcome;
-use pellucid_agent::memories::Reading;
+use pellucid_agent::memories::SessionReading;
 use pellucid_protocol::memories::Extract;
-use pellucid_protocol::memories::Job;
 use pellucid_protocol::memories::JobKind;
 use pellucid_protocol::memories::JobStatus;
+use pellucid_protocol::memories::MemoriesJob;
 use pellucid_store::memories::Memories;
 use serde_json::json;
 
@@ -19,10 +19,10 @@ use crate::args::StatusArgs;
 use crate::args::TurnArgs;
 use crate::exec;
 use crate::print;
-use crate::screen::Kind;
-use crate::start::Failure;
-use crate::start::Keep;
+use crate::screen::OutputFormat;
 use crate::start::Opening;
+use crate::start::Persistence;
+use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::style::counted;
 
@@ -30,32 +30,32 @@ use crate::style::counted;
 const OFF: &str = "memories are off; switch them on with `pellucid features enable memory_tool`, or for this run with \
                    `-c features.memory_tool=true`";
 
-pub fn run(shared: &Shared, args: &RunArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: &RunArgs) -> Result<ExitCode, ProgramFailure> {
     let start = Start::new(shared, &args.turn)?;
     if !memories::is_on(&start.config) {
-        return Err(Failure::new(OFF));
+        return Err(ProgramFailure::new(OFF));
     }
     start.enforce_login()?;
     start.make_ready()?;
     let folder = memories::folder(&start.config).display().to_string();
-    let session = start.session(Opening::New { session_id: None, keep: Keep::File })?;
-    let outcome = exec::runtime()?.block_on(memories::run(&session)).map_err(Failure::new)?;
+    let session = start.session(Opening::New { session_id: None, keep: Persistence::File })?;
+    let outcome = exec::runtime()?.block_on(memories::run(&session)).map_err(ProgramFailure::new)?;
     let text = if args.json { format!("{}\n", json!(outcome)) } else { described(&outcome, &folder) };
-    print::either(&text, Kind::of(args.json))?;
-    let is_failed = |reading: &Reading| matches!(reading, Reading::Failed { .. });
+    print::either(&text, OutputFormat::of(args.json))?;
+    let is_failed = |reading: &SessionReading| matches!(reading, SessionReading::Failed { .. });
     let has_failed = outcome.read.iter().any(|it| is_failed(&it.reading));
     let is_ok = !has_failed && !matches!(outcome.merged, Merged::Failed { .. });
     Ok(if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// The result of `memory run` as text for people.
-fn described(outcome: &Outcome, folder: &str) -> String {
+fn described(outcome: &MemoriesOutcome, folder: &str) -> String {
     let mut text = format!("{} read\n", counted(outcome.read.len(), "session"));
     for it in &outcome.read {
         let reading = match &it.reading {
-            Reading::Kept => "kept",
-            Reading::Nothing => "nothing worth keeping",
-            Reading::Failed { why } => why,
+            SessionReading::Kept => "kept",
+            SessionReading::Nothing => "nothing worth keeping",
+            SessionReading::Failed { why } => why,
         };
         text += &format!("  {}  {reading}\n", it.session);
     }
@@ -74,10 +74,10 @@ fn described(outcome: &Outcome, folder: &str) -> String {
     text
 }
 
-pub fn status(shared: &Shared, args: &StatusArgs) -> Result<ExitCode, Failure> {
+pub fn status(shared: &Shared, args: &StatusArgs) -> Result<ExitCode, ProgramFailure> {
     let start = Start::new(shared, &TurnArgs::default())?;
     let config = &start.config;
-    let failed = |error| Failure::new(format!("{error}"));
+    let failed = |error| ProgramFailure::new(format!("{error}"));
     let memories = Memories::open_existing(&config.folders.home).map_err(failed)?;
     let jobs = memories.as_ref().map(Memories::jobs).transpose().map_err(failed)?.unwrap_or_default();
     let n_max = config.tools.memories.raw_memories_max;
@@ -89,12 +89,12 @@ pub fn status(shared: &Shared, args: &StatusArgs) -> Result<ExitCode, Failure> {
         let state = if is_on { "memories are on" } else { OFF };
         format!("{state}\nfolder: {}\n{}", folder.display(), table(&extracts, &jobs))
     };
-    print::either(&text, Kind::of(args.json))?;
+    print::either(&text, OutputFormat::of(args.json))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The memories that are kept, and the jobs that are not finished.
-fn table(extracts: &[Extract], jobs: &[Job]) -> String {
+fn table(extracts: &[Extract], jobs: &[MemoriesJob]) -> String {
     let mut text = format!("{} kept\n", counted(extracts.len(), "session"));
     for it in extracts {
         let slug = it.rollout_slug.as_deref().unwrap_or_default();

@@ -8,10 +8,10 @@ use pellucid_workspace::pack_files;
 use pellucid_workspace::pack_files::PackPlace;
 use serde_json::json;
 
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::style;
 
-pub fn run(home: &Path, name: &str, as_json: bool) -> Result<ExitCode, Failure> {
+pub fn run(home: &Path, name: &str, as_json: bool) -> Result<ExitCode, ProgramFailure> {
     let report = check(home, name)?;
     if as_json {
         super::print_json(&json!({
@@ -49,7 +49,7 @@ impl Report {
     }
 }
 
-fn check(home: &Path, name: &str) -> Result<Report, Failure> {
+fn check(home: &Path, name: &str) -> Result<Report, ProgramFailure> {
     let (pack, errors) = match pack_files::find(name, home).map_err(|error| super::failure(&error))? {
         PackPlace::BuiltIn(name) => (Pack::builtin(&name), Vec::new()),
         PackPlace::Folder(folder) => {

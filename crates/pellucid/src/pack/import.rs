@@ -21,24 +21,24 @@ use sha2::Sha256;
 use super::new::manifest;
 use super::table::table;
 use crate::args::PackImportArgs;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::style;
 
 /// The file that holds the licence of the sources.
 const LICENSE: &str = "LICENSE";
 
-pub fn run(args: &PackImportArgs, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+pub fn run(args: &PackImportArgs, out: &mut dyn Write) -> Result<ExitCode, ProgramFailure> {
     let folder = match &args.to {
         Some(folder) => folder.clone(),
         None => super::home_folder()?.join(pack_files::FOLDER).join(format!("codex-{}", pack_import::VERSION)),
     };
     if !args.force && is_filled(&folder) {
-        return Err(Failure::new(format!(
+        return Err(ProgramFailure::new(format!(
             "{} is not empty\nhint: --force writes into it, --to DIR writes elsewhere",
             folder.display()
         )));
     }
-    let import = pack_import::import(&args.checkout).map_err(|error| Failure::new(format!("{error}")))?;
+    let import = pack_import::import(&args.checkout).map_err(|error| ProgramFailure::new(format!("{error}")))?;
     if let Some(version) = import.version.as_deref().filter(|version| *version != pack_import::VERSION) {
         style::line(&format!(
             "warning: the checkout is of version {version}; texts are looked for where {} has them",
@@ -71,7 +71,7 @@ fn is_filled(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
 }
 
-fn write(import: &Import, checkout: &Path, folder: &Path) -> Result<(), Failure> {
+fn write(import: &Import, checkout: &Path, folder: &Path) -> Result<(), ProgramFailure> {
     let name = folder.file_name().map_or_else(|| "codex".into(), |name| name.to_string_lossy());
     let mut files = import.files.clone();
     let layout = format!("name = {}\nfrom = \"{}\"\n", toml_string(&name), pack_import::BASE);
@@ -92,11 +92,11 @@ fn write(import: &Import, checkout: &Path, folder: &Path) -> Result<(), Failure>
     }
     let shown = std::path::absolute(folder).unwrap_or_else(|_| PathBuf::from(folder));
     Pack::load_user(&files, &shown.to_string_lossy())
-        .map_err(|error| Failure::new(format!("the imported texts do not make a pack: {error}")))?;
+        .map_err(|error| ProgramFailure::new(format!("the imported texts do not make a pack: {error}")))?;
     pack_files::write(folder, &files).map_err(|error| super::failure(&error))?;
     let skills = folder.join(bundled::FOLDER);
     bundled::write(&skills, &import.skills)
-        .map_err(|error| Failure::new(format!("could not write {}: {error}", skills.display())))
+        .map_err(|error| ProgramFailure::new(format!("could not write {}: {error}", skills.display())))
 }
 
 fn toml_string(text: &str) -> String {
@@ -124,7 +124,7 @@ fn report(import: &Import) -> String {
 }
 
 fn rows_json(import: &Import) -> Vec<Value> {
-    let row = |found: &pack_import::Found| {
+    let row = |found: &pack_import::ImportedSlot| {
         let bytes = import.bytes(found);
         json!({ "slot": found.slot, "file": found.file, "bytes": bytes.len(), "sha256": hash(bytes), "from": found.from })
     };

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::table::table;
 use crate::args::Shared;
 use crate::args::TurnArgs;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::start::Start;
 
 /// One row of `pack list`.
@@ -23,7 +23,7 @@ struct Listed {
     problem: Option<String>,
 }
 
-pub fn run(shared: &Shared, as_json: bool) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, as_json: bool) -> Result<ExitCode, ProgramFailure> {
     let config = Start::new(shared, &TurnArgs::default())?.config;
     let home = &config.folders.home;
     let used = pack_files::find(&config.prompt.pack, home).ok();

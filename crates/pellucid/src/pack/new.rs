@@ -12,24 +12,26 @@ use pellucid_workspace::pack_files;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 
 const README: &str = include_str!("readme.md");
 
-pub fn run(home: &Path, name: &str, from: &str, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+pub fn run(home: &Path, name: &str, from: &str, out: &mut dyn Write) -> Result<ExitCode, ProgramFailure> {
     let folder = home.join(pack_files::FOLDER).join(name);
     if Pack::builtin_names().contains(&name) {
-        return Err(Failure::new(format!("`{name}` is the name of a built-in pack; choose another")));
+        return Err(ProgramFailure::new(format!("`{name}` is the name of a built-in pack; choose another")));
     }
     if !is_name(name) {
-        return Err(Failure::new(format!("`{name}` is not a valid pack name: use letters, digits, `-` and `_`")));
+        return Err(ProgramFailure::new(format!(
+            "`{name}` is not a valid pack name: use letters, digits, `-` and `_`"
+        )));
     }
     if folder.exists() {
-        return Err(Failure::new(format!("{} already exists", folder.display())));
+        return Err(ProgramFailure::new(format!("{} already exists", folder.display())));
     }
     let files = copy(name, from).ok_or_else(|| {
         let known = Pack::builtin_names().join(", ");
-        Failure::new(format!("there is no built-in pack `{from}`; built in: {known}"))
+        ProgramFailure::new(format!("there is no built-in pack `{from}`; built in: {known}"))
     })?;
     pack_files::write(&folder, &files).map_err(|error| super::failure(&error))?;
     let made = format!(

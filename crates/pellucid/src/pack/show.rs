@@ -11,11 +11,11 @@ use serde_json::json;
 use super::table::table;
 use crate::args::Shared;
 use crate::args::TurnArgs;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::style;
 
-pub fn run(shared: &Shared, slot: Option<&str>, as_json: bool) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, slot: Option<&str>, as_json: bool) -> Result<ExitCode, ProgramFailure> {
     let config = Start::new(shared, &TurnArgs::default())?.config;
     let pack = super::selected(&config)?;
     match slot {
@@ -25,20 +25,20 @@ pub fn run(shared: &Shared, slot: Option<&str>, as_json: bool) -> Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-fn one(pack: &Pack, name: &str, as_json: bool) -> Result<(), Failure> {
+fn one(pack: &Pack, name: &str, as_json: bool) -> Result<(), ProgramFailure> {
     let slot = pack.slot_text(name).map_err(|nearest| {
         let hint = nearest.map_or_else(
             || "`pellucid pack show` lists the slots".to_owned(),
             |nearest| format!("did you mean {nearest}?"),
         );
-        Failure::new(format!("there is no slot `{name}`\nhint: {hint}"))
+        ProgramFailure::new(format!("there is no slot `{name}`\nhint: {hint}"))
     })?;
     if as_json {
         return super::print_json(&slot_json(&slot));
     }
     style::line(&about(&slot));
     let Some(text) = &slot.text else {
-        return Err(Failure::new(format!("the pack {} has no text for this slot", pack.name)));
+        return Err(ProgramFailure::new(format!("the pack {} has no text for this slot", pack.name)));
     };
     super::print(text)
 }
@@ -64,7 +64,7 @@ fn about(slot: &SlotText) -> String {
     lines.join("\n") + "\n"
 }
 
-fn all(pack: &Pack, as_json: bool) -> Result<(), Failure> {
+fn all(pack: &Pack, as_json: bool) -> Result<(), ProgramFailure> {
     let slots = pack.slot_texts();
     if as_json {
         let slots: Vec<Value> = slots.iter().map(slot_json).collect();

@@ -15,12 +15,12 @@ use super::print;
 use super::print_json;
 use crate::args::CallsArgs;
 use crate::pack::table::table;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::style;
 
-pub fn run(home: &Path, args: &CallsArgs) -> Result<ExitCode, Failure> {
+pub fn run(home: &Path, args: &CallsArgs) -> Result<ExitCode, ProgramFailure> {
     let file = file(home, &args.session)?;
-    let failed = |error| Failure::new(format!("the record of session {} cannot be read: {error}", args.session));
+    let failed = |error| ProgramFailure::new(format!("the record of session {} cannot be read: {error}", args.session));
     let Calls { calls, broken } = Calls::read(home, &file).map_err(failed)?;
     if let Some(broken) = broken {
         style::line(&format!(
@@ -34,13 +34,13 @@ pub fn run(home: &Path, args: &CallsArgs) -> Result<ExitCode, Failure> {
         None => calls.iter().collect(),
     };
     if let (Some(id), true) = (&args.call, chosen.is_empty()) {
-        return Err(Failure::new(format!(
+        return Err(ProgramFailure::new(format!(
             "the record has no call `{id}`; `pellucid sessions calls {}` lists those that it has",
             args.session
         )));
     }
     if args.json {
-        let text = serde_json::to_string(&chosen).map_err(|error| Failure::new(format!("{error}")))?;
+        let text = serde_json::to_string(&chosen).map_err(|error| ProgramFailure::new(format!("{error}")))?;
         return print_json(&format!("{text}\n"));
     }
     print(&match (&args.call, chosen.is_empty()) {

@@ -14,16 +14,16 @@ use pellucid_files::make_private_folder;
 use pellucid_store::name;
 use pellucid_store::redact::Redactor;
 use pellucid_store::requests::chain::Chain;
-use pellucid_store::requests::entry::Piece;
-use pellucid_store::requests::entry::Text;
-use pellucid_store::requests::parts::Parts;
+use pellucid_store::requests::entry::StoredPiece;
+use pellucid_store::requests::entry::StoredText;
+use pellucid_store::requests::parts::PartStore;
 use serde_json::Value;
 
 use super::file;
 use super::print;
 use super::print_json;
 use crate::args::ExportArgs;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::style;
 
 /// How long a session, or what was sent of it, may be to be exported.
@@ -32,11 +32,11 @@ const SESSION_BYTES_MAX: u64 = 4 << 30;
 /// How names of variables end that hold secrets.
 const SECRET_NAMES: [&str; 6] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASS", "_CREDENTIALS"];
 
-pub fn run(home: &Path, args: &ExportArgs) -> Result<ExitCode, Failure> {
+pub fn run(home: &Path, args: &ExportArgs) -> Result<ExitCode, ProgramFailure> {
     let path = file(home, &args.session)?;
     let redactor = (!args.no_redact).then(|| Redactor::new(secrets(home)));
     let mut export = Export { redactor, n_blanks: 0 };
-    let failed = |path: &Path, error: &io::Error| Failure::new(format!("{}: {error}", path.display()));
+    let failed = |path: &Path, error: &io::Error| ProgramFailure::new(format!("{}: {error}", path.display()));
     let session = pellucid_files::read_text(&path, SESSION_BYTES_MAX).map_err(|error| failed(&path, &error))?;
     let session = export.lines(&session);
     match &args.to {
@@ -128,7 +128,7 @@ impl Export {
         };
         put(&into, &self.lines(&text))?;
         let chain = Chain::read(&from).map_err(|error| (from, error))?;
-        let (old, new) = (Parts::new(home), Parts::new(to));
+        let (old, new) = (PartStore::new(home), PartStore::new(to));
         for sha256 in parts_of(&chain) {
             if let Ok(text) = pellucid_files::read_text(&old.path(&sha256), SESSION_BYTES_MAX) {
                 let text = match &self.redactor {
@@ -148,9 +148,9 @@ impl Export {
 
 /// The long texts that a record refers to.
 fn parts_of(chain: &Chain) -> BTreeSet<String> {
-    let kept = |piece: &Piece| match &piece.text {
-        Text::Kept { sha256, .. } => Some(sha256.clone()),
-        Text::Here { .. } => None,
+    let kept = |piece: &StoredPiece| match &piece.text {
+        StoredText::Kept { sha256, .. } => Some(sha256.clone()),
+        StoredText::Here { .. } => None,
     };
     chain.pieces().into_iter().filter_map(kept).collect()
 }

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use pellucid_agent::fsck;
-use pellucid_store::fsck::Findings;
+use pellucid_store::fsck::FsckReport;
 use pellucid_store::index;
-use pellucid_store::index::Index;
+use pellucid_store::index::SessionIndex;
 
 use super::print;
 use super::print_json;
@@ -17,13 +17,13 @@ use super::progress;
 use super::resolve;
 use crate::args::FsckArgs;
 use crate::replay::exit_code;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::style;
 
-pub fn run(home: &Path, args: &FsckArgs) -> Result<ExitCode, Failure> {
+pub fn run(home: &Path, args: &FsckArgs) -> Result<ExitCode, ProgramFailure> {
     if args.rebuild_index {
         index::remove(home);
-        let mut index = Index::open(home);
+        let mut index = SessionIndex::open(home);
         index.refresh(std::time::Duration::ZERO, &mut progress);
         for warning in index.take_warnings() {
             style::line(&format!("warning: {warning}"));
@@ -32,7 +32,7 @@ pub fn run(home: &Path, args: &FsckArgs) -> Result<ExitCode, Failure> {
     let only = args.session.as_deref().map(|session| resolve(home, session)).transpose()?;
     let findings = fsck::check(home, only.as_deref());
     let text = if args.json {
-        serde_json::to_string(&findings).map_err(|error| Failure::new(format!("{error}")))? + "\n"
+        serde_json::to_string(&findings).map_err(|error| ProgramFailure::new(format!("{error}")))? + "\n"
     } else {
         text(&findings)
     };
@@ -44,7 +44,7 @@ pub fn run(home: &Path, args: &FsckArgs) -> Result<ExitCode, Failure> {
     Ok(exit_code(fsck::status(&findings)))
 }
 
-fn text(findings: &Findings) -> String {
+fn text(findings: &FsckReport) -> String {
     let mut text = String::new();
     for problem in &findings.problems {
         let word = if problem.is_serious { "error" } else { "note" };

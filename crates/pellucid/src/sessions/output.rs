@@ -5,36 +5,36 @@ use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 
-use pellucid_tools::outputs::Kept;
+use pellucid_tools::outputs::KeptOutput;
 use pellucid_tools::outputs::Outputs;
 
 use super::resolve;
 use crate::pack::table::table;
 use crate::print;
-use crate::screen::Side;
+use crate::screen::StandardStream;
 use crate::screen::Writer;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::style;
 
 /// How much is read at once.
 const READ_BYTES: usize = 64 << 10;
 
-pub fn run(home: &Path, session: &str, call: Option<&str>) -> Result<ExitCode, Failure> {
+pub fn run(home: &Path, session: &str, call: Option<&str>) -> Result<ExitCode, ProgramFailure> {
     let id = resolve(home, session)?;
     let outputs = Outputs::of(home, &id);
-    let failed = |error: io::Error| Failure::new(format!("the outputs of session {id} cannot be read: {error}"));
+    let failed = |error: io::Error| ProgramFailure::new(format!("the outputs of session {id} cannot be read: {error}"));
     let kept = outputs.list().map_err(failed)?;
     let Some(call) = call else {
         print::out(&list(&id, &kept))?;
         return Ok(ExitCode::SUCCESS);
     };
     let mut file = outputs.open(call).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Failure::new(format!(
+        io::ErrorKind::NotFound => ProgramFailure::new(format!(
             "no output of a call `{call}` is kept; `pellucid sessions output {id}` lists those that are"
         )),
         _ => failed(error),
     })?;
-    let mut out = Writer::new(Side::Out);
+    let mut out = Writer::new(StandardStream::Out);
     let mut buffer = vec![0; READ_BYTES];
     let mut n_bytes = 0;
     loop {
@@ -51,7 +51,7 @@ pub fn run(home: &Path, session: &str, call: Option<&str>) -> Result<ExitCode, F
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(id: &str, kept: &[Kept]) -> String {
+fn list(id: &str, kept: &[KeptOutput]) -> String {
     if kept.is_empty() {
         return format!("no output of session {id} was long enough to be kept beside it\n");
     }

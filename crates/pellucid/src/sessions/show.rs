@@ -14,7 +14,7 @@ use pellucid_store::record::Record;
 use pellucid_store::requests::chain::Chain;
 use pellucid_store::sessions::LocalSessions;
 use pellucid_store::sessions::Sessions;
-use pellucid_store::sessions::Stored;
+use pellucid_store::sessions::StoredSession;
 use serde::Serialize;
 use serde_json::json;
 
@@ -27,10 +27,10 @@ use crate::args::ShowArgs;
 use crate::context::usage_text;
 use crate::replay::cache_break_text;
 use crate::replay::verdict_text;
-use crate::start::Failure;
+use crate::start::ProgramFailure;
 use crate::style;
 
-pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, Failure> {
+pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, ProgramFailure> {
     let sessions = LocalSessions::new(home);
     let id = resolve(home, &args.session)?;
     let stored = sessions.read(&id).map_err(|error| failed(&error))?;
@@ -85,23 +85,23 @@ fn verdicts_text(requests: &Chain) -> String {
 }
 
 /// The record of what the session sent; empty for sessions of other programs.
-fn requests(home: &Path, stored: &Stored) -> Result<Chain, Failure> {
+fn requests(home: &Path, stored: &StoredSession) -> Result<Chain, ProgramFailure> {
     let name = Path::new(&stored.summary.path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
     match name::requests_path(home, name) {
-        Some(path) => Chain::read(&path).map_err(|error| Failure::new(format!("{}: {error}", path.display()))),
+        Some(path) => Chain::read(&path).map_err(|error| ProgramFailure::new(format!("{}: {error}", path.display()))),
         None => Ok(Chain::default()),
     }
 }
 
-fn items(stored: &Stored) -> impl Iterator<Item = &Item> {
+fn items(stored: &StoredSession) -> impl Iterator<Item = &Item> {
     stored.loaded.records.iter().filter_map(|record| match record {
         Record::ResponseItem(item) => Some(item),
         _ => None,
     })
 }
 
-fn text(stored: &Stored, requests: &Chain, mut cut_off: Vec<CutOff>) -> String {
-    let Stored { summary, loaded } = stored;
+fn text(stored: &StoredSession, requests: &Chain, mut cut_off: Vec<CutOff>) -> String {
+    let StoredSession { summary, loaded } = stored;
     let mut text = format!("session   {}\n", summary.id);
     let mut row = |name: &str, value: Option<String>| {
         if let Some(value) = value.filter(|value| !value.is_empty()) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use pellucid_engine::assemble::assemble;
 use pellucid_engine::assistant::Assistant;
 use pellucid_engine::assistant::LoadedBootstrap;
-use pellucid_engine::assistant::reply::Form;
+use pellucid_engine::assistant::reply::ReplyKind;
 use pellucid_engine::assistant::reply::SessionTokens;
 use pellucid_engine::assistant::reply::reply;
 use pellucid_engine::assistant::report::PromptReport;
@@ -16,7 +16,7 @@ use pellucid_engine::fragment::concat;
 use pellucid_engine::injection;
 use pellucid_engine::injection::FileRead;
 use pellucid_engine::injection::FileText;
-use pellucid_engine::injection::Read;
+use pellucid_engine::injection::InjectionRead;
 use pellucid_engine::pack::Pack;
 use pellucid_protocol::model::ModelInfo;
 use pellucid_testkit::MockReply;
@@ -217,7 +217,7 @@ fn the_page_about_openclaw_is_up_to_date() {
     let prompt = concat(&assemble(&pack, &facts).instructions);
     let report = PromptReport::of(&pack, &facts, facts.system.assistant.as_ref().unwrap(), &prompt, &[]);
     let tokens = SessionTokens { context: Some(272_000), ..SessionTokens::default() };
-    let list = reply(Form::List, &report, tokens, workspace);
+    let list = reply(ReplyKind::List, &report, tokens, workspace);
     let start = prompt.find("# Project Context\n").unwrap();
     let end = prompt.find("\n## Silent Replies\n").unwrap();
     let lines: Vec<&str> =
@@ -245,7 +245,7 @@ fn the_page_about_agentcore_is_up_to_date() {
     injection.memory = vec!["prefers tabs".to_owned()];
     let notes = "Ask Grace about the release.\nThe staging server is down on Mondays.\nNever rename the tables.\n";
     let text = |path: &str, text: &str| FileRead::Text(FileText::whole(path, text.as_bytes().to_vec()));
-    let mut read = Read::default();
+    let mut read = InjectionRead::default();
     read.files.insert("/home/ada/app/NOTES.md".to_owned(), text("/home/ada/app/NOTES.md", notes));
     read.repo.documents = vec![("AGENTS.md".to_owned(), text("/home/ada/app/AGENTS.md", "Use tabs.\n"))];
     injection.reads = injection.sources.iter().map(|_| read.clone()).collect();

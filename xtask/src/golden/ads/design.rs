@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use pellucid_engine::fragment::Fragment;
-use pellucid_engine::reinject::envelope::{Said, Sent, wrap};
-use pellucid_engine::reinject::files::{FileRole, Files, Found, Text};
-use pellucid_engine::reinject::settings::{Given, Settings, Trigger, Variant};
-use pellucid_engine::reinject::{Decision, Injection, LogLine, PartKind, State, Words};
+use pellucid_engine::reinject::envelope::{EnvelopeInput, EnvelopeOutput, wrap};
+use pellucid_engine::reinject::files::{FileRole, FoundFile, HashedText, InjectionInput};
+use pellucid_engine::reinject::settings::{ReinjectOverrides, ReinjectSettings, Trigger, Variant};
+use pellucid_engine::reinject::{Injection, InjectionDecision, LogLine, PartKind, ReinjectState, VariantTexts};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -100,10 +100,10 @@ pub fn run(file: &Value) -> Vec<Verdict> {
 
 fn check(case: Case) -> Result<(), String> {
     let Config { enabled, turns, trigger, thresholds } = case.config;
-    let given = Given { enabled, turns, rules_turns: None, trigger, thresholds };
-    let settings = Settings::new(Variant::Design, &given);
+    let given = ReinjectOverrides { enabled, turns, rules_turns: None, trigger, thresholds };
+    let settings = ReinjectSettings::new(Variant::Design, &given);
     let mut files = case.files;
-    let mut state = State::default();
+    let mut state = ReinjectState::default();
     for (n, step) in case.steps.into_iter().enumerate() {
         let at = |problem: String| format!("step {n}: {problem}");
         match step {
@@ -121,7 +121,7 @@ fn check(case: Case) -> Result<(), String> {
                 let mut reasons = Vec::new();
                 let mut last = None;
                 for _ in 0..times.unwrap_or(1) {
-                    let decision = state.decide(&settings, &found(&files), &Words::default(), occupancy);
+                    let decision = state.decide(&settings, &found(&files), &VariantTexts::default(), occupancy);
                     if decision.injection.is_ok() {
                         state.complete_turn();
                     }
@@ -142,20 +142,20 @@ fn check(case: Case) -> Result<(), String> {
     Ok(())
 }
 
-fn found(files: &BTreeMap<String, Option<File>>) -> Files {
+fn found(files: &BTreeMap<String, Option<File>>) -> InjectionInput {
     let one = |name: &str| {
         let path = format!("/{name}.md");
         match files.get(name).cloned().flatten() {
-            None => Found::Missing { path },
-            Some(File { readable: Some(false), .. }) => Found::Unreadable { path, error: "no permission".into() },
-            Some(File { utf8: Some(false), .. }) => Found::Corrupt { path },
-            Some(File { text, .. }) => Found::Text(Text::on_disk(&path, &text.unwrap_or_default())),
+            None => FoundFile::Missing { path },
+            Some(File { readable: Some(false), .. }) => FoundFile::Unreadable { path, error: "no permission".into() },
+            Some(File { utf8: Some(false), .. }) => FoundFile::Corrupt { path },
+            Some(File { text, .. }) => FoundFile::Text(HashedText::on_disk(&path, &text.unwrap_or_default())),
         }
     };
-    Files { instructions: one("instructions"), rules: one("rules"), ..Files::default() }
+    InjectionInput { instructions: one("instructions"), rules: one("rules"), ..InjectionInput::default() }
 }
 
-fn compare(decision: &Decision, input: &Value, phase: Option<String>, expect: &Expect) -> Result<(), String> {
+fn compare(decision: &InjectionDecision, input: &Value, phase: Option<String>, expect: &Expect) -> Result<(), String> {
     compare_log(&decision.log, expect.log.as_deref().unwrap_or_default())?;
     let injection = match (&decision.injection, expect.blocked) {
         (Err(blocked), true) => {
@@ -204,6 +204,6 @@ fn compare_log(log: &[LogLine], expected: &[ExpectLog]) -> Result<(), String> {
 }
 
 /// One text, or texts before items.
-pub type JsonSent = Sent<Value>;
+pub type JsonSent = EnvelopeOutput<Value>;
 /// One text, or items.
-pub type JsonSaid = Said<Value>;
+pub type JsonSaid = EnvelopeInput<Value>;

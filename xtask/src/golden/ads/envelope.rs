@@ -1,7 +1,7 @@
 //! The suite `envelope`: what the back end receives in place of an input, in the shipped variants.
 
 use pellucid_engine::fragment::{Fragment, concat};
-use pellucid_engine::reinject::envelope::{Beside, Said, Sent, Words, wrap, wrap_current};
+use pellucid_engine::reinject::envelope::{Beside, EnvelopeInput, EnvelopeOutput, EnvelopeTexts, wrap, wrap_current};
 use pellucid_engine::reinject::preferences::{self, Preference};
 use pellucid_engine::reinject::skill_words;
 use serde::Deserialize;
@@ -111,16 +111,16 @@ fn check(case: &Case) -> Result<(), String> {
 }
 
 /// The words of the pack, as the vectors show them.
-fn words() -> Words {
+fn words() -> EnvelopeTexts {
     let word = |text: &str| vec![Fragment::provided("words", text)];
-    Words { alias: word("{{ALIAS_NOTE}}"), separator: word("{{SEPARATOR}}") }
+    EnvelopeTexts { alias: word("{{ALIAS_NOTE}}"), separator: word("{{SEPARATOR}}") }
 }
 
 /// An input as the engine takes it.
 pub fn said(input: &Value) -> Result<JsonSaid, String> {
     match input {
-        Value::String(text) => Ok(Said::Text(Fragment::provided("input", text.as_str()))),
-        Value::Array(items) => Ok(Said::Items(items.clone())),
+        Value::String(text) => Ok(EnvelopeInput::Text(Fragment::provided("input", text.as_str()))),
+        Value::Array(items) => Ok(EnvelopeInput::Items(items.clone())),
         other => Err(format!("no input: {other}")),
     }
 }
@@ -128,8 +128,8 @@ pub fn said(input: &Value) -> Result<JsonSaid, String> {
 /// What is sent, as the vectors write it.
 pub fn sent(sent: &JsonSent) -> Value {
     match sent {
-        Sent::Text(text) => json!(concat(text)),
-        Sent::Items { texts, items } => {
+        EnvelopeOutput::Text(text) => json!(concat(text)),
+        EnvelopeOutput::Items { texts, items } => {
             let texts = texts.iter().map(|text| json!({ "type": "text", "text": concat(text) }));
             Value::Array(texts.chain(items.iter().cloned()).collect())
         }

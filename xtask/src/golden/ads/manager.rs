@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use pellucid_engine::fragment::Fragment;
-use pellucid_engine::reinject::files::{Files, Text};
-use pellucid_engine::reinject::settings::{Given, Settings, Variant};
-use pellucid_engine::reinject::{Decision, LogLine, State, Words};
-use pellucid_workspace::standing_files::{Instructions, Sources, StandingFiles, state_folder};
+use pellucid_engine::reinject::files::{HashedText, InjectionInput};
+use pellucid_engine::reinject::settings::{ReinjectOverrides, ReinjectSettings, Variant};
+use pellucid_engine::reinject::{InjectionDecision, LogLine, ReinjectState, VariantTexts};
+use pellucid_workspace::standing_files::{Instructions, StandingFiles, StandingSources, state_folder};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -84,8 +84,8 @@ struct World {
     root: PathBuf,
     variant: Variant,
     start: String,
-    settings: Settings,
-    state: State,
+    settings: ReinjectSettings,
+    state: ReinjectState,
     files: StandingFiles,
     names: Vec<String>,
 }
@@ -98,18 +98,18 @@ fn check(case: Case) -> Result<(), String> {
     let root = scratch.path().canonicalize().map_err(|error| error.to_string())?;
     let start = case.start.clone().unwrap_or(first);
     let reinjection = case.reinjection.unwrap_or(Reinjection { enabled: None, turns: None, rules_turns: None });
-    let given = Given {
+    let given = ReinjectOverrides {
         enabled: reinjection.enabled,
         turns: reinjection.turns,
         rules_turns: reinjection.rules_turns,
-        ..Given::default()
+        ..ReinjectOverrides::default()
     };
     let builtin = case.builtin_instructions.unwrap_or_else(|| Some("BUILTIN INSTRUCTIONS\n".into()));
-    let builtin = builtin.map(|text| Text::in_pack(&"templates/instructions.md".into(), &text));
+    let builtin = builtin.map(|text| HashedText::in_pack(&"templates/instructions.md".into(), &text));
     for (name, workspace) in &case.workspaces {
         make(&root, case.variant, name, workspace)?;
     }
-    let sources = Sources {
+    let sources = StandingSources {
         variant: case.variant,
         instructions: builtin.map_or(Instructions::None, Instructions::Text),
         rules: None,
@@ -118,8 +118,8 @@ fn check(case: Case) -> Result<(), String> {
     };
     let mut world = World {
         files: StandingFiles::new(sources, &root.join(&start)),
-        settings: Settings::new(case.variant, &given),
-        state: State::default(),
+        settings: ReinjectSettings::new(case.variant, &given),
+        state: ReinjectState::default(),
         variant: case.variant,
         names: case.workspaces.keys().cloned().collect(),
         scratch,
@@ -221,9 +221,9 @@ impl World {
         state_of(&self.root, self.variant, ws.unwrap_or(&self.start)).join(path)
     }
 
-    fn inject(&mut self) -> Decision {
-        let files = if self.state.needs_files(&self.settings) { self.files.read() } else { Files::default() };
-        let words = Words {
+    fn inject(&mut self) -> InjectionDecision {
+        let files = if self.state.needs_files(&self.settings) { self.files.read() } else { InjectionInput::default() };
+        let words = VariantTexts {
             workspace_notice: word("{{WORKSPACE_NOTICE}}"),
             skill_system: word("{{SKILLS}}"),
             skill_system_none: word("{{SKILLS}}"),
@@ -231,7 +231,7 @@ impl World {
         self.state.decide(&self.settings, &files, &words, None)
     }
 
-    fn shown(&self, decision: &Decision) -> Value {
+    fn shown(&self, decision: &InjectionDecision) -> Value {
         match &decision.injection {
             Ok(None) => Value::Null,
             Ok(Some(injection)) => json!({

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use pellucid_engine::fragment::{Fragment, concat};
 use pellucid_engine::injection::{Inputs, SystemParts, collect, scalar, system_prompt};
-use pellucid_engine::window::count::Heuristic;
-use pellucid_engine::window::settings::{AgentSettings, Given, Interface};
+use pellucid_engine::window::count::CharacterEstimate;
+use pellucid_engine::window::settings::{AgentSettings, Interface, WindowServices};
 use pellucid_engine::window::summary::{self, HistoryMessage};
-use pellucid_engine::window::{Cost, Parts, Step, Window};
+use pellucid_engine::window::{Cost, PromptParts, Window, WindowStep};
 use pellucid_protocol::settings::PromptMode;
 use pellucid_workspace::injection_files;
 use serde::Deserialize;
@@ -54,7 +54,7 @@ pub fn config_errors(file: &Value) -> Vec<Verdict> {
             None | Some("heuristic" | "in_memory") => Interface::Usable,
             Some(_) => Interface::Lacking,
         };
-        let given = Given {
+        let given = WindowServices {
             provider: case.provider,
             counter: lacking(&case.deps.token_counter),
             text_store: lacking(&case.deps.text_store),
@@ -144,7 +144,7 @@ pub fn run(file: &Value) -> Vec<Verdict> {
 
 fn check(case: Case) -> Result<(), String> {
     let input = case.input;
-    let given = Given { provider: true, counter: Interface::Usable, text_store: Interface::Usable };
+    let given = WindowServices { provider: true, counter: Interface::Usable, text_store: Interface::Usable };
     let settings = AgentSettings::read(&input.config, given).map_err(|error| error.to_string())?;
     let mode = mode(input.context.get("prompt_mode"));
     let places = BTreeMap::new();
@@ -177,7 +177,7 @@ fn check(case: Case) -> Result<(), String> {
     limits.window = limits.window.filter(|_| has_counter);
     let (mut window, _) = Window::new(limits, &state, &history, memory);
 
-    let build = |parts: Parts<'_>| {
+    let build = |parts: PromptParts<'_>| {
         let base = settings.system_prompt.as_deref().unwrap_or_default();
         let system = SystemParts {
             base: vec![Fragment::provided("system_prompt", base)],
@@ -202,18 +202,18 @@ fn check(case: Case) -> Result<(), String> {
     let mut step = window.begin();
     loop {
         step = match step {
-            Step::Build => {
-                let counter = Heuristic::default();
+            WindowStep::Build => {
+                let counter = CharacterEstimate::default();
                 let messages = build(window.parts()).iter().map(|it| counter.message(&it.content)).sum();
                 window.built(Cost { messages, tools: 0 })
             }
-            Step::Summarise { .. } => {
+            WindowStep::Summarise { .. } => {
                 let answer = input.provider_script.get(n_calls);
                 n_calls += 1;
                 window.summarised(answer.map(String::as_str).filter(|it| *it != "!raise"))
             }
-            Step::Fits { .. } => break,
-            Step::Failed(error) => return Err(error.to_string()),
+            WindowStep::Fits { .. } => break,
+            WindowStep::Failed(error) => return Err(error.to_string()),
         };
     }
     n_calls += 1;

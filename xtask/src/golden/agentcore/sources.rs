@@ -6,7 +6,8 @@ use std::path::Path;
 
 use pellucid_engine::fragment::{Fragment, concat};
 use pellucid_engine::injection::{
-    Inputs, Item, ItemError, Role, SectionSkill, Source, SystemParts, Target, Version, preamble, system_prompt,
+    InjectionItem, Inputs, ItemError, ItemSource, ItemTarget, PreambleRole, SectionSkill, SystemParts, Version,
+    preamble, system_prompt,
 };
 use pellucid_protocol::settings::PromptMode;
 use pellucid_workspace::injection_files;
@@ -42,7 +43,7 @@ struct ExpectedError {
 
 pub fn item(file: &Value) -> Vec<Verdict> {
     cases::run_expanded(file, |case: ItemCase| {
-        let found = Item::from_fields(&case.args, Version::One, "args");
+        let found = InjectionItem::from_fields(&case.args, Version::One, "args");
         match (found, case.expect_item, case.expect_error) {
             (Ok(item), Some(expected), None) => same_or_digest("item", &as_json(&item), &expected),
             (Err(error), None, Some(expected)) => {
@@ -89,7 +90,7 @@ pub fn without_tree(file: &Value) -> Vec<Verdict> {
 }
 
 fn source(case: &SourceCase, root: &str) -> Result<(), String> {
-    let found = Source::parse(&placed(&expanded(&case.spec), root));
+    let found = ItemSource::parse(&placed(&expanded(&case.spec), root));
     if let Some(expected) = case.expect_source_built {
         same("source built", &found.is_some(), &expected)?;
     }
@@ -215,7 +216,7 @@ pub fn assembly(file: &Value) -> Vec<Verdict> {
 }
 
 /// The messages before a history.
-pub fn preamble_messages(items: &[Item], mode: PromptMode) -> Vec<Message> {
+pub fn preamble_messages(items: &[InjectionItem], mode: PromptMode) -> Vec<Message> {
     let message = |it: &pellucid_engine::injection::PreambleMessage| Message {
         role: it.role.as_str().to_owned(),
         content: concat(&it.content),
@@ -224,9 +225,9 @@ pub fn preamble_messages(items: &[Item], mode: PromptMode) -> Vec<Message> {
 }
 
 /// Items made from loosely typed fields, all of which must be valid.
-fn items(fields: &[Map<String, Value>]) -> Result<Vec<Item>, String> {
+fn items(fields: &[Map<String, Value>]) -> Result<Vec<InjectionItem>, String> {
     let item = |fields: &Map<String, Value>| {
-        Item::from_fields(fields, Version::One, "items").map_err(|error| error.to_string())
+        InjectionItem::from_fields(fields, Version::One, "items").map_err(|error| error.to_string())
     };
     fields.iter().map(item).collect()
 }
@@ -265,15 +266,15 @@ fn placed(value: &Value, root: &str) -> Value {
 }
 
 /// An item as the vectors write it.
-fn as_json(item: &Item) -> Value {
+fn as_json(item: &InjectionItem) -> Value {
     let target = match item.target {
-        Target::SystemSection => "system_section",
-        Target::PreambleMessage => "preamble_message",
+        ItemTarget::SystemSection => "system_section",
+        ItemTarget::PreambleMessage => "preamble_message",
     };
     let modes: Vec<&str> = item.modes.iter().map(|mode| mode.as_str()).collect();
     let mut value = json!({
         "target": target,
-        "role": item.role.map(Role::as_str),
+        "role": item.role.map(PreambleRole::as_str),
         "order": item.order,
         "prompt_modes": modes,
         "substitute_variables": item.fills_variables,

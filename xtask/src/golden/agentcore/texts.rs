@@ -2,7 +2,7 @@
 
 use pellucid_engine::cut::ends;
 use pellucid_engine::injection::scalar;
-use pellucid_engine::window::count::Heuristic;
+use pellucid_engine::window::count::CharacterEstimate;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -97,7 +97,7 @@ fn one() -> f64 {
 
 pub fn token_counter(file: &Value) -> Vec<Verdict> {
     cases::run(file, |case: Counting| {
-        let counter = Heuristic::new(case.options.chars_per_token, case.options.non_ascii_chars_per_token)
+        let counter = CharacterEstimate::new(case.options.chars_per_token, case.options.non_ascii_chars_per_token)
             .map_err(|error| error.to_string())?;
         let found = match case.kind.as_str() {
             "text" => {

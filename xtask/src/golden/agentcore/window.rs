@@ -1,8 +1,8 @@
 //! The suite of the budget loop.
 
-use pellucid_engine::window::count::Heuristic;
+use pellucid_engine::window::count::CharacterEstimate;
 use pellucid_engine::window::summary::{self, HistoryMessage};
-use pellucid_engine::window::{ConversationState, Cost, Limits, Parts, Step, Window, WindowExceeded};
+use pellucid_engine::window::{ConversationState, Cost, PromptParts, Window, WindowExceeded, WindowLimits, WindowStep};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -132,7 +132,7 @@ fn check(case: Case) -> Result<(), String> {
         (Some(_), Some(_)) => return Err("both history and history_turns".to_owned()),
     };
     let mut state = input.state.as_ref().map(State::read).transpose()?.unwrap_or_default();
-    let limits = Limits {
+    let limits = WindowLimits {
         window: input.context_window.filter(|_| counter != Some("none")),
         reserved: input.reserved_output_tokens,
         compacts: input.auto_compact.unwrap_or(true),
@@ -146,11 +146,11 @@ fn check(case: Case) -> Result<(), String> {
     let mut step = window.begin();
     let outcome = loop {
         step = match step {
-            Step::Build => {
+            WindowStep::Build => {
                 n_builds += 1;
                 let messages = built(window.parts());
                 let cost = if counter == Some("heuristic") {
-                    let counter = Heuristic::default();
+                    let counter = CharacterEstimate::default();
                     let system = input.system_prompt.iter().filter(|text| !text.is_empty());
                     let messages = messages.iter().chain(system).map(|text| counter.message(text)).sum();
                     Cost { messages, tools: counter.tools(&input.tools) }
@@ -161,17 +161,17 @@ fn check(case: Case) -> Result<(), String> {
                 };
                 window.built(cost)
             }
-            Step::Summarise { previous, dropped } => {
+            WindowStep::Summarise { previous, dropped } => {
                 calls.push(summary::question(previous.as_deref(), &dropped));
                 let n = calls.len();
                 let answer = input.summaries.get(n - 1).cloned().unwrap_or_else(|| format!("SUMMARY-{n}"));
                 window.summarised((answer != "!raise").then_some(answer.as_str()))
             }
-            Step::Fits { changed } => {
+            WindowStep::Fits { changed } => {
                 state = changed.unwrap_or(state);
                 break Ok(built(window.parts()));
             }
-            Step::Failed(error) => break Err(error),
+            WindowStep::Failed(error) => break Err(error),
         };
     };
     match (&outcome, &case.expect.messages, &case.expect.error) {
@@ -196,7 +196,7 @@ fn check(case: Case) -> Result<(), String> {
 }
 
 /// The messages as the builder of the recording makes them.
-fn built(parts: Parts<'_>) -> Vec<String> {
+fn built(parts: PromptParts<'_>) -> Vec<String> {
     let summary = parts.summary.map(|summary| format!("SUM:{summary}"));
     let memory = parts.memory.iter().map(|memory| format!("MEM:{memory}"));
     let history = parts.history.iter().map(|message| message.text.clone());

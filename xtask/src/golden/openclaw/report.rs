@@ -1,7 +1,7 @@
 //! The report of a prompt, and how it is shown.
 
-use pellucid_engine::assistant::reply::{Form, SessionTokens, reply};
-use pellucid_engine::assistant::report::{Measured, PromptReport, SandboxReport, ToolFacts, tokens};
+use pellucid_engine::assistant::reply::{ReplyKind, SessionTokens, reply};
+use pellucid_engine::assistant::report::{AssistantSandboxReport, Measured, PromptReport, ToolFacts, tokens};
 use pellucid_engine::assistant::sanitised;
 use pellucid_engine::bootstrap::{BootstrapFile, ContextFile, MAX};
 use pellucid_engine::utf16;
@@ -47,7 +47,7 @@ struct BuildInput {
     workspace_dir: Option<String>,
     max: Option<usize>,
     total: Option<usize>,
-    sandbox: Option<SandboxReport>,
+    sandbox: Option<AssistantSandboxReport>,
     #[serde(default)]
     files: Vec<GivenFile>,
     #[serde(default)]
@@ -220,7 +220,7 @@ fn render(case: &RenderCase) -> Result<(), String> {
         output: case.session_entry.output_tokens,
         context: case.context_tokens,
     };
-    let found = reply(Form::of_command(&case.command), &case.report, session, &case.workspace_dir);
+    let found = reply(ReplyKind::of_command(&case.command), &case.report, session, &case.workspace_dir);
     let lines: Vec<&str> = found.split('\n').collect();
     match (&case.expect.lines, &case.expect.json, case.expect.line_count) {
         (Some(expected), None, None) => {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use pellucid_engine::assemble::assemble;
 use pellucid_engine::assistant::{
-    Assistant, AssistantTool, Citations, LoadedBootstrap, Messaging, Reactions, Runtime, Sandbox, Thinking,
+    Assistant, AssistantSandbox, AssistantTool, Citations, LoadedBootstrap, Messaging, Reactions, Runtime, Thinking,
 };
 use pellucid_engine::bootstrap::ContextFile;
 use pellucid_engine::facts::Facts;
@@ -135,7 +135,7 @@ pub fn facts(params: Params) -> Result<Facts, String> {
     };
     // A path that is not a text gives no file.
     let file = |value: &Value| Some(ContextFile::new(value["path"].as_str()?, value["content"].as_str()?));
-    let sandbox = params.sandbox_info.map(|it| Sandbox {
+    let sandbox = params.sandbox_info.map(|it| AssistantSandbox {
         enabled: it.enabled,
         workspace_dir: it.workspace_dir,
         container_dir: it.container_workspace_dir,

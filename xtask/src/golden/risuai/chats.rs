@@ -1,7 +1,7 @@
 //! How chats and results are written in the vectors.
 
-use pellucid_engine::memory::ask::Message;
-use pellucid_engine::memory::entry::{Entry, Role};
+use pellucid_engine::memory::ask::SummaryMessage;
+use pellucid_engine::memory::entry::{ChatEntry, ChatRole};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -45,27 +45,27 @@ impl Content {
 #[derive(Deserialize, Clone)]
 #[serde(deny_unknown_fields)]
 pub struct Chat {
-    pub role: Role,
+    pub role: ChatRole,
     pub content: Content,
     pub memo: Option<String>,
     pub name: Option<String>,
 }
 
 impl Chat {
-    pub fn entry(&self) -> Entry {
-        let mut entry = Entry::new(self.role, self.content.text());
+    pub fn entry(&self) -> ChatEntry {
+        let mut entry = ChatEntry::new(self.role, self.content.text());
         entry.memo.clone_from(&self.memo);
         entry.name.clone_from(&self.name);
         entry
     }
 }
 
-pub fn entries(chats: &[Chat]) -> Vec<Entry> {
+pub fn entries(chats: &[Chat]) -> Vec<ChatEntry> {
     chats.iter().map(Chat::entry).collect()
 }
 
 /// An entry as a result writes it.
-pub fn shown(entry: &Entry) -> Value {
+pub fn shown(entry: &ChatEntry) -> Value {
     let mut row = Map::new();
     row.insert("role".into(), json!(entry.role.word()));
     row.insert("content".into(), json!(entry.content));
@@ -82,7 +82,7 @@ pub fn shown(entry: &Entry) -> Value {
 }
 
 /// Compares entries with those expected, in which `in_range` represents entries of the input.
-pub fn compare(found: &[Entry], expected: &[Value], input: &[Entry]) -> Result<(), String> {
+pub fn compare(found: &[ChatEntry], expected: &[Value], input: &[ChatEntry]) -> Result<(), String> {
     let mut rows = Vec::new();
     for row in expected {
         match row.get("in_range").and_then(Value::as_array).map(Vec::as_slice) {
@@ -100,9 +100,9 @@ pub fn compare(found: &[Entry], expected: &[Value], input: &[Entry]) -> Result<(
 }
 
 /// Compares requests for summaries.
-pub fn compare_asked(found: &[Vec<Message>], expected: Option<&Value>) -> Result<(), String> {
-    let message = |it: &Message| json!({ "role": it.role.word(), "content": it.content });
-    let row = |messages: &Vec<Message>| Value::Array(messages.iter().map(message).collect());
+pub fn compare_asked(found: &[Vec<SummaryMessage>], expected: Option<&Value>) -> Result<(), String> {
+    let message = |it: &SummaryMessage| json!({ "role": it.role.word(), "content": it.content });
+    let row = |messages: &Vec<SummaryMessage>| Value::Array(messages.iter().map(message).collect());
     let found = Value::Array(found.iter().map(row).collect());
     same_texts("summarizer inputs", &found, expected.unwrap_or(&json!([])))
 }

@@ -1,12 +1,12 @@
 //! The suites of helpers that strategies and users need: `ranking`, `rate_limiter`, `presets`, `cards`.
 
 use pellucid_engine::memory::Stop;
-use pellucid_engine::memory::ask::{Answers, Question};
+use pellucid_engine::memory::ask::{Answers, MemoryQuestion};
 use pellucid_engine::memory::cards::{self, CategoryFilter};
-use pellucid_engine::memory::data::Summary;
-use pellucid_engine::memory::preset::Preset;
-use pellucid_engine::memory::ranking::{self, Index, Known, Way};
-use pellucid_engine::memory::rate_limiter::{AfterFailure, End, Now, Options, RateLimiter};
+use pellucid_engine::memory::data::MemorySummary;
+use pellucid_engine::memory::preset::MemoryPreset;
+use pellucid_engine::memory::ranking::{self, KnownVectors, VectorIndex, Way};
+use pellucid_engine::memory::rate_limiter::{AfterFailure, Now, Options, RateLimiter, TaskEnd};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ struct Case<I, E> {
 pub fn presets(file: &Value) -> Vec<Verdict> {
     cases::run(file, |case: Case<Vec<Value>, Value>| {
         let name = case.input.first().and_then(Value::as_str);
-        let preset = Preset::new(name, case.input.get(1).unwrap_or(&Value::Null));
+        let preset = MemoryPreset::new(name, case.input.get(1).unwrap_or(&Value::Null));
         same("preset", &whole_numbers(&json!(preset)), &whole_numbers(&case.expect))
     })
 }
@@ -76,7 +76,7 @@ pub fn cards(file: &Value) -> Vec<Verdict> {
             "isGuidLike" => same("is it", &json!(cards::is_id_like(text(0)?)), &case.expect),
             "shouldShowSummary" => {
                 let summary = case.args.first().cloned().unwrap_or_default();
-                let summary: Summary = serde_json::from_value(summary).map_err(|error| error.to_string())?;
+                let summary: MemorySummary = serde_json::from_value(summary).map_err(|error| error.to_string())?;
                 let is_important_only = case.args.get(2).and_then(Value::as_bool).ok_or("a flag is missing")?;
                 let category = CategoryFilter::parse(text(3)?);
                 same("is shown", &json!(cards::is_shown(&summary, is_important_only, &category)), &case.expect)
@@ -118,7 +118,7 @@ pub fn ranking(file: &Value) -> Vec<Verdict> {
         let RankingInput { processor, vocab, documents, queries, precached } = case.input;
         let expect = case.expect;
         let way = if processor == Processor::V1 { Way::First } else { Way::Second };
-        let known: Known = precached.iter().map(|text| (text.clone(), toy::vector(text, &vocab))).collect();
+        let known: KnownVectors = precached.iter().map(|text| (text.clone(), toy::vector(text, &vocab))).collect();
         // The questions are recorded one by one, because a text may be requested twice.
         let (mut given, mut asked) = (Vec::new(), Vec::new());
         let mut toy = Toy::new(vocab, Vec::new(), false, Cleans::No);
@@ -127,7 +127,7 @@ pub fn ranking(file: &Value) -> Vec<Verdict> {
                 Ok(done) => break done?,
                 Err(Stop::Fails(failure)) => return Err(failure.to_string()),
                 Err(Stop::Asks(question)) => {
-                    if let Question::Vectors { texts, .. } = &question {
+                    if let MemoryQuestion::Vectors { texts, .. } = &question {
                         asked.push(texts.clone());
                     }
                     given.push(toy.answer(&question));
@@ -152,16 +152,16 @@ pub fn ranking(file: &Value) -> Vec<Verdict> {
 }
 
 /// For each query the texts with their scores, the most like first, and vectors that were not known.
-type Ranked = (Vec<Vec<(String, f64)>>, Known);
+type Ranked = (Vec<Vec<(String, f64)>>, KnownVectors);
 
 fn ranked(
     way: Way,
-    known: &Known,
+    known: &KnownVectors,
     documents: &[String],
     queries: &[String],
     answers: &mut Answers<'_>,
 ) -> Result<Result<Ranked, String>, Stop> {
-    let mut index = match Index::new(way, known, documents, answers)? {
+    let mut index = match VectorIndex::new(way, known, documents, answers)? {
         Ok(index) => index,
         Err(error) => return Ok(Err(error)),
     };
@@ -281,7 +281,7 @@ fn simulated(limiter: RateLimiter, tasks: &[Task]) -> Result<Value, String> {
                 Due::Ends(task) => {
                     let fails = tasks[task].fail;
                     run.outcomes[task] = Some(if fails { "failed" } else { "ok" });
-                    run.limiter.end(if fails { End::Failed } else { End::Done }, now_ms)
+                    run.limiter.end(if fails { TaskEnd::Failed } else { TaskEnd::Done }, now_ms)
                 }
             };
             run.take(now, now_ms);

@@ -1,12 +1,12 @@
 //! The suites of the strategies: `supa_and_hypav1`, `hypav2`, `hypav3`, `hanurai`.
 
-use pellucid_engine::memory::ask::{Answer, Answers};
-use pellucid_engine::memory::count::Count;
+use pellucid_engine::memory::ask::{Answers, MemoryAnswer};
+use pellucid_engine::memory::count::EntryCounter;
 use pellucid_engine::memory::data::{V2Data, V3Data};
 use pellucid_engine::memory::hypa_v3::{Chance, Input};
-use pellucid_engine::memory::preset::Settings;
-use pellucid_engine::memory::ranking::Known;
-use pellucid_engine::memory::{Chat as Run, Failure, Limits, Outcome, Stop};
+use pellucid_engine::memory::preset::HypaV3Settings;
+use pellucid_engine::memory::ranking::KnownVectors;
+use pellucid_engine::memory::{Chat as Run, ChatLimits, MemoryFailure, Stop, StrategyOutcome};
 use pellucid_engine::memory::{hanurai, hypa_v2, hypa_v3, supa};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -17,8 +17,8 @@ use crate::golden::ads_number as number;
 use crate::golden::cases::{self, Verdict, same};
 
 /// Runs a strategy with all answers so far until it ends.
-pub fn finish<T>(toy: &mut Toy, mut run: impl FnMut(&mut Answers<'_>) -> Result<T, Stop>) -> Result<T, Failure> {
-    let mut given: Vec<Answer> = Vec::new();
+pub fn finish<T>(toy: &mut Toy, mut run: impl FnMut(&mut Answers<'_>) -> Result<T, Stop>) -> Result<T, MemoryFailure> {
+    let mut given: Vec<MemoryAnswer> = Vec::new();
     loop {
         match run(&mut Answers::new(&given)) {
             Ok(done) => return Ok(done),
@@ -72,7 +72,7 @@ pub struct ExpectError {
 
 impl Expect {
     /// Compares the outcome: the result, or why there is none.
-    fn compare<D>(&self, result: &Result<Outcome<D>, Failure>, input: &[Chat]) -> Result<(), String> {
+    fn compare<D>(&self, result: &Result<StrategyOutcome<D>, MemoryFailure>, input: &[Chat]) -> Result<(), String> {
         match result {
             Ok(outcome) => {
                 if let Some(error) = self.error.as_ref().or(self.thrown.as_ref()) {
@@ -97,7 +97,7 @@ impl Expect {
 }
 
 /// Compares why something failed.
-pub fn compare_failure(failure: &Failure, expected: Option<&ExpectError>) -> Result<(), String> {
+pub fn compare_failure(failure: &MemoryFailure, expected: Option<&ExpectError>) -> Result<(), String> {
     let Some(expected) = expected else {
         return Err(format!("fails: {} {:?}", failure.code, failure.numbers));
     };
@@ -109,8 +109,8 @@ pub fn compare_failure(failure: &Failure, expected: Option<&ExpectError>) -> Res
     same("numbers", &found, numbers)
 }
 
-fn count() -> Count<'static> {
-    Count::new(&Words, "toy")
+fn count() -> EntryCounter<'static> {
+    EntryCounter::new(&Words, "toy")
 }
 
 #[derive(Deserialize)]
@@ -140,8 +140,8 @@ struct SupaInput {
 pub fn supa(file: &Value) -> Vec<Verdict> {
     cases::run(file, |case: Case<SupaInput>| {
         let input = case.input;
-        let settings = supa::Settings {
-            mode: if input.as_hyper { supa::Mode::HypaV1 } else { supa::Mode::Supa },
+        let settings = supa::SupaSettings {
+            mode: if input.as_hyper { supa::SupaMode::HypaV1 } else { supa::SupaMode::Supa },
             chunk_tokens_max: input.max_supa_chunk_size,
             removes_punctuation: input.remove_punctuation_hypa,
             prompt: input.supa_memory_prompt.filter(|it| !it.is_empty()).unwrap_or_else(|| PROMPT.into()),
@@ -151,8 +151,8 @@ pub fn supa(file: &Value) -> Vec<Verdict> {
         };
         let entries = chats::entries(&input.chats);
         let mut toy = Toy::new(input.vocab, input.summaries, input.embed_fails, Cleans::No);
-        let known = Known::new();
-        let limits = Limits { max: input.max_context, response: 0.0 };
+        let known = KnownVectors::new();
+        let limits = ChatLimits { max: input.max_context, response: 0.0 };
         let result = finish(&mut toy, |answers| {
             let chat = Run { entries: &entries, tokens: input.tokens, limits, count: &count(), known: &known };
             supa::supa(&chat, input.memory.as_deref(), &settings, answers)
@@ -190,7 +190,7 @@ struct V2Input {
 pub fn hypa_v2(file: &Value) -> Vec<Verdict> {
     cases::run(file, |case: Case<V2Input>| {
         let input = case.input;
-        let settings = hypa_v2::Settings {
+        let settings = hypa_v2::HypaV2Settings {
             allocated_tokens: input.hypa_allocated_tokens,
             chunk_size: input.hypa_chunk_size,
             prompt: input.supa_memory_prompt.filter(|it| !it.is_empty()).unwrap_or_else(|| PROMPT.into()),
@@ -200,9 +200,9 @@ pub fn hypa_v2(file: &Value) -> Vec<Verdict> {
             Some(data) => V2Data::read(data, &entries).ok_or("the data cannot be read")?,
             None => V2Data::default(),
         };
-        let limits = Limits { max: input.max_context, response: input.max_response };
+        let limits = ChatLimits { max: input.max_context, response: input.max_response };
         let mut toy = Toy::new(input.vocab, input.summaries, input.embed_fails, Cleans::No);
-        let known = Known::new();
+        let known = KnownVectors::new();
         let result = finish(&mut toy, |answers| {
             let chat = Run { entries: &entries, tokens: input.tokens, limits, count: &count(), known: &known };
             hypa_v2::hypa_v2(&chat, data.clone(), &settings, answers)
@@ -237,13 +237,13 @@ struct V3Input {
 pub fn hypa_v3(file: &Value) -> Vec<Verdict> {
     cases::run(file, |case: Case<V3Input>| {
         let input = case.input;
-        let mut settings = Settings::from_foreign(&input.settings);
+        let mut settings = HypaV3Settings::from_foreign(&input.settings);
         settings.use_experimental_impl = case.implementation == Some(Implementation::Experimental);
         let entries = chats::entries(&input.chats);
         let mut toy = Toy::new(input.vocab, input.summaries, input.embed_fails, Cleans::Yes);
-        let known = Known::new();
+        let known = KnownVectors::new();
         let mut data = V3Data::default();
-        let limits = Limits { max: input.max_context, response: input.max_response };
+        let limits = ChatLimits { max: input.max_context, response: input.max_response };
         let result = finish(&mut toy, |answers| {
             data = input.data.clone().unwrap_or_default();
             let tokens = input.current_tokens_in;
@@ -282,11 +282,11 @@ struct HanuraiInput {
 pub fn hanurai(file: &Value) -> Vec<Verdict> {
     cases::run(file, |case: Case<HanuraiInput>| {
         let input = case.input;
-        let settings = hanurai::Settings { tokens: input.hanurai_tokens, is_split: input.hanurai_split };
+        let settings = hanurai::HanuraiSettings { tokens: input.hanurai_tokens, is_split: input.hanurai_split };
         let entries = chats::entries(&input.chats);
         let mut toy = Toy::new(input.vocab, Vec::new(), input.embed_fails, Cleans::No);
-        let known = Known::new();
-        let limits = Limits { max: input.max_context, response: 0.0 };
+        let known = KnownVectors::new();
+        let limits = ChatLimits { max: input.max_context, response: 0.0 };
         let result = finish(&mut toy, |answers| {
             let chat = Run { entries: &entries, tokens: input.tokens, limits, count: &count(), known: &known };
             hanurai::hanurai(&chat, &settings, answers)

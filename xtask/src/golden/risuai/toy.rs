@@ -1,6 +1,6 @@
 //! The toy world: words are tokens, vectors count words, summaries come from a list.
 
-use pellucid_engine::memory::ask::{Answer, Message, Question};
+use pellucid_engine::memory::ask::{MemoryAnswer, MemoryQuestion, SummaryMessage};
 use pellucid_engine::memory::request;
 use pellucid_engine::tokens::Counter;
 
@@ -27,7 +27,7 @@ pub struct Toy {
     embed_fails: bool,
     cleans: Cleans,
     /// Every request for a summary.
-    pub asked: Vec<Vec<Message>>,
+    pub asked: Vec<Vec<SummaryMessage>>,
     /// Every text whose vector was asked for, each once.
     pub embedded: Vec<String>,
 }
@@ -44,9 +44,9 @@ impl Toy {
         Self { vocab, summaries, embed_fails, cleans, asked: Vec::new(), embedded: Vec::new() }
     }
 
-    pub fn answer(&mut self, question: &Question) -> Answer {
+    pub fn answer(&mut self, question: &MemoryQuestion) -> MemoryAnswer {
         match question {
-            Question::Summaries(requests) => {
+            MemoryQuestion::Summaries(requests) => {
                 let mut answers = Vec::new();
                 for messages in requests {
                     let answer = self.summary(messages);
@@ -59,24 +59,24 @@ impl Toy {
                     }
                 }
                 answers.resize(requests.len(), Err("canceled".into()));
-                Answer::Summaries(answers)
+                MemoryAnswer::Summaries(answers)
             }
-            Question::Vectors { texts, .. } if self.embed_fails => {
+            MemoryQuestion::Vectors { texts, .. } if self.embed_fails => {
                 let _ = texts;
-                Answer::Vectors(Err("the embedder is dead".into()))
+                MemoryAnswer::Vectors(Err("the embedder is dead".into()))
             }
-            Question::Vectors { texts, .. } => {
+            MemoryQuestion::Vectors { texts, .. } => {
                 for text in texts {
                     if !self.embedded.contains(text) {
                         self.embedded.push(text.clone());
                     }
                 }
-                Answer::Vectors(Ok(texts.iter().map(|text| vector(text, &self.vocab)).collect()))
+                MemoryAnswer::Vectors(Ok(texts.iter().map(|text| vector(text, &self.vocab)).collect()))
             }
         }
     }
 
-    fn summary(&mut self, messages: &[Message]) -> Result<String, String> {
+    fn summary(&mut self, messages: &[SummaryMessage]) -> Result<String, String> {
         self.asked.push(messages.to_vec());
         let number = self.asked.len();
         match self.summaries.get(number - 1).map(String::as_str) {

@@ -1,16 +1,16 @@
 //! The suite `window`: the whole list of messages of a request.
 
-use pellucid_engine::memory::count::Count;
+use pellucid_engine::memory::count::EntryCounter;
 use pellucid_engine::memory::data::V3Data;
-use pellucid_engine::memory::entry::{Entry, Role};
+use pellucid_engine::memory::entry::{ChatEntry, ChatRole};
 use pellucid_engine::memory::hypa_v3::{Chance, Input, hypa_v3};
-use pellucid_engine::memory::preset::Settings;
+use pellucid_engine::memory::preset::HypaV3Settings;
 use pellucid_engine::memory::prompt::{
-    Card, CardKind, Deep, DepthPrompt, From, Message, MessageState, Prompt, RangeEnd, SPARE, chat, example,
+    Card, CardKind, ChatMessage, Deep, DepthFrom, DepthPrompt, MessageState, Prompt, RangeEnd, SPARE, chat, example,
 };
-use pellucid_engine::memory::ranking::Known;
+use pellucid_engine::memory::ranking::KnownVectors;
 use pellucid_engine::memory::window::window;
-use pellucid_engine::memory::{Chat, Failure, Limits, NEW_CHAT};
+use pellucid_engine::memory::{Chat, ChatLimits, MemoryFailure, NEW_CHAT};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -115,7 +115,7 @@ struct TemplateCard {
 struct Lore {
     pos: String,
     depth: Option<usize>,
-    role: Option<Role>,
+    role: Option<ChatRole>,
     prompt: Content,
     inject: Option<Value>,
 }
@@ -156,11 +156,11 @@ pub fn run(file: &Value) -> Vec<Verdict> {
 }
 
 /// The messages of a request, and the first message that is still in the window.
-type Requested = (Result<Vec<Entry>, Failure>, Option<String>);
+type Requested = (Result<Vec<ChatEntry>, MemoryFailure>, Option<String>);
 
 fn request(input: &WindowInput) -> Result<Requested, String> {
     let model = input.ai_model.as_deref().unwrap_or("toy");
-    let count = Count::new(&Words, model);
+    let count = EntryCounter::new(&Words, model);
     let prompt = prompt(input, model)?;
     let entries = chat_of(input, model)?;
     let parts = input.max_response + SPARE + prompt.tokens(&count);
@@ -180,13 +180,18 @@ fn request(input: &WindowInput) -> Result<Requested, String> {
     Ok((laid.map(|it| it.messages), last_memory))
 }
 
-fn remembered(input: &WindowInput, entries: &[Entry], tokens: f64, count: &Count<'_>) -> Result<Vec<Entry>, Failure> {
-    let settings = Settings::from_foreign(input.v3.as_ref().unwrap_or(&Value::Null));
+fn remembered(
+    input: &WindowInput,
+    entries: &[ChatEntry],
+    tokens: f64,
+    count: &EntryCounter<'_>,
+) -> Result<Vec<ChatEntry>, MemoryFailure> {
+    let settings = HypaV3Settings::from_foreign(input.v3.as_ref().unwrap_or(&Value::Null));
     let mut toy = Toy::new(input.vocab.clone(), input.summaries.clone(), false, Cleans::Yes);
-    let known = Known::new();
+    let known = KnownVectors::new();
     let outcome = finish(&mut toy, |answers| {
         let mut data = input.chat_data.as_ref().and_then(|it| it.hypa_v3_data.clone()).unwrap_or_default();
-        let limits = Limits { max: input.max_context, response: input.max_response };
+        let limits = ChatLimits { max: input.max_context, response: input.max_response };
         let chat = Chat { entries, tokens, limits, count, known: &known };
         let run = Input { chat, settings: &settings, prompt: PROMPT, chance: Chance::Stored };
         hypa_v3(&run, &mut data, answers)
@@ -194,7 +199,7 @@ fn remembered(input: &WindowInput, entries: &[Entry], tokens: f64, count: &Count
     Ok(outcome.entries)
 }
 
-fn chat_of(input: &WindowInput, model: &str) -> Result<Vec<Entry>, String> {
+fn chat_of(input: &WindowInput, model: &str) -> Result<Vec<ChatEntry>, String> {
     let mut messages = Vec::new();
     for (n, said) in input.messages.iter().enumerate() {
         let state = match &said.disabled {
@@ -204,11 +209,11 @@ fn chat_of(input: &WindowInput, model: &str) -> Result<Vec<Entry>, String> {
             Some(other) => return Err(format!("unknown state {other}")),
         };
         let role = match said.role {
-            Speaker::User => Role::User,
-            Speaker::Char => Role::Assistant,
+            Speaker::User => ChatRole::User,
+            Speaker::Char => ChatRole::Assistant,
         };
         let id = said.id.clone().unwrap_or_else(|| format!("id-{}", n + 1));
-        messages.push(Message { role, content: said.content.text(), id, state });
+        messages.push(ChatMessage { role, content: said.content.text(), id, state });
     }
     let first = input.first_message.as_ref().map_or_else(|| "fm1 fm2 fm3 fm4 fm5".into(), Content::text);
     let example = example(&text(input.example.as_ref()), "User", "Char");
@@ -244,12 +249,12 @@ fn prompt(input: &WindowInput, model: &str) -> Result<Prompt, String> {
         if lore.inject.is_some() {
             return Err("injected lore is not known here".into());
         }
-        let entry = Entry::new(lore.role.unwrap_or(Role::System), lore.prompt.text());
+        let entry = ChatEntry::new(lore.role.unwrap_or(ChatRole::System), lore.prompt.text());
         let depth = lore.depth.unwrap_or(0);
         match lore.pos.as_str() {
             "" => prompt.lore.push(entry),
-            "depth" => prompt.deep_lore.push(Deep { entry, depth, from: From::Start }),
-            "reverse_depth" => prompt.deep_lore.push(Deep { entry, depth, from: From::End }),
+            "depth" => prompt.deep_lore.push(Deep { entry, depth, from: DepthFrom::Start }),
+            "reverse_depth" => prompt.deep_lore.push(Deep { entry, depth, from: DepthFrom::End }),
             other => return Err(format!("unknown place {other}")),
         }
     }
@@ -261,9 +266,9 @@ fn prompt(input: &WindowInput, model: &str) -> Result<Prompt, String> {
 /// A card, unless it is switched off.
 fn card(card: &TemplateCard) -> Result<Option<Card>, String> {
     let role = match card.role.as_deref() {
-        None | Some("system") => Role::System,
-        Some("user") => Role::User,
-        Some("bot" | "assistant" | "char") => Role::Assistant,
+        None | Some("system") => ChatRole::System,
+        Some("user") => ChatRole::User,
+        Some("bot" | "assistant" | "char") => ChatRole::Assistant,
         Some(other) => return Err(format!("unknown role {other}")),
     };
     let kind = match card.kind.as_str() {

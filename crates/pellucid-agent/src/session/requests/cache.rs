@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pellucid_engine::cache_verdict::Grounds;
+use pellucid_engine::cache_verdict::CacheGrounds;
 use pellucid_engine::continuity::Continuity;
 use pellucid_model::transport::Attempts;
 use pellucid_protocol::cache::CacheVerdict;
@@ -112,7 +112,7 @@ impl CacheState {
         let idle = self.flight.sent_at.zip(before.sent_at).map(|(now, before)| now.since(before));
         let tokens_read = usage.filter(|_| !self.flight.is_read_unknown).map(|usage| usage.cached_input_tokens);
         let tokens_before = before.tokens;
-        let verdict = Grounds { has_before, continuity, tokens_before, tokens_read, idle, kept_for }.verdict();
+        let verdict = CacheGrounds { has_before, continuity, tokens_before, tokens_read, idle, kept_for }.verdict();
         if !self.is_summary() {
             self.last = Timed { sent_at: self.flight.sent_at, tokens: usage.map(|usage| usage.input_tokens) };
         }
@@ -132,7 +132,7 @@ impl CacheState {
         usage: Option<&TokenUsage>,
         kept_for: Option<Duration>,
     ) -> CacheVerdict {
-        Grounds {
+        CacheGrounds {
             has_before: self.has_sent,
             continuity,
             tokens_before: self.last.tokens,
@@ -144,14 +144,14 @@ impl CacheState {
     }
 
     /// What the record gets of every reply that is over.
-    pub(super) fn over(&mut self) -> entry::Reply {
+    pub(super) fn over(&mut self) -> entry::ReplyEntry {
         let Flight { first_event_at, attempts, cache_write, .. } = std::mem::take(&mut self.flight);
-        entry::Reply {
+        entry::ReplyEntry {
             cache_write,
             first_event_at: first_event_at.map(|moment| moment.to_string()),
             done_at: Some(Moment::now().to_string()),
             attempts: attempts.statuses(),
-            ..entry::Reply::default()
+            ..entry::ReplyEntry::default()
         }
     }
 }

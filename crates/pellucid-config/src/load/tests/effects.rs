@@ -6,8 +6,8 @@
 use super::*;
 use crate::keys;
 use crate::keys::Key;
-use crate::keys::Kind;
 use crate::keys::Scope;
+use crate::keys::ValueKind;
 
 /// All values of a configuration, without the layers that they came from.
 fn meaning(config: &Config) -> String {
@@ -51,19 +51,19 @@ fn meaning(config: &Config) -> String {
 }
 
 /// Different values of a kind.
-fn values(kind: &Kind) -> Vec<String> {
+fn values(kind: &ValueKind) -> Vec<String> {
     match kind {
-        Kind::String => vec!["'some text'".to_owned()],
-        Kind::Path | Kind::NameOrPath => vec!["'$R/home/some.md'".to_owned()],
-        Kind::Bool => vec!["true".to_owned(), "false".to_owned()],
-        Kind::Float => vec!["1.5".to_owned()],
-        Kind::Integer(bounds) => {
+        ValueKind::String => vec!["'some text'".to_owned()],
+        ValueKind::Path | ValueKind::NameOrPath => vec!["'$R/home/some.md'".to_owned()],
+        ValueKind::Bool => vec!["true".to_owned(), "false".to_owned()],
+        ValueKind::Float => vec!["1.5".to_owned()],
+        ValueKind::Integer(bounds) => {
             [7, bounds.min.max(1)].into_iter().filter(|it| *it <= bounds.max).map(|it| it.to_string()).collect()
         }
-        Kind::Words(words) => words.words.iter().map(|word| format!("'{word}'")).collect(),
-        Kind::List(item) => values(item).into_iter().map(|value| format!("[{value}]")).collect(),
-        Kind::Map(item) => values(item).into_iter().map(|value| format!("{{ some = {value} }}")).collect(),
-        Kind::Either(one, other) => values(one).into_iter().chain(values(other)).collect(),
+        ValueKind::Words(words) => words.words.iter().map(|word| format!("'{word}'")).collect(),
+        ValueKind::List(item) => values(item).into_iter().map(|value| format!("[{value}]")).collect(),
+        ValueKind::Map(item) => values(item).into_iter().map(|value| format!("{{ some = {value} }}")).collect(),
+        ValueKind::Either(one, other) => values(one).into_iter().chain(values(other)).collect(),
     }
 }
 
@@ -153,7 +153,7 @@ fn keys_have_the_effect_that_the_table_says() {
 fn default_in_file(key: &Key) -> Option<String> {
     let value = key.default_value()?;
     Some(match key.kind {
-        Kind::String | Kind::Path | Kind::NameOrPath | Kind::Words(_) => format!("'{value}'"),
+        ValueKind::String | ValueKind::Path | ValueKind::NameOrPath | ValueKind::Words(_) => format!("'{value}'"),
         _ => value.to_owned(),
     })
 }

@@ -364,7 +364,7 @@ ignore_untracked_files_over_bytes = 0
             None
             ShellEnvironmentPolicy { inherit: Core, ignore_default_excludes: true, exclude: ["A*"], set: {"B": "b"}, include_only: [], use_profile: false }
             DisplaySettings { hide_reasoning: false, show_raw_reasoning: false }
-            2 {"scribe": AgentRole { description: Some("Writes the log."), config_file: None }} SnapshotSettings { large_file_bytes: 0, large_folder_files: 200, disable_warnings: false }"#]],
+            2 {"scribe": AgentRoleConfig { description: Some("Writes the log."), config_file: None }} SnapshotSettings { large_file_bytes: 0, large_folder_files: 200, disable_warnings: false }"#]],
     );
 }
 

@@ -14,7 +14,7 @@ fn check_input(items: &str, window: Option<i64>, expected: &Expect) {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     let pack = Pack::builtin("codex").unwrap();
-    let session = Session { path: "/h/s.jsonl", cwd: "/w", items: &items };
+    let session = ExtractionSource { path: "/h/s.jsonl", cwd: "/w", items: &items };
     let input = input(&pack, &session, window);
     let contents: Vec<&Fragment> = input.iter().filter(|it| it.origin.kind() == "provided").collect();
     let facts: Vec<&str> = input.iter().filter(|it| it.origin.kind() == "fact").map(|it| it.text.as_str()).collect();

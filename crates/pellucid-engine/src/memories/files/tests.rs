@@ -4,8 +4,8 @@ use expect_test::expect;
 use super::*;
 use crate::fragment::concat;
 
-fn extract<'a>(session: &'a str, slug: Option<&'a str>) -> Shown<'a> {
-    Shown {
+fn extract<'a>(session: &'a str, slug: Option<&'a str>) -> ShownExtract<'a> {
+    ShownExtract {
         session,
         updated_at: "2026-02-18T10:00:00+00:00",
         cwd: "/w\nupdated_at: x",
@@ -16,7 +16,7 @@ fn extract<'a>(session: &'a str, slug: Option<&'a str>) -> Shown<'a> {
 }
 
 #[track_caller]
-fn check_files(extracts: &[Shown<'_>], expected: &Expect) {
+fn check_files(extracts: &[ShownExtract<'_>], expected: &Expect) {
     let mut shown = raw_memories(extracts);
     for (name, text) in summaries(extracts) {
         shown += &format!("--- {name}\n{text}");

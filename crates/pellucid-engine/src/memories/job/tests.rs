@@ -8,7 +8,7 @@ use super::*;
 /// Steps of one job, a line each, and what came of each. The first word is the time.
 #[track_caller]
 fn check_life(steps: &str, expected: &Expect) {
-    let mut job: Option<Job> = None;
+    let mut job: Option<MemoriesJob> = None;
     let mut shown = String::new();
     for line in steps.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let words: Vec<&str> = line.split(' ').collect();
@@ -44,7 +44,7 @@ fn check_life(steps: &str, expected: &Expect) {
     expected.assert_eq(&shown);
 }
 
-fn claimed(claim: Claim, job: &mut Option<Job>) -> String {
+fn claimed(claim: Claim, job: &mut Option<MemoriesJob>) -> String {
     match claim {
         Claim::Taken(taken) => {
             *job = Some(*taken);
@@ -54,7 +54,7 @@ fn claimed(claim: Claim, job: &mut Option<Job>) -> String {
     }
 }
 
-fn changed(change: Option<Job>, job: &mut Option<Job>) -> String {
+fn changed(change: Option<MemoriesJob>, job: &mut Option<MemoriesJob>) -> String {
     let is_own = change.is_some();
     *job = change.or_else(|| job.take());
     (if is_own { "own" } else { "another's" }).to_owned()

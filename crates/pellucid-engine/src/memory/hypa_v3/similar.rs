@@ -4,12 +4,12 @@
 //! paragraphs rank, so that one with several good ones comes before one with a single better one.
 
 use super::Input;
-use crate::memory::Failure;
+use crate::memory::MemoryFailure;
 use crate::memory::Stop;
 use crate::memory::ask::Answers;
 use crate::memory::data::V3Data;
-use crate::memory::entry::Entry;
-use crate::memory::ranking::Index;
+use crate::memory::entry::ChatEntry;
+use crate::memory::ranking::VectorIndex;
 use crate::memory::ranking::Way;
 use crate::memory::request;
 use crate::utf16;
@@ -28,9 +28,9 @@ pub(super) fn order(
     tokens: f64,
     answers: &mut Answers<'_>,
 ) -> Result<Vec<usize>, Stop> {
-    let failed = |error: &str| Failure::new("similarity_search_failed", Vec::new(), tokens).because(error);
+    let failed = |error: &str| MemoryFailure::new("similarity_search_failed", Vec::new(), tokens).because(error);
     let newest = &input.chat.entries[input.chat.entries.len().saturating_sub(N_NEWEST)..];
-    let newest: Vec<&Entry> = newest.iter().filter(|entry| !utf16::is_blank(&entry.content)).collect();
+    let newest: Vec<&ChatEntry> = newest.iter().filter(|entry| !utf16::is_blank(&entry.content)).collect();
     if newest.is_empty() {
         return Ok(Vec::new());
     }
@@ -42,7 +42,7 @@ pub(super) fn order(
     let texts: Vec<String> = chunks.iter().map(|(_, text)| text.clone()).collect();
     let way = if input.is_experimental() { Way::Second } else { Way::First };
     let correction = correction(input, &newest, tokens, answers)?;
-    let mut index = Index::new(way, input.chat.known, &texts, answers)?.map_err(|error| failed(&error))?;
+    let mut index = VectorIndex::new(way, input.chat.known, &texts, answers)?.map_err(|error| failed(&error))?;
     let queries = queries(input, &newest, correction);
     let asked: Vec<String> = queries.iter().map(|(text, _)| text.clone()).collect();
     let vectors = index.queries(&asked, answers)?.map_err(|error| failed(&error))?;
@@ -65,7 +65,7 @@ pub(super) fn order(
 /// A summary of the last messages, if the settings ask for one.
 fn correction(
     input: &Input<'_>,
-    newest: &[&Entry],
+    newest: &[&ChatEntry],
     tokens: f64,
     answers: &mut Answers<'_>,
 ) -> Result<Option<String>, Stop> {
@@ -74,12 +74,12 @@ fn correction(
         return Ok(None);
     }
     let answer = answers.summary(input.request(newest))?;
-    let failed = |error: String| Failure::new("summarization_failed", Vec::new(), tokens).because(&error);
+    let failed = |error: String| MemoryFailure::new("summarization_failed", Vec::new(), tokens).because(&error);
     Ok(Some(answer.and_then(|answer| request::cleaned(&answer)).map_err(failed)?))
 }
 
 /// The texts that cards are compared with, each with its weight: newer texts weigh more.
-fn queries(input: &Input<'_>, newest: &[&Entry], correction: Option<String>) -> Vec<(String, f64)> {
+fn queries(input: &Input<'_>, newest: &[&ChatEntry], correction: Option<String>) -> Vec<(String, f64)> {
     let weight = |n: usize, of: usize| (n + 1) as f64 / ((of * (of + 1)) as f64 / 2.0);
     if !input.is_experimental() {
         let texts: Vec<String> = newest.iter().map(|entry| entry.content.clone()).chain(correction).collect();

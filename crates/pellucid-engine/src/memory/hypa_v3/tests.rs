@@ -4,11 +4,11 @@ use expect_test::Expect;
 use expect_test::expect;
 
 use super::*;
-use crate::memory::Limits;
-use crate::memory::ask::Answer;
-use crate::memory::ask::Question;
-use crate::memory::count::Count;
-use crate::memory::ranking::Known;
+use crate::memory::ChatLimits;
+use crate::memory::ask::MemoryAnswer;
+use crate::memory::ask::MemoryQuestion;
+use crate::memory::count::EntryCounter;
+use crate::memory::ranking::KnownVectors;
 use crate::tokens::Counter;
 
 /// A token for each word.
@@ -27,29 +27,29 @@ impl Counter for Words {
 
 /// Cards of one word each; one that begins with `!` is pinned.
 fn cards(texts: &[&str]) -> V3Data {
-    let card = |(n, text): (usize, &&str)| Summary {
+    let card = |(n, text): (usize, &&str)| MemorySummary {
         text: text.trim_start_matches('!').to_owned(),
         chat_memos: vec![Some(format!("m{n}"))],
         is_important: text.starts_with('!'),
-        ..Summary::default()
+        ..MemorySummary::default()
     };
     V3Data { summaries: texts.iter().enumerate().map(card).collect(), ..V3Data::default() }
 }
 
 /// A chat whose first entries are those of the cards, and which ends with what is compared with.
-fn chat(n_cards: usize) -> Vec<Entry> {
-    let old = (0..n_cards).map(|n| Entry::new(Role::User, "old").with_memo(format!("m{n}")));
-    let new = ["aaa", "bbb", "ccc"].into_iter().map(|text| Entry::new(Role::User, text).with_memo(text));
+fn chat(n_cards: usize) -> Vec<ChatEntry> {
+    let old = (0..n_cards).map(|n| ChatEntry::new(ChatRole::User, "old").with_memo(format!("m{n}")));
+    let new = ["aaa", "bbb", "ccc"].into_iter().map(|text| ChatEntry::new(ChatRole::User, text).with_memo(text));
     old.chain(new).collect()
 }
 
 /// Runs with cards that are stored and gives the block, why each card is in it, and what was asked.
-fn played(data: &V3Data, max: f64, settings: &Settings, chance: Chance) -> String {
-    let count = Count::new(&Words, "model");
+fn played(data: &V3Data, max: f64, settings: &HypaV3Settings, chance: Chance) -> String {
+    let count = EntryCounter::new(&Words, "model");
     let entries = chat(data.summaries.len());
-    let known = Known::new();
+    let known = KnownVectors::new();
     let tokens = count.entries(&entries);
-    let limits = Limits { max, response: 0.0 };
+    let limits = ChatLimits { max, response: 0.0 };
     let chat = Chat { entries: &entries, tokens, limits, count: &count, known: &known };
     let input = Input { chat, settings, prompt: "Sum up.", chance };
     let vector = |text: &String| "abc".chars().map(|c| text.matches(c).count() as f32).collect::<Vec<f32>>();
@@ -69,29 +69,29 @@ fn played(data: &V3Data, max: f64, settings: &Settings, chance: Chance) -> Strin
                 );
             }
             Err(Stop::Fails(failure)) => return format!("fails: {failure}\n"),
-            Err(Stop::Asks(Question::Vectors { texts, .. })) => {
-                given.push(Answer::Vectors(Ok(texts.iter().map(vector).collect())));
+            Err(Stop::Asks(MemoryQuestion::Vectors { texts, .. })) => {
+                given.push(MemoryAnswer::Vectors(Ok(texts.iter().map(vector).collect())));
                 asked.push(format!("vectors of {}", texts.join(", ")));
             }
-            Err(Stop::Asks(Question::Summaries(all))) => {
-                given.push(Answer::Summaries(all.iter().map(|_| Ok("ccc ccc".to_owned())).collect()));
+            Err(Stop::Asks(MemoryQuestion::Summaries(all))) => {
+                given.push(MemoryAnswer::Summaries(all.iter().map(|_| Ok("ccc ccc".to_owned())).collect()));
                 asked.push(format!("{} summaries", all.len()));
             }
         }
     }
 }
 
-fn shares(recent: f64, similar: f64) -> Settings {
-    Settings {
+fn shares(recent: f64, similar: f64) -> HypaV3Settings {
+    HypaV3Settings {
         memory_tokens_ratio: 0.5,
         recent_memory_ratio: recent,
         similar_memory_ratio: similar,
-        ..Settings::default()
+        ..HypaV3Settings::default()
     }
 }
 
 #[track_caller]
-fn check(texts: &[&str], max: f64, settings: &Settings, expected: &Expect) {
+fn check(texts: &[&str], max: f64, settings: &HypaV3Settings, expected: &Expect) {
     expected.assert_eq(&played(&cards(texts), max, settings, Chance::Stored));
 }
 
@@ -156,7 +156,7 @@ fn cards_that_are_like_what_was_said_last_come_by_their_share() {
     check(
         &FIVE,
         60.0,
-        &Settings { use_experimental_impl: true, ..shares(0.0, 1.0) },
+        &HypaV3Settings { use_experimental_impl: true, ..shares(0.0, 1.0) },
         &expect![[r#"
         "<Past Events Summary>\naaa\n\nbbb\n\nccc\n\nddd\n\nabc\n</Past Events Summary>"
         important [] recent [] similar [4, 2, 1, 0, 3] random []
@@ -166,7 +166,7 @@ fn cards_that_are_like_what_was_said_last_come_by_their_share() {
     check(
         &FIVE,
         60.0,
-        &Settings { enable_similarity_correction: true, ..shares(0.0, 1.0) },
+        &HypaV3Settings { enable_similarity_correction: true, ..shares(0.0, 1.0) },
         &expect![[r#"
         "<Past Events Summary>\naaa\n\nbbb\n\nccc\n\nddd\n\nabc\n</Past Events Summary>"
         important [] recent [] similar [2, 4, 1, 0, 3] random []
@@ -237,7 +237,7 @@ fn cards_whose_messages_are_gone_go_unless_they_are_kept() {
     let mut data = cards(&["one", "two"]);
     data.summaries[0].chat_memos = vec![Some("gone".to_owned())];
     let kept = |preserve: bool| {
-        let settings = Settings { preserve_orphaned_memory: preserve, ..shares(1.0, 0.0) };
+        let settings = HypaV3Settings { preserve_orphaned_memory: preserve, ..shares(1.0, 0.0) };
         played(&data, 60.0, &settings, Chance::Stored).lines().next().unwrap().to_owned()
     };
     assert_eq!(kept(false), "\"<Past Events Summary>\\ntwo\\n</Past Events Summary>\"");

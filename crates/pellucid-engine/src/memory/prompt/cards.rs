@@ -1,8 +1,8 @@
 //! The cards of a template.
 
 use super::Prompt;
-use crate::memory::entry::Entry;
-use crate::memory::entry::Role;
+use crate::memory::entry::ChatEntry;
+use crate::memory::entry::ChatRole;
 use crate::utf16;
 
 /// The placeholder in a card's text for its content.
@@ -26,7 +26,7 @@ pub enum CardKind {
     /// A text that the card itself carries.
     Plain {
         /// The role of the message.
-        role: Role,
+        role: ChatRole,
         /// The text of the message.
         text: String,
     },
@@ -85,7 +85,7 @@ impl Card {
     }
 
     /// The messages of the card's range of the chat.
-    pub(super) fn chat(&self, chat: &[Entry], chat_as_system: bool) -> Vec<Entry> {
+    pub(super) fn chat(&self, chat: &[ChatEntry], chat_as_system: bool) -> Vec<ChatEntry> {
         let CardKind::Chat { start, end, is_original } = self.kind else {
             return Vec::new();
         };
@@ -104,13 +104,13 @@ impl Card {
 
 impl Prompt {
     /// The entries of a card that shows neither chat nor memory.
-    pub(super) fn card_entries(&self, card: &Card) -> Vec<Entry> {
-        let system = |text: String| vec![Entry::new(Role::System, text)];
+    pub(super) fn card_entries(&self, card: &Card) -> Vec<ChatEntry> {
+        let system = |text: String| vec![ChatEntry::new(ChatRole::System, text)];
         match &card.kind {
-            CardKind::Plain { role, text } => vec![Entry::new(*role, &**text)],
+            CardKind::Plain { role, text } => vec![ChatEntry::new(*role, &**text)],
             CardKind::ChatMarkup { text } => {
                 let messages = crate::memory::chat_markup::parse(text).unwrap_or_default();
-                messages.into_iter().map(|message| Entry::new(message.role, message.content)).collect()
+                messages.into_iter().map(|message| ChatEntry::new(message.role, message.content)).collect()
             }
             CardKind::Persona => self.persona.iter().flat_map(|text| system(card.filled(text))).collect(),
             CardKind::Description => system(card.filled(&self.description)),
@@ -122,14 +122,14 @@ impl Prompt {
                 }
             }
             CardKind::Lorebook => {
-                let filled = |entry: &Entry| Entry { content: card.filled(&entry.content), ..entry.clone() };
+                let filled = |entry: &ChatEntry| ChatEntry { content: card.filled(&entry.content), ..entry.clone() };
                 self.lore.iter().map(filled).collect()
             }
             CardKind::PostEverything => {
-                let filled = |entry: &Entry| Entry { content: card.filled(&entry.content), ..entry.clone() };
-                let mut entries: Vec<Entry> = self.post_everything.iter().map(filled).collect();
+                let filled = |entry: &ChatEntry| ChatEntry { content: card.filled(&entry.content), ..entry.clone() };
+                let mut entries: Vec<ChatEntry> = self.post_everything.iter().map(filled).collect();
                 if !self.post_end.is_empty() {
-                    entries.push(Entry::new(Role::System, &*self.post_end));
+                    entries.push(ChatEntry::new(ChatRole::System, &*self.post_end));
                 }
                 entries
             }
@@ -139,11 +139,11 @@ impl Prompt {
 }
 
 /// An entry rewritten as a system message.
-fn as_system(entry: Entry) -> Entry {
-    if !matches!(entry.role, Role::User | Role::Assistant) {
+fn as_system(entry: ChatEntry) -> ChatEntry {
+    if !matches!(entry.role, ChatRole::User | ChatRole::Assistant) {
         return entry;
     }
     let speaker = entry.name.as_deref().unwrap_or(entry.role.word());
     let content = format!("{speaker}: {}", entry.content);
-    Entry { role: Role::System, content, memo: None, name: None, ..entry }
+    ChatEntry { role: ChatRole::System, content, memo: None, name: None, ..entry }
 }

@@ -3,14 +3,14 @@
 use crate::memory::NEW_CHAT;
 use crate::memory::NEW_CHAT_EXAMPLE;
 use crate::memory::START;
-use crate::memory::entry::Entry;
-use crate::memory::entry::Role;
+use crate::memory::entry::ChatEntry;
+use crate::memory::entry::ChatRole;
 
 /// Something that was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub struct ChatMessage {
     /// The role of the message.
-    pub role: Role,
+    pub role: ChatRole,
     /// The text of the message.
     pub content: String,
     /// The id of the message.
@@ -32,30 +32,30 @@ pub enum MessageState {
 }
 
 /// The entries of a chat, oldest first. `first` is what the model begins with.
-pub fn chat(example: Vec<Entry>, first: Option<&str>, messages: &[Message]) -> Vec<Entry> {
+pub fn chat(example: Vec<ChatEntry>, first: Option<&str>, messages: &[ChatMessage]) -> Vec<ChatEntry> {
     let mut entries = example;
-    entries.push(Entry::new(Role::System, START).with_memo(NEW_CHAT));
+    entries.push(ChatEntry::new(ChatRole::System, START).with_memo(NEW_CHAT));
     let cut = messages.iter().rposition(|message| message.state == MessageState::AllBefore);
     if cut.is_none() {
-        entries.extend(first.map(|first| Entry::new(Role::Assistant, first)));
+        entries.extend(first.map(|first| ChatEntry::new(ChatRole::Assistant, first)));
     }
     let used = messages.iter().skip(cut.map_or(0, |cut| cut + 1));
     for message in used.filter(|message| message.state == MessageState::Used) {
-        entries.push(Entry::new(message.role, &*message.content).with_memo(&*message.id));
+        entries.push(ChatEntry::new(message.role, &*message.content).with_memo(&*message.id));
     }
     entries
 }
 
 /// The entries of an example: blocks that begin with `<START>`, lines that begin with who speaks.
-pub fn example(text: &str, user: &str, character: &str) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
+pub fn example(text: &str, user: &str, character: &str) -> Vec<ChatEntry> {
+    let mut entries: Vec<ChatEntry> = Vec::new();
     let speaker = |line: &str| {
         let (who, said) = line.split_once(':')?;
         let who = who.trim();
         let (role, name) = if who == "{{user}}" || who == "<USER>" || who == user {
-            (Role::User, "example_user")
+            (ChatRole::User, "example_user")
         } else if who == "{{char}}" || who == "<BOT>" || who == character {
-            (Role::Assistant, "example_assistant")
+            (ChatRole::Assistant, "example_assistant")
         } else {
             return None;
         };
@@ -63,9 +63,9 @@ pub fn example(text: &str, user: &str, character: &str) -> Vec<Entry> {
     };
     for line in text.lines() {
         if line.trim().eq_ignore_ascii_case("<start>") {
-            entries.push(Entry::new(Role::System, START).with_memo(NEW_CHAT_EXAMPLE));
+            entries.push(ChatEntry::new(ChatRole::System, START).with_memo(NEW_CHAT_EXAMPLE));
         } else if let Some((role, name, said)) = speaker(line) {
-            let mut entry = Entry::new(role, said);
+            let mut entry = ChatEntry::new(role, said);
             entry.name = Some(name.to_owned());
             entries.push(entry);
         } else if let Some(last) = entries.last_mut().filter(|last| last.name.is_some()) {

@@ -4,12 +4,12 @@ use super::Lines;
 use super::tooling;
 use super::with_assistant;
 use crate::fragment::Fragment;
-use crate::source::Ask;
-use crate::source::Given;
-use crate::source::Kind;
 use crate::source::Source;
-use crate::template::Place;
+use crate::source::SourceInput;
+use crate::source::SourceKind;
+use crate::source::SourceOutput;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 use crate::template::Trim;
 
 const SECTION: &str = "sections/message_tool.md";
@@ -26,19 +26,19 @@ const STANDARD_CHANNELS: [&str; 8] =
 
 pub(super) const SOURCE: Source = Source {
     name: "assistant_message_tool",
-    kind: Kind::Text,
+    kind: SourceKind::Text,
     templates: &[
-        (SECTION, Shape { trim: Trim::Newline, places: &[Place::must(CHANNELS)] }),
+        (SECTION, Shape { trim: Trim::Newline, places: &[TemplatePlace::must(CHANNELS)] }),
         (BUTTONS, super::LINES),
-        (NO_BUTTONS, Shape { trim: Trim::Newline, places: &[Place::must(CHANNEL)] }),
+        (NO_BUTTONS, Shape { trim: Trim::Newline, places: &[TemplatePlace::must(CHANNEL)] }),
     ],
     give,
 };
 
-fn give(ask: &Ask<'_>) -> Given {
+fn give(ask: &SourceInput<'_>) -> SourceOutput {
     with_assistant(ask, |assistant| {
         if !tooling::tool_names(ask.pack, ask.facts).has("message") {
-            return Given::nothing();
+            return SourceOutput::nothing();
         }
         let own = assistant.messaging.channels.iter().map(String::as_str);
         let channels = STANDARD_CHANNELS.into_iter().chain(own).collect::<Vec<_>>().join("|");

@@ -9,10 +9,10 @@ use crate::fragment::Fragment;
 use crate::fragment::Omission;
 use crate::fragment::Origin;
 use crate::fragment::Why;
-use crate::source::Ask;
-use crate::source::Given;
-use crate::source::Kind;
 use crate::source::Source;
+use crate::source::SourceInput;
+use crate::source::SourceKind;
+use crate::source::SourceOutput;
 use crate::utf16;
 
 const INTRO: &str = "sections/project_context.md";
@@ -23,16 +23,16 @@ const SOUL: &str = "soul.md";
 
 pub(super) const SOURCE: Source = Source {
     name: "assistant_files",
-    kind: Kind::Text,
+    kind: SourceKind::Text,
     templates: &[(INTRO, super::LINES), (PERSONA, super::LINES)],
     give,
 };
 
-fn give(ask: &Ask<'_>) -> Given {
+fn give(ask: &SourceInput<'_>) -> SourceOutput {
     with_assistant(ask, |assistant| {
         let files: Vec<_> = assistant.loaded.files.iter().filter(|file| !utf16::is_blank(&file.path)).collect();
         if files.is_empty() {
-            return Given::nothing();
+            return SourceOutput::nothing();
         }
         let mut lines = Lines::headed("# Project Context");
         lines.push(ask.pack.template(INTRO).text());
@@ -50,7 +50,7 @@ fn give(ask: &Ask<'_>) -> Given {
 }
 
 /// Files that are cut or left out, in bytes.
-fn omissions(ask: &Ask<'_>, assistant: &Assistant) -> Vec<Omission> {
+fn omissions(ask: &SourceInput<'_>, assistant: &Assistant) -> Vec<Omission> {
     let omission = |file: &BootstrapFile| {
         let text = utf16::trim_end(file.content.as_deref().filter(|_| !file.missing)?);
         let of = text.len() as u64;

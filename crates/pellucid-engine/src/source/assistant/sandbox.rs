@@ -4,12 +4,12 @@ use super::Lines;
 use super::with_assistant;
 use crate::assistant::sanitised;
 use crate::fragment::Fragment;
-use crate::source::Ask;
-use crate::source::Given;
-use crate::source::Kind;
 use crate::source::Source;
-use crate::template::Place;
+use crate::source::SourceInput;
+use crate::source::SourceKind;
+use crate::source::SourceOutput;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 use crate::template::Trim;
 
 const SECTION: &str = "sections/sandbox.md";
@@ -18,15 +18,18 @@ const LEVEL: &str = "{{ level }}";
 
 pub(super) const SOURCE: Source = Source {
     name: "assistant_sandbox",
-    kind: Kind::Text,
-    templates: &[(SECTION, super::LINES), (ELEVATED, Shape { trim: Trim::Newline, places: &[Place::must(LEVEL)] })],
+    kind: SourceKind::Text,
+    templates: &[
+        (SECTION, super::LINES),
+        (ELEVATED, Shape { trim: Trim::Newline, places: &[TemplatePlace::must(LEVEL)] }),
+    ],
     give,
 };
 
-fn give(ask: &Ask<'_>) -> Given {
+fn give(ask: &SourceInput<'_>) -> SourceOutput {
     with_assistant(ask, |assistant| {
         let Some(sandbox) = assistant.sandbox.as_ref().filter(|sandbox| sandbox.enabled) else {
-            return Given::nothing();
+            return SourceOutput::nothing();
         };
         let mut lines = Lines::default();
         lines.push(ask.pack.template(SECTION).text());

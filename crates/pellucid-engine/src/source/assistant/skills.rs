@@ -9,12 +9,12 @@ use crate::fragment::Origin;
 use crate::fragment::concat;
 use crate::pack::Pack;
 use crate::skills::Skill;
-use crate::source::Ask;
-use crate::source::Given;
-use crate::source::Kind;
 use crate::source::Source;
-use crate::template::Place;
+use crate::source::SourceInput;
+use crate::source::SourceKind;
+use crate::source::SourceOutput;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 use crate::template::Trim;
 use crate::utf16;
 
@@ -30,16 +30,16 @@ const UNITS_MAX: usize = 30_000;
 
 pub(super) const SOURCE: Source = Source {
     name: "assistant_skills",
-    kind: Kind::Text,
-    templates: &[(SECTION, Shape { trim: Trim::Newline, places: &[Place::may(READ)] }), (INTRO, super::LINES)],
+    kind: SourceKind::Text,
+    templates: &[(SECTION, Shape { trim: Trim::Newline, places: &[TemplatePlace::may(READ)] }), (INTRO, super::LINES)],
     give,
 };
 
-fn give(ask: &Ask<'_>) -> Given {
+fn give(ask: &SourceInput<'_>) -> SourceOutput {
     with_assistant(ask, |_| {
         let text = skills_text(ask.pack, ask.facts);
         if utf16::is_blank(&concat(&text)) {
-            return Given::nothing();
+            return SourceOutput::nothing();
         }
         let tools = tooling::tool_names(ask.pack, ask.facts);
         let read = vec![Fragment::fact("tools", tools.spelled("read").unwrap_or("read"))];

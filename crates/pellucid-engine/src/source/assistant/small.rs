@@ -8,11 +8,11 @@ use super::tooling;
 use super::with_assistant;
 use crate::assistant::Citations;
 use crate::fragment::Fragment;
-use crate::source::Given;
-use crate::source::Kind;
 use crate::source::Source;
-use crate::template::Place;
+use crate::source::SourceKind;
+use crate::source::SourceOutput;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 use crate::template::Trim;
 use crate::utf16;
 
@@ -22,13 +22,13 @@ const NOT_CITED: &str = "sections/memory_not_cited.md";
 
 pub(super) const MEMORY_RECALL: Source = Source {
     name: "assistant_memory",
-    kind: Kind::Text,
+    kind: SourceKind::Text,
     templates: &[(RECALL, LINES), (CITED, LINES), (NOT_CITED, LINES)],
     give: |ask| {
         with_assistant(ask, |assistant| {
             let tools = tooling::tool_names(ask.pack, ask.facts);
             if !tools.has("memory_search") && !tools.has("memory_get") {
-                return Given::nothing();
+                return SourceOutput::nothing();
             }
             let mut lines = Lines::default();
             lines.push(ask.pack.template(RECALL).text());
@@ -43,12 +43,12 @@ const ALIASES: &str = "sections/model_aliases.md";
 
 pub(super) const MODEL_ALIASES: Source = Source {
     name: "assistant_model_aliases",
-    kind: Kind::Text,
+    kind: SourceKind::Text,
     templates: &[(ALIASES, LINES)],
     give: |ask| {
         with_assistant(ask, |assistant| {
             if assistant.model_aliases.is_empty() {
-                return Given::nothing();
+                return SourceOutput::nothing();
             }
             let mut lines = Lines::default();
             lines.push(ask.pack.template(ALIASES).text());
@@ -65,14 +65,14 @@ const DOCS_PATH: &str = "{{ path }}";
 
 pub(super) const DOCUMENTATION: Source = Source {
     name: "assistant_docs",
-    kind: Kind::Text,
-    templates: &[(DOCS, Shape { trim: Trim::Newline, places: &[Place::must(DOCS_PATH)] })],
+    kind: SourceKind::Text,
+    templates: &[(DOCS, Shape { trim: Trim::Newline, places: &[TemplatePlace::must(DOCS_PATH)] })],
     give: |ask| {
         with_assistant(ask, |assistant| {
             let path = assistant.docs_path.as_deref().map(utf16::trim).filter(|path| !path.is_empty());
-            path.map_or_else(Given::nothing, |path| {
+            path.map_or_else(SourceOutput::nothing, |path| {
                 let path = vec![Fragment::fact("docs path", path)];
-                Given::text(ask.pack.template(DOCS).render(&[(DOCS_PATH, path)]))
+                SourceOutput::text(ask.pack.template(DOCS).render(&[(DOCS_PATH, path)]))
             })
         })
     },
@@ -83,30 +83,30 @@ const NUMBERS: &str = "{{ numbers }}";
 
 pub(super) const OWNERS: Source = Source {
     name: "assistant_owners",
-    kind: Kind::Text,
-    templates: &[(OWNERS_LINE, Shape { trim: Trim::Newline, places: &[Place::must(NUMBERS)] })],
+    kind: SourceKind::Text,
+    templates: &[(OWNERS_LINE, Shape { trim: Trim::Newline, places: &[TemplatePlace::must(NUMBERS)] })],
     give: |ask| {
         with_assistant(ask, |assistant| {
             let numbers =
                 assistant.messaging.owner_numbers.iter().map(|it| utf16::trim(it)).filter(|it| !it.is_empty());
             let numbers = numbers.collect::<Vec<_>>().join(", ");
             if numbers.is_empty() {
-                return Given::nothing();
+                return SourceOutput::nothing();
             }
             let numbers = vec![Fragment::fact("owner numbers", numbers)];
-            Given::text(ask.pack.template(OWNERS_LINE).render(&[(NUMBERS, numbers)]))
+            SourceOutput::text(ask.pack.template(OWNERS_LINE).render(&[(NUMBERS, numbers)]))
         })
     },
 };
 
 pub(super) const TIME_ZONE: Source = Source {
     name: "assistant_time_zone",
-    kind: Kind::Text,
+    kind: SourceKind::Text,
     templates: &[],
     give: |ask| {
         with_assistant(ask, |assistant| {
             let zone = assistant.time_zone.as_deref().map(utf16::trim).filter(|zone| !zone.is_empty());
-            zone.map_or_else(Given::nothing, |zone| {
+            zone.map_or_else(SourceOutput::nothing, |zone| {
                 let mut lines = Lines::headed("## Current Date & Time");
                 lines.fact("time zone", format!("Time zone: {zone}"));
                 lines.given()
@@ -117,7 +117,7 @@ pub(super) const TIME_ZONE: Source = Source {
 
 pub(super) const VOICE: Source = Source {
     name: "assistant_voice",
-    kind: Kind::Text,
+    kind: SourceKind::Text,
     templates: &[],
     give: |ask| {
         with_assistant(ask, |assistant| headed("## Voice (TTS)", "voice", assistant.messaging.voice_hint.as_deref()))
@@ -126,7 +126,7 @@ pub(super) const VOICE: Source = Source {
 
 pub(super) const EXTRA_PROMPT: Source = Source {
     name: "assistant_extra_prompt",
-    kind: Kind::Text,
+    kind: SourceKind::Text,
     templates: &[],
     give: |ask| {
         let heading = match ask.facts.system.prompt_mode {
@@ -140,20 +140,20 @@ pub(super) const EXTRA_PROMPT: Source = Source {
 const REACTIONS_MINIMAL: &str = "sections/reactions_minimal.md";
 const REACTIONS_EXTENSIVE: &str = "sections/reactions_extensive.md";
 const CHANNEL: &str = "{{ channel }}";
-const IN_CHANNEL: Shape = Shape { trim: Trim::Newline, places: &[Place::may(CHANNEL)] };
+const IN_CHANNEL: Shape = Shape { trim: Trim::Newline, places: &[TemplatePlace::may(CHANNEL)] };
 
 pub(super) const REACTIONS: Source = Source {
     name: "assistant_reactions",
-    kind: Kind::Text,
+    kind: SourceKind::Text,
     templates: &[(REACTIONS_MINIMAL, IN_CHANNEL), (REACTIONS_EXTENSIVE, IN_CHANNEL)],
     give: |ask| {
         with_assistant(ask, |assistant| {
             let Some(reactions) = &assistant.messaging.reactions else {
-                return Given::nothing();
+                return SourceOutput::nothing();
             };
             let file = if reactions.is_minimal { REACTIONS_MINIMAL } else { REACTIONS_EXTENSIVE };
             let channel = vec![Fragment::fact("channel", reactions.channel.as_str())];
-            Given::text(ask.pack.template(file).render(&[(CHANNEL, channel)]))
+            SourceOutput::text(ask.pack.template(file).render(&[(CHANNEL, channel)]))
         })
     },
 };
@@ -163,13 +163,13 @@ const PROMPT: &str = "{{ prompt }}";
 
 pub(super) const HEARTBEATS: Source = Source {
     name: "assistant_heartbeats",
-    kind: Kind::Text,
-    templates: &[(HEARTBEATS_RULES, Shape { trim: Trim::Newline, places: &[Place::must(PROMPT)] })],
+    kind: SourceKind::Text,
+    templates: &[(HEARTBEATS_RULES, Shape { trim: Trim::Newline, places: &[TemplatePlace::must(PROMPT)] })],
     give: |ask| {
         with_assistant(ask, |assistant| {
             let prompt = assistant.messaging.heartbeat_prompt.as_deref().map(utf16::trim).filter(|it| !it.is_empty());
             let prompt = vec![Fragment::fact("heartbeat prompt", prompt.unwrap_or("(configured)"))];
-            Given::text(ask.pack.template(HEARTBEATS_RULES).render(&[(PROMPT, prompt)]))
+            SourceOutput::text(ask.pack.template(HEARTBEATS_RULES).render(&[(PROMPT, prompt)]))
         })
     },
 };
@@ -179,8 +179,8 @@ const LEVEL: &str = "{{ level }}";
 
 pub(super) const RUNTIME: Source = Source {
     name: "assistant_runtime",
-    kind: Kind::Text,
-    templates: &[(REASONING, Shape { trim: Trim::Newline, places: &[Place::must(LEVEL)] })],
+    kind: SourceKind::Text,
+    templates: &[(REASONING, Shape { trim: Trim::Newline, places: &[TemplatePlace::must(LEVEL)] })],
     give: |ask| {
         with_assistant(ask, |assistant| {
             let mut lines = Lines::headed("## Runtime");
@@ -193,9 +193,9 @@ pub(super) const RUNTIME: Source = Source {
 };
 
 /// A text under a heading; an empty result without a text.
-fn headed(heading: &str, name: &'static str, text: Option<&str>) -> Given {
+fn headed(heading: &str, name: &'static str, text: Option<&str>) -> SourceOutput {
     let Some(text) = text.map(utf16::trim).filter(|text| !text.is_empty()) else {
-        return Given::nothing();
+        return SourceOutput::nothing();
     };
     let mut lines = Lines::headed(heading);
     lines.fact(name, text);

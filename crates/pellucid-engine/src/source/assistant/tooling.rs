@@ -6,12 +6,12 @@ use crate::facts::Facts;
 use crate::fragment::Fragment;
 use crate::fragment::concat;
 use crate::pack::Pack;
-use crate::source::Ask;
-use crate::source::Given;
-use crate::source::Kind;
 use crate::source::Source;
-use crate::template::Place;
+use crate::source::SourceInput;
+use crate::source::SourceKind;
+use crate::source::SourceOutput;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 use crate::template::Trim;
 use crate::tool_list as offered_tools;
 use crate::utf16;
@@ -24,13 +24,17 @@ const LIST: &str = "{{ tool_list }}";
 
 pub(super) const SOURCE: Source = Source {
     name: "assistant_tools",
-    kind: Kind::Text,
+    kind: SourceKind::Text,
     templates: &[
         (
             SECTION,
             Shape {
                 trim: Trim::Newline,
-                places: &[Place::must(LIST), Place::may("{{ exec }}"), Place::may("{{ process }}")],
+                places: &[
+                    TemplatePlace::must(LIST),
+                    TemplatePlace::may("{{ exec }}"),
+                    TemplatePlace::may("{{ process }}"),
+                ],
             },
         ),
         (SUMMARIES, super::LINES),
@@ -87,7 +91,7 @@ impl ToolNames {
     }
 }
 
-fn give(ask: &Ask<'_>) -> Given {
+fn give(ask: &SourceInput<'_>) -> SourceOutput {
     with_assistant(ask, |_| {
         let names = tool_names(ask.pack, ask.facts);
         let spelled = |name: &'static str| vec![Fragment::fact("tools", names.spelled(name).unwrap_or(name))];

@@ -4,12 +4,12 @@ use super::Lines;
 use super::with_assistant;
 use crate::assistant::sanitised;
 use crate::fragment::Fragment;
-use crate::source::Ask;
-use crate::source::Given;
-use crate::source::Kind;
 use crate::source::Source;
-use crate::template::Place;
+use crate::source::SourceInput;
+use crate::source::SourceKind;
+use crate::source::SourceOutput;
 use crate::template::Shape;
+use crate::template::TemplatePlace;
 use crate::template::Trim;
 use crate::utf16;
 
@@ -18,15 +18,21 @@ const SANDBOXED: &str = "sections/workspace_sandboxed.md";
 
 pub(super) const SOURCE: Source = Source {
     name: "assistant_workspace",
-    kind: Kind::Text,
+    kind: SourceKind::Text,
     templates: &[
         (PLAIN, super::LINES),
-        (SANDBOXED, Shape { trim: Trim::Newline, places: &[Place::may("{{ host }}"), Place::may("{{ container }}")] }),
+        (
+            SANDBOXED,
+            Shape {
+                trim: Trim::Newline,
+                places: &[TemplatePlace::may("{{ host }}"), TemplatePlace::may("{{ container }}")],
+            },
+        ),
     ],
     give,
 };
 
-fn give(ask: &Ask<'_>) -> Given {
+fn give(ask: &SourceInput<'_>) -> SourceOutput {
     with_assistant(ask, |assistant| {
         let host = sanitised(&assistant.workspace_dir);
         let sandbox = assistant.sandbox.as_ref().filter(|sandbox| sandbox.enabled);

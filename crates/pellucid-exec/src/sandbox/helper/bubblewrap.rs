@@ -15,8 +15,8 @@ use super::handles;
 use super::missing;
 use super::missing::Sweeper;
 use super::watch;
+use crate::sandbox::order::HelperStage;
 use crate::sandbox::order::Order;
-use crate::sandbox::order::Stage;
 
 /// Runs a command through bubblewrap.
 pub fn run(mut order: Order) -> Result<ExitCode, HelperError> {
@@ -82,7 +82,7 @@ pub fn args(order: &Order, ourselves: &Path, is_root: bool) -> Vec<OsString> {
         args.extend(["--chdir".into(), cwd.into()]);
     }
     args.extend(["--".into(), ourselves.into()]);
-    args.extend(Stage::Confine(Order { agent: None, cwd: None, bubblewrap: None, ..order.clone() }).to_args());
+    args.extend(HelperStage::Confine(Order { agent: None, cwd: None, bubblewrap: None, ..order.clone() }).to_args());
     args
 }
 
@@ -91,14 +91,14 @@ mod tests {
     use expect_test::Expect;
     use expect_test::expect;
 
-    use pellucid_files::Identity;
+    use pellucid_files::FileIdentity;
 
     use super::*;
     use crate::sandbox::Backend;
-    use crate::sandbox::roots::Root;
+    use crate::sandbox::roots::WritableFolder;
 
-    fn root(path: &str) -> Root {
-        Root { path: path.into(), identity: Identity { device: 4, number: 77 } }
+    fn root(path: &str) -> WritableFolder {
+        WritableFolder { path: path.into(), identity: FileIdentity { device: 4, number: 77 } }
     }
 
     #[track_caller]

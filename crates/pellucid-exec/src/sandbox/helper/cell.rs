@@ -44,8 +44,8 @@ use super::watch;
 use crate::before_exec;
 use crate::before_exec::Attachment;
 use crate::sandbox::HELPER_FAILED;
-use crate::sandbox::cell::Said;
-use crate::sandbox::cell::Told;
+use crate::sandbox::cell::CellCommand;
+use crate::sandbox::cell::CellMessage;
 use crate::sandbox::cell::receive;
 use crate::sandbox::order::Order;
 
@@ -104,7 +104,7 @@ fn watch_over(common: &Common) -> Result<i32, HelperError> {
 fn reap(command: Pid) -> bool {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
-            Ok(Some((ended, status))) if ended == command => say(Said::Ended(status.as_raw())),
+            Ok(Some((ended, status))) if ended == command => say(CellMessage::Ended(status.as_raw())),
             Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
             Ok(None) => return true,
             Err(_) => return false,
@@ -113,7 +113,7 @@ fn reap(command: Pid) -> bool {
 }
 
 /// Says something to the agent. One that does not listen any more needs no answer.
-fn say(said: Said) {
+fn say(said: CellMessage) {
     let _ = rustix::io::write(rustix::stdio::stdout(), &said.to_bytes());
 }
 
@@ -164,7 +164,7 @@ impl Ready {
             rustix::process::ioctl_tiocsctty(rustix::stdio::stdin()).step("taking the terminal")?;
             before_exec::heed_keys();
         }
-        rustix::io::write(&self.socket, &Said::Begins.to_bytes()).step("answering")?;
+        rustix::io::write(&self.socket, &CellMessage::Begins.to_bytes()).step("answering")?;
         self.filter?;
         hold(order, self.fences?.put_up()?)?;
         let mut command = Command::new(&told.argv[0]);
@@ -173,20 +173,22 @@ impl Ready {
     }
 }
 
-fn read(words: OwnedFd) -> Result<Told, HelperError> {
+fn read(words: OwnedFd) -> Result<CellCommand, HelperError> {
     let mut file = File::from(words);
     let mut bytes = Vec::new();
     file.rewind().and_then(|()| file.read_to_end(&mut bytes)).step("reading the command")?;
-    Told::from_bytes(&bytes).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData)).step("reading the command")
+    CellCommand::from_bytes(&bytes)
+        .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+        .step("reading the command")
 }
 
 /// Why the command cannot begin here. Enters its folder otherwise.
-fn hindrance(order: &Order, told: &Told) -> Option<Said> {
+fn hindrance(order: &Order, told: &CellCommand) -> Option<CellMessage> {
     // A folder that was moved or removed outside took its mount along; another in its place has none.
     if !order.anchors().iter().all(|path| is_mount(path)) {
-        return Some(Said::OutOfDate);
+        return Some(CellMessage::OutOfDate);
     }
-    rustix::process::chdir(&told.cwd).err().map(|error| Said::NotEntered(error.raw_os_error()))
+    rustix::process::chdir(&told.cwd).err().map(|error| CellMessage::NotEntered(error.raw_os_error()))
 }
 
 fn is_mount(path: &std::path::Path) -> bool {

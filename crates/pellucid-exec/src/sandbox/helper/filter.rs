@@ -364,13 +364,13 @@ fn other_numbering() -> Option<BpfProgram> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::roots::Root;
+    use crate::sandbox::roots::WritableFolder;
 
     fn order(writable: &[&str], network: bool) -> Order {
-        let identity = pellucid_files::Identity { device: 0, number: 0 };
+        let identity = pellucid_files::FileIdentity { device: 0, number: 0 };
         Order {
             network,
-            writable: writable.iter().map(|path| Root { path: path.into(), identity }).collect(),
+            writable: writable.iter().map(|path| WritableFolder { path: path.into(), identity }).collect(),
             ..Order::new(Backend::Landlock, vec!["true".into()])
         }
     }

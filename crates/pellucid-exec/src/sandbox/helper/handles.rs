@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::path::PathBuf;
 
-use pellucid_files::Identity;
+use pellucid_files::FileIdentity;
 use rustix::fs::CWD;
 use rustix::fs::Mode;
 use rustix::fs::OFlags;
@@ -18,8 +18,8 @@ use rustix::io::Errno;
 
 use super::HelperError;
 use super::Step;
-use crate::sandbox::roots::Root;
 use crate::sandbox::roots::RootChanged;
+use crate::sandbox::roots::WritableFolder;
 
 /// Opens a path of which no part is a link.
 pub fn open(path: &Path) -> Result<OwnedFd, Errno> {
@@ -32,7 +32,7 @@ pub fn open(path: &Path) -> Result<OwnedFd, Errno> {
 }
 
 /// A writable root, if its path still leads to the folder that is meant.
-pub(super) fn open_root(root: &Root) -> Result<OwnedFd, HelperError> {
+pub(super) fn open_root(root: &WritableFolder) -> Result<OwnedFd, HelperError> {
     let changed = || HelperError::Root(RootChanged { name: root.path.clone(), now: None });
     let opened = match open(&root.path) {
         Ok(opened) => opened,
@@ -43,15 +43,15 @@ pub(super) fn open_root(root: &Root) -> Result<OwnedFd, HelperError> {
 }
 
 /// The device and inode of an open file.
-pub(super) fn identity(handle: &OwnedFd) -> Result<Identity, HelperError> {
+pub(super) fn identity(handle: &OwnedFd) -> Result<FileIdentity, HelperError> {
     let stat = rustix::fs::fstat(handle).step("looking at a folder")?;
     Ok(identity_of(&stat))
 }
 
 /// The device and inode in a file's metadata.
 #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
-pub fn identity_of(stat: &rustix::fs::Stat) -> Identity {
-    Identity { device: stat.st_dev as u64, number: stat.st_ino as u64 }
+pub fn identity_of(stat: &rustix::fs::Stat) -> FileIdentity {
+    FileIdentity { device: stat.st_dev as u64, number: stat.st_ino as u64 }
 }
 
 /// A name for what a handle holds, for system calls that take names.

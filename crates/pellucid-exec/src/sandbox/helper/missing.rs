@@ -47,7 +47,7 @@ const PATIENCE: Duration = Duration::from_millis(5);
 
 /// A placeholder that is held.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldPlaceholder {
     parent: OwnedFd,
     name: OsString,
     folder: OwnedFd,
@@ -58,13 +58,13 @@ pub struct Held {
 /// The placeholders of an order.
 #[derive(Debug, Default)]
 pub struct Placeholders {
-    held: Vec<Held>,
+    held: Vec<HeldPlaceholder>,
 }
 
 /// The result of making a placeholder.
 #[derive(Debug)]
 pub enum Made {
-    Held(Held),
+    Held(HeldPlaceholder),
     /// A file or folder exists, which is protected instead.
     There,
     /// This process cannot make it, so no command can.
@@ -132,7 +132,7 @@ pub fn hold(path: &Path) -> Result<Made, HelperError> {
             thread::sleep(PATIENCE);
             continue;
         }
-        let held = Held {
+        let held = HeldPlaceholder {
             parent: rustix::io::dup(&parent).step("holding a folder")?,
             name: name.to_owned(),
             folder,
@@ -150,7 +150,7 @@ pub fn hold(path: &Path) -> Result<Made, HelperError> {
     Err(io::Error::from(io::ErrorKind::TimedOut)).step(format!("keeping {} from being made", path.display()))
 }
 
-impl Held {
+impl HeldPlaceholder {
     /// Whether the name still leads to this folder.
     pub fn is_in_place(&self) -> bool {
         let now = rustix::fs::statat(&self.parent, &self.name, AtFlags::SYMLINK_NOFOLLOW);
@@ -277,10 +277,10 @@ mod tests {
 
     use super::*;
     use crate::sandbox::Backend;
-    use crate::sandbox::roots::Root;
+    use crate::sandbox::roots::WritableFolder;
 
     fn order(folder: &Path) -> Order {
-        let root = Root::find(folder).unwrap();
+        let root = WritableFolder::find(folder).unwrap();
         let missing = AGENT_FOLDERS.iter().map(|name| root.path.join(name)).collect();
         Order { writable: vec![root], missing, ..Order::new(Backend::Namespaces, Vec::new()) }
     }

@@ -13,13 +13,18 @@ fn check(make: impl Fn(&Path), expected: &[&str]) {
 }
 
 #[track_caller]
-fn check_ground(change: impl Fn(&Path, Ground) -> Ground, nested: Nested, make: impl Fn(&Path), expected: &[&str]) {
+fn check_ground(
+    change: impl Fn(&Path, ProtectionBasis) -> ProtectionBasis,
+    nested: Nested,
+    make: impl Fn(&Path),
+    expected: &[&str],
+) {
     let folder = tempfile::tempdir().unwrap();
     let top = fs::canonicalize(folder.path()).unwrap();
     let root = top.join("root");
     fs::create_dir(&root).unwrap();
     make(&root);
-    let ground = Ground { cwd: root.clone(), project_root: root.clone(), ..Ground::default() };
+    let ground = ProtectionBasis { cwd: root.clone(), project_root: root.clone(), ..ProtectionBasis::default() };
     let found = find(&[root.clone(), root], &change(&top, ground), nested);
     let mut shown = Vec::new();
     for (mark, list) in [("", &found.there), ("- ", &found.missing), ("@ ", &found.links)] {
@@ -71,7 +76,7 @@ fn a_link_is_named_and_its_target_protected() {
 #[test]
 fn a_work_tree_protects_its_repository() {
     check_ground(
-        |_, ground| Ground { protection: Protection::On, ..ground },
+        |_, ground| ProtectionBasis { protection: Protection::On, ..ground },
         Nested::Not,
         |root| {
             for name in AGENT_FOLDERS {
@@ -122,14 +127,14 @@ fn nested(root: &Path) {
 
 #[test]
 fn repositories_that_are_known_keep_what_runs_programs() {
-    let change = |top: &Path, ground: Ground| {
+    let change = |top: &Path, ground: ProtectionBasis| {
         let cwd = top.join("root/proj/sub");
-        Ground { project_root: cwd.clone(), cwd, ..ground }
+        ProtectionBasis { project_root: cwd.clone(), cwd, ..ground }
     };
     // The top of the project is not above the existing repository.
     let folders = ["root/proj/sub/.agents", "root/proj/sub/.codex", "root/proj/sub/.pellucid"];
     check_ground(change, Nested::Known, nested, &folders);
-    let change = |top: &Path, ground: Ground| Ground { cwd: top.join("root/proj/sub"), ..ground };
+    let change = |top: &Path, ground: ProtectionBasis| ProtectionBasis { cwd: top.join("root/proj/sub"), ..ground };
     let above = ["root/proj/.agents", "root/proj/.codex", "root/proj/.pellucid"];
     check_ground(change, Nested::Not, nested, &[folders, above].concat());
     let parts = [
@@ -150,7 +155,11 @@ fn repositories_that_are_known_keep_what_runs_programs() {
 #[test]
 fn the_home_folder_is_protected_whatever_is_switched_off() {
     let off = |home: &'static str| {
-        move |top: &Path, ground: Ground| Ground { protection: Protection::Off, homes: vec![top.join(home)], ..ground }
+        move |top: &Path, ground: ProtectionBasis| ProtectionBasis {
+            protection: Protection::Off,
+            homes: vec![top.join(home)],
+            ..ground
+        }
     };
     let make = |root: &Path| fs::create_dir_all(root.join("h/deep")).unwrap();
     check_ground(off("root/h"), Nested::Known, make, &["root/h"]);
@@ -169,8 +178,12 @@ fn a_root_in_the_home_folder_is_a_root() {
     let top = fs::canonicalize(folder.path()).unwrap();
     let work = top.join("home/work");
     fs::create_dir_all(&work).unwrap();
-    let ground =
-        Ground { cwd: work.clone(), project_root: work.clone(), homes: vec![top.join("home")], ..Ground::default() };
+    let ground = ProtectionBasis {
+        cwd: work.clone(),
+        project_root: work.clone(),
+        homes: vec![top.join("home")],
+        ..ProtectionBasis::default()
+    };
     let found = find(&[top.clone(), work.clone()], &ground, Nested::Known);
     assert_eq!(found.there, [top.join("home")]);
     assert_eq!(found.missing, AGENT_FOLDERS.map(|name| work.join(name)));
@@ -184,7 +197,7 @@ fn a_root_that_is_a_project_has_no_settings_made_either() {
     for made in [&work, &other.join(".git"), &cache] {
         fs::create_dir_all(made).unwrap();
     }
-    let ground = Ground { cwd: work.clone(), project_root: work.clone(), ..Ground::default() };
+    let ground = ProtectionBasis { cwd: work.clone(), project_root: work.clone(), ..ProtectionBasis::default() };
     let found = find(&[work.clone(), other.clone(), cache], &ground, Nested::Known);
     let expected: Vec<_> = [other, work].iter().flat_map(|root| AGENT_FOLDERS.map(|name| root.join(name))).collect();
     assert_eq!(found.missing, expected);

@@ -36,7 +36,7 @@ fn a_key_is_stored_as_the_codex_cli_stores_it() {
         }"#]]
     .assert_eq(&written(&home, "sk-1"));
     let stored = AuthFile::in_home(home.root()).read().unwrap();
-    assert_eq!(stored, Some(Stored::ApiKey(Secret::new("sk-1"))));
+    assert_eq!(stored, Some(StoredLogin::ApiKey(Secret::new("sk-1"))));
 }
 
 #[test]
@@ -171,7 +171,9 @@ fn an_account_is_known_by_its_token() {
     );
     let home = Workspace::empty();
     home.write(FILE_NAME, file(r#","account_id":"w2""#));
-    let Some(Stored::ChatGpt(login)) = AuthFile::in_home(home.root()).read().unwrap() else { panic!("no account") };
+    let Some(StoredLogin::ChatGpt(login)) = AuthFile::in_home(home.root()).read().unwrap() else {
+        panic!("no account")
+    };
     assert_eq!(login.account_id.as_deref(), Some("w2"));
 }
 

@@ -2,7 +2,7 @@
 //! bytes, and passes on every complete item.
 
 use super::*;
-use crate::sse::Limits;
+use crate::sse::SseLimits;
 
 fn message(text: &str) -> serde_json::Value {
     json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": text }] })
@@ -199,7 +199,7 @@ fn events_that_come_twice_are_told_twice_until_the_reply_is_complete() {
 #[track_caller]
 fn check_bounded(frames: Vec<Vec<u8>>, expected: Expect) {
     let server = MockServer::start([MockReply::frames(frames)]);
-    let limits = Limits { line_bytes_max: 10_000, event_bytes_max: 20_000 };
+    let limits = SseLimits { line_bytes_max: 10_000, event_bytes_max: 20_000 };
     let transport = Transport::with_limits(Duration::ZERO, limits);
     let model = Model::http(transport, &provider(server.base_url()), None, &|_| None);
     expected.assert_eq(&outline(run(collect(&model))));

@@ -140,7 +140,7 @@ fn silence_ends_a_stream_on_every_wire() {
 
 /// Reads a stream in these pieces, without a socket.
 fn read(wire: WireApi, pieces: &[&[u8]]) -> (Vec<ReplyEvent>, Option<ReplyError>) {
-    let mut lines = sse::Decoder::default();
+    let mut lines = sse::SseDecoder::default();
     let mut decoder = Decoder::new(wire, None);
     let mut events = VecDeque::new();
     let is_over = |events: &VecDeque<ReplyEvent>| matches!(events.back(), Some(ReplyEvent::Completed { .. }));

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use pellucid_config::layers::Layer;
+use pellucid_config::layers::LayerSource;
 use pellucid_config::layers::Layers;
-use pellucid_config::layers::Source;
 use pellucid_config::value::Data;
 use pellucid_config::value::Table;
 use pellucid_config::value::Value;
@@ -105,9 +105,9 @@ fn listed(layer: &Layer) -> ConfigLayer {
 /// The layers of the machine and the user are listed even without a file, because a client can write there.
 fn is_there(layer: &Layer) -> bool {
     match layer.source {
-        Source::System | Source::User | Source::Project => true,
-        Source::Flags | Source::Role => !layer.table.is_empty(),
-        Source::Managed => layer.file.as_deref().is_some_and(Path::exists),
+        LayerSource::System | LayerSource::User | LayerSource::Project => true,
+        LayerSource::Flags | LayerSource::Role => !layer.table.is_empty(),
+        LayerSource::Managed => layer.file.as_deref().is_some_and(Path::exists),
     }
 }
 
@@ -115,11 +115,11 @@ fn name(layer: &Layer) -> ConfigLayerSource {
     let shown = |path: Option<&Path>| path.unwrap_or(Path::new("")).to_string_lossy().into_owned();
     let file = || shown(layer.file.as_deref());
     match layer.source {
-        Source::System => ConfigLayerSource::System { file: file() },
-        Source::User => ConfigLayerSource::User { file: file() },
-        Source::Project => ConfigLayerSource::Project { dot_codex_folder: shown(layer.folder()) },
-        Source::Flags | Source::Role => ConfigLayerSource::SessionFlags,
-        Source::Managed => ConfigLayerSource::LegacyManagedConfigTomlFromFile { file: file() },
+        LayerSource::System => ConfigLayerSource::System { file: file() },
+        LayerSource::User => ConfigLayerSource::User { file: file() },
+        LayerSource::Project => ConfigLayerSource::Project { dot_codex_folder: shown(layer.folder()) },
+        LayerSource::Flags | LayerSource::Role => ConfigLayerSource::SessionFlags,
+        LayerSource::Managed => ConfigLayerSource::LegacyManagedConfigTomlFromFile { file: file() },
     }
 }
 

@@ -100,8 +100,8 @@ fn shown(requirements: Requirements) -> Option<ConfigRequirements> {
 }
 
 /// The same fields in the spelling of the protocol. A field that is added does not compile until it is here too.
-fn of_network(network: requirements::NetworkRequirements) -> NetworkRequirements {
-    let requirements::NetworkRequirements {
+fn of_network(network: requirements::ManagedNetwork) -> NetworkRequirements {
+    let requirements::ManagedNetwork {
         enabled,
         http_port,
         socks_port,

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_config::edit;
-use pellucid_config::edit::Change;
 use pellucid_config::edit::Edit;
 use pellucid_config::edit::EditError;
+use pellucid_config::edit::ValueEdit;
 use pellucid_config::layers::FILE_NAME;
+use pellucid_config::layers::LayerSource;
 use pellucid_config::layers::Layers;
-use pellucid_config::layers::Source;
 use pellucid_config::user_file;
-use pellucid_config::user_file::WriteError;
+use pellucid_config::user_file::UserFileError;
 use pellucid_config::verify::verify;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -182,9 +182,9 @@ pub(crate) fn switch_skill(ground: &Ground, path: &Path, enabled: bool) -> Resul
 impl ConfigEdit {
     fn into_edit(self) -> Result<Edit, RpcError> {
         let change = match (self.value, self.merge_strategy) {
-            (Value::Null, _) => Change::Clear,
-            (value, MergeStrategy::Replace) => Change::Replace(value),
-            (value, MergeStrategy::Upsert) => Change::Merge(value),
+            (Value::Null, _) => ValueEdit::Clear,
+            (value, MergeStrategy::Replace) => ValueEdit::Replace(value),
+            (value, MergeStrategy::Upsert) => ValueEdit::Merge(value),
         };
         Edit::at(&self.key_path, change).map_err(|error| uneditable(&error))
     }
@@ -199,8 +199,8 @@ impl From<RpcError> for Failed {
     }
 }
 
-impl From<WriteError> for Failed {
-    fn from(error: WriteError) -> Self {
+impl From<UserFileError> for Failed {
+    fn from(error: UserFileError) -> Self {
         Self(RpcError::internal(error.to_string()))
     }
 }
@@ -221,11 +221,11 @@ fn overridden(layers: &Layers, edit: &Edit) -> Option<OverriddenMetadata> {
     if written.as_ref() == Some(&effective) {
         return None;
     }
-    let stronger = layers.iter().filter(|layer| layer.source > Source::User && layer.is_enabled());
+    let stronger = layers.iter().filter(|layer| layer.source > LayerSource::User && layer.is_enabled());
     let layer = stronger.filter(|layer| layer.table.at(edit.names()).is_some()).last()?;
     let message = match layer.source {
-        Source::Managed => format!("overridden by the administrator's settings in {}", shown(layer.file.as_ref())),
-        Source::Project => format!("overridden by the project's settings in {}", shown(layer.file.as_ref())),
+        LayerSource::Managed => format!("overridden by the administrator's settings in {}", shown(layer.file.as_ref())),
+        LayerSource::Project => format!("overridden by the project's settings in {}", shown(layer.file.as_ref())),
         _ => "overridden by the command line".to_owned(),
     };
     Some(OverriddenMetadata { message, overriding_layer: metadata(layer), effective_value: effective })

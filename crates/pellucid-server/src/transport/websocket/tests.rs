@@ -27,7 +27,7 @@ impl Running {
         let home = Workspace::empty();
         let server = Server::new(ground(&home, "[[reply]]\nsay = \"x\"\n"));
         let loopback = "127.0.0.1:0".parse().unwrap();
-        let listener = Listener::bind_within(loopback, Secret::new("right"), limits).await.unwrap();
+        let listener = WebSocketListener::bind_within(loopback, Secret::new("right"), limits).await.unwrap();
         let address = listener.address().unwrap();
         tokio::spawn(listener.serve(server));
         Self { address, _home: home }

@@ -10,9 +10,9 @@ use serde::de::IgnoredAny;
 use super::Broken;
 use super::Chain;
 use crate::requests::anchors::Anchor;
-use crate::requests::damage::Change;
-use crate::requests::entry::Entry;
+use crate::requests::damage::DamageKind;
 use crate::requests::entry::FORMAT;
+use crate::requests::entry::LogEntry;
 
 /// A line of the file.
 #[derive(Debug)]
@@ -105,18 +105,18 @@ impl Finder<'_> {
                 }
                 continue;
             };
-            if let Entry::Opened(opened) = &self.chain.links[link].entry
+            if let LogEntry::Opened(opened) = &self.chain.links[link].entry
                 && opened.format > FORMAT
             {
                 let is_as_it_was = self.next(at).is_none_or(|next| self.follows(next, Some(link)));
                 let format = Broken::Format { line: raw.number, format: opened.format };
-                return Some(if is_as_it_was { format } else { self.broken(raw, 1, Change::Changed) });
+                return Some(if is_as_it_was { format } else { self.broken(raw, 1, DamageKind::Changed) });
             }
             // The hash of a line that was blanked is not known any more.
             let fits = before.is_some_and(|it| it.is_blanked) || self.follows(link, before.and_then(|it| it.link));
             let is_due = self.n(link) == due;
             if let Some(first) = unreadable.first() {
-                let change = if fits && is_due { Change::New } else { Change::Changed };
+                let change = if fits && is_due { DamageKind::New } else { DamageKind::Changed };
                 return Some(self.broken(first, unreadable.len() as u64, change));
             }
             if !fits || !is_due {
@@ -140,7 +140,7 @@ impl Finder<'_> {
             None => false,
         };
         let behind = self.next(at).map(|link| &self.chain.links[link].entry);
-        is_beginning && behind.is_none_or(|entry| matches!(entry, Entry::Opened(_)))
+        is_beginning && behind.is_none_or(|entry| matches!(entry, LogEntry::Opened(_)))
     }
 
     /// Decides what happened at a line that does not follow the one before, or has another number than is due.
@@ -149,12 +149,12 @@ impl Finder<'_> {
         let mut behind = self.raws[at + 1..].iter().filter_map(|raw| raw.link);
         let (next, next_but_one) = (behind.next(), behind.next());
         let (Some(link), before_link) = (raw.link, before.and_then(|it| it.link)) else {
-            return self.broken(raw, 1, Change::Changed);
+            return self.broken(raw, 1, DamageKind::Changed);
         };
         let n = self.n(link);
         if fits {
             // Only its number is not right.
-            return self.broken(raw, 1, Change::Changed);
+            return self.broken(raw, 1, DamageKind::Changed);
         }
         if let Some(next) = next {
             // Of a copy that was put before its line, the line itself is still there.
@@ -162,21 +162,21 @@ impl Finder<'_> {
             let is_exchanged =
                 self.n(next) == due && n.checked_sub(1) == Some(due) && self.follows(link, Some(next)) && !is_copy;
             if is_exchanged {
-                return self.broken(raw, 1, Change::Moved);
+                return self.broken(raw, 1, DamageKind::Moved);
             }
             if self.n(next) == due && self.follows(next, before_link) {
-                return self.broken(raw, 1, Change::New);
+                return self.broken(raw, 1, DamageKind::New);
             }
         } else if before_link.is_some_and(|it| self.is_known(it)) && !self.is_known(link) && n != due {
-            return self.broken(raw, 1, Change::New);
+            return self.broken(raw, 1, DamageKind::New);
         }
         let is_as_it_was =
             next.map_or(self.is_known(link) || self.hashes.is_empty(), |next| self.follows(next, Some(link)));
         match before {
-            _ if !is_as_it_was => self.broken(raw, 1, Change::Changed),
+            _ if !is_as_it_was => self.broken(raw, 1, DamageKind::Changed),
             _ if n > due => missing(raw.number, raw.start, due, n - due),
-            Some(before) if n == due => self.broken(before, 1, Change::Changed),
-            _ => self.broken(raw, 1, Change::Changed),
+            Some(before) if n == due => self.broken(before, 1, DamageKind::Changed),
+            _ => self.broken(raw, 1, DamageKind::Changed),
         }
     }
 
@@ -193,7 +193,7 @@ impl Finder<'_> {
             if n_missing > 0 || !is_torn {
                 torn.retain(|number| *number < first.number);
                 let is_new = n_missing == 0 && !anchors.is_empty();
-                return Some(self.broken(first, 1, if is_new { Change::New } else { Change::Changed }));
+                return Some(self.broken(first, 1, if is_new { DamageKind::New } else { DamageKind::Changed }));
             }
         }
         if n_missing > 0 {
@@ -207,13 +207,13 @@ impl Finder<'_> {
         let other = anchors.iter().find(is_other)?;
         let link = usize::try_from(other.n).ok()?;
         let raw = self.raws.iter().find(|raw| raw.link == Some(link))?;
-        Some(self.broken(raw, 1, Change::Changed))
+        Some(self.broken(raw, 1, DamageKind::Changed))
     }
 
-    fn broken(&self, raw: &Raw, n_lines: u64, change: Change) -> Broken {
+    fn broken(&self, raw: &Raw, n_lines: u64, change: DamageKind) -> Broken {
         let entry = raw.link.map(|link| &self.chain.links[link].entry);
-        let kind = entry.map_or("unreadable", Entry::kind).to_owned();
-        let turn = entry.and_then(Entry::turn).map(str::to_owned);
+        let kind = entry.map_or("unreadable", LogEntry::kind).to_owned();
+        let turn = entry.and_then(LogEntry::turn).map(str::to_owned);
         Broken::Lines { line: raw.number, n_lines, byte: raw.start, kind, turn, change }
     }
 }
@@ -221,7 +221,7 @@ impl Finder<'_> {
 /// Records are gone. What they were is not known, but their numbers are.
 fn missing(line: usize, byte: u64, first: u64, n_lines: u64) -> Broken {
     let kind = format!("record {first}");
-    Broken::Lines { line, n_lines, byte, kind, turn: None, change: Change::Missing }
+    Broken::Lines { line, n_lines, byte, kind, turn: None, change: DamageKind::Missing }
 }
 
 #[cfg(test)]
@@ -232,7 +232,7 @@ mod tests {
 
     use super::*;
     use crate::requests::chain::sha256;
-    use crate::requests::entry::Reply;
+    use crate::requests::entry::ReplyEntry;
     use crate::requests::log::RequestLog;
 
     const SESSION: &str = "rollout-2026-01-02T03-04-05-019a0000-0000-7000-8000-000000000001.jsonl";
@@ -243,7 +243,7 @@ mod tests {
         let home = Workspace::empty();
         let mut log = RequestLog::new(home.root(), Path::new(SESSION));
         for request in 0..n_lines {
-            log.write(Entry::Reply(Box::new(Reply { request, ..Reply::default() })));
+            log.write(LogEntry::Reply(Box::new(ReplyEntry { request, ..ReplyEntry::default() })));
         }
         let lines: Vec<String> = home.read(FILE).lines().map(str::to_owned).collect();
         let anchor = |n: usize| Anchor { session: "s".into(), n: n as u64, sha256: sha256(lines[n].as_bytes()) };
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(home: &Workspace, lines: &[&str], anchors: &[Anchor], expected: Option<(usize, Change)>) {
+    fn check(home: &Workspace, lines: &[&str], anchors: &[Anchor], expected: Option<(usize, DamageKind)>) {
         home.write(FILE, lines.iter().map(|line| format!("{line}\n")).collect::<String>());
         let chain = Chain::read_anchored(&home.path(FILE), anchors).unwrap();
         let found = chain.broken.as_ref().map(|broken| match broken {
@@ -276,17 +276,17 @@ mod tests {
                 let changed = String::from_utf8(changed).unwrap();
                 let mut copy = lines.clone();
                 copy[at] = &changed;
-                check(&home, &copy, &anchors, Some((at + 1, Change::Changed)));
+                check(&home, &copy, &anchors, Some((at + 1, DamageKind::Changed)));
             }
             let mut copy = lines.clone();
             copy.remove(at);
-            check(&home, &copy, &anchors, Some((at + 1, Change::Missing)));
+            check(&home, &copy, &anchors, Some((at + 1, DamageKind::Missing)));
             if at + 1 < lines.len() {
                 let mut copy = lines.clone();
                 copy.swap(at, at + 1);
-                check(&home, &copy, &anchors, Some((at + 1, Change::Moved)));
+                check(&home, &copy, &anchors, Some((at + 1, DamageKind::Moved)));
             }
-            check(&home, &lines[..at], &anchors, Some((at + 1, Change::Missing)));
+            check(&home, &lines[..at], &anchors, Some((at + 1, DamageKind::Missing)));
         }
         for at in 0..=lines.len() {
             for new in ["", "{}", "garbage", "{\"n\":1,\"timestamp\":\"x", lines[2]] {
@@ -295,7 +295,7 @@ mod tests {
                 // A copy of a line beside that line is the same, whichever is called new. A torn line at the end is what
                 // a crash leaves.
                 let home_line = if new == lines[2] && at == 2 { 4 } else { at + 1 };
-                check(&home, &copy, &anchors, Some((home_line, Change::New)));
+                check(&home, &copy, &anchors, Some((home_line, DamageKind::New)));
             }
         }
     }
@@ -309,7 +309,7 @@ mod tests {
             let changed = lines[at].replacen("\"request\":", "\"request\":1", 1);
             let mut copy = lines.clone();
             copy[at] = &changed;
-            check(&home, &copy, &[], Some((at + 1, Change::Changed)));
+            check(&home, &copy, &[], Some((at + 1, DamageKind::Changed)));
         }
     }
 
@@ -319,11 +319,11 @@ mod tests {
         home.write(FILE, format!("{}\n", lines[..3].join("\n")));
         let mut log = RequestLog::new(home.root(), Path::new(SESSION));
         for request in 10..20 {
-            log.write(Entry::Reply(Box::new(Reply { request, ..Reply::default() })));
+            log.write(LogEntry::Reply(Box::new(ReplyEntry { request, ..ReplyEntry::default() })));
         }
         let text = home.read(FILE);
         let now: Vec<&str> = text.lines().collect();
         anchors.push(Anchor { session: "s".into(), n: 12, sha256: sha256(now[12].as_bytes()) });
-        check(&home, &now, &anchors, Some((4, Change::Changed)));
+        check(&home, &now, &anchors, Some((4, DamageKind::Changed)));
     }
 }

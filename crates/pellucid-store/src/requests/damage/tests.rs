@@ -5,7 +5,7 @@ use expect_test::expect;
 
 use super::*;
 
-fn damage(change: Change) -> Damage {
+fn damage(change: DamageKind) -> Damage {
     Damage {
         file: "sessions/a.jsonl".to_owned(),
         line: Some(3),
@@ -26,20 +26,20 @@ fn check(damage: &Damage, expected: &Expect) {
 
 #[test]
 fn each_change_has_its_words_for_one_line_and_for_several() {
-    check(&damage(Change::Changed), &expect!["line 3 (byte 120, response_item message) was changed"]);
-    check(&damage(Change::Missing), &expect!["line 3 (byte 120, response_item message) is missing"]);
-    check(&damage(Change::New), &expect!["line 3 (byte 120, response_item message) is new"]);
-    check(&damage(Change::Moved), &expect!["line 3 (byte 120, response_item message) was moved"]);
+    check(&damage(DamageKind::Changed), &expect!["line 3 (byte 120, response_item message) was changed"]);
+    check(&damage(DamageKind::Missing), &expect!["line 3 (byte 120, response_item message) is missing"]);
+    check(&damage(DamageKind::New), &expect!["line 3 (byte 120, response_item message) is new"]);
+    check(&damage(DamageKind::Moved), &expect!["line 3 (byte 120, response_item message) was moved"]);
     let several = |change| Damage { n_lines: 4, ..damage(change) };
-    check(&several(Change::Changed), &expect!["lines 3 to 6 (byte 120, first response_item message) were changed"]);
-    check(&several(Change::Missing), &expect!["lines 3 to 6 (byte 120, first response_item message) are missing"]);
-    check(&several(Change::New), &expect!["lines 3 to 6 (byte 120, first response_item message) are new"]);
-    check(&several(Change::Moved), &expect!["lines 3 to 6 (byte 120, first response_item message) were moved"]);
+    check(&several(DamageKind::Changed), &expect!["lines 3 to 6 (byte 120, first response_item message) were changed"]);
+    check(&several(DamageKind::Missing), &expect!["lines 3 to 6 (byte 120, first response_item message) are missing"]);
+    check(&several(DamageKind::New), &expect!["lines 3 to 6 (byte 120, first response_item message) are new"]);
+    check(&several(DamageKind::Moved), &expect!["lines 3 to 6 (byte 120, first response_item message) were moved"]);
 }
 
 #[test]
 fn the_part_and_the_turn_are_named_where_they_are_known() {
-    let known = Damage { part: "permissions".to_owned(), turn: Some("t2".to_owned()), ..damage(Change::Changed) };
+    let known = Damage { part: "permissions".to_owned(), turn: Some("t2".to_owned()), ..damage(DamageKind::Changed) };
     check(&known, &expect!["line 3 (byte 120, response_item message, sent as permissions, turn t2) was changed"]);
     check(
         &Damage { n_lines: 2, ..known.clone() },
@@ -55,7 +55,7 @@ fn the_part_and_the_turn_are_named_where_they_are_known() {
 
 #[test]
 fn numbers_without_end_are_no_trouble() {
-    let huge = Damage { line: Some(u64::MAX), n_lines: u64::MAX, byte: u64::MAX, ..damage(Change::Missing) };
+    let huge = Damage { line: Some(u64::MAX), n_lines: u64::MAX, byte: u64::MAX, ..damage(DamageKind::Missing) };
     check(
         &huge,
         &expect![
@@ -63,16 +63,16 @@ fn numbers_without_end_are_no_trouble() {
         ],
     );
     check(
-        &Damage { n_lines: 0, ..damage(Change::Missing) },
+        &Damage { n_lines: 0, ..damage(DamageKind::Missing) },
         &expect!["line 3 (byte 120, response_item message) is missing"],
     );
 }
 
 #[test]
 fn programs_get_only_what_is_known() {
-    let known = Damage { part: "permissions".to_owned(), turn: Some("t2".to_owned()), ..damage(Change::Moved) };
+    let known = Damage { part: "permissions".to_owned(), turn: Some("t2".to_owned()), ..damage(DamageKind::Moved) };
     let json = |damage: &Damage| serde_json::to_string(damage).unwrap();
     expect![[r#"{"file":"sessions/a.jsonl","line":3,"n_lines":1,"byte":120,"kind":"response_item message","part":"permissions","turn":"t2","change":"moved"}"#]].assert_eq(&json(&known));
     expect![[r#"{"file":"sessions/a.jsonl","n_lines":1,"byte":120,"kind":"response_item message","change":"new"}"#]]
-        .assert_eq(&json(&Damage { line: None, ..damage(Change::New) }));
+        .assert_eq(&json(&Damage { line: None, ..damage(DamageKind::New) }));
 }

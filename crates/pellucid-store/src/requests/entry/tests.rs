@@ -103,21 +103,21 @@ fn least() -> Vec<Value> {
 }
 
 /// The place of a kind in the list of kinds. A new kind does not compile until it is in the tests.
-fn place(entry: &Entry) -> usize {
+fn place(entry: &LogEntry) -> usize {
     match entry {
-        Entry::Opened(_) => 0,
-        Entry::Frame(_) => 1,
-        Entry::Request(_) => 2,
-        Entry::Reply(_) => 3,
-        Entry::Rebuilt(_) => 4,
-        Entry::Noted(_) => 5,
-        Entry::Origins(_) => 6,
-        Entry::Shown(_) => 7,
-        Entry::Child(_) => 8,
-        Entry::SaidAgain(_) => 9,
-        Entry::NotSent(_) => 10,
-        Entry::Call(_) => 11,
-        Entry::Sealed(_) => 12,
+        LogEntry::Opened(_) => 0,
+        LogEntry::Frame(_) => 1,
+        LogEntry::Request(_) => 2,
+        LogEntry::Reply(_) => 3,
+        LogEntry::Rebuilt(_) => 4,
+        LogEntry::Noted(_) => 5,
+        LogEntry::Origins(_) => 6,
+        LogEntry::Shown(_) => 7,
+        LogEntry::Child(_) => 8,
+        LogEntry::SaidAgain(_) => 9,
+        LogEntry::NotSent(_) => 10,
+        LogEntry::Call(_) => 11,
+        LogEntry::Sealed(_) => 12,
     }
 }
 
@@ -125,15 +125,15 @@ fn place(entry: &Entry) -> usize {
 fn every_kind_is_written_as_it_is_read() {
     let mut seen = std::collections::BTreeSet::new();
     for json in full().into_iter().chain(least()) {
-        let entry: Entry = serde_json::from_value(json.clone()).unwrap_or_else(|error| panic!("{json}: {error}"));
+        let entry: LogEntry = serde_json::from_value(json.clone()).unwrap_or_else(|error| panic!("{json}: {error}"));
         assert_eq!(serde_json::to_value(&entry).unwrap(), json);
         assert_eq!(json["kind"], entry.kind());
         seen.insert(place(&entry));
-        let link = Link { n: 7, timestamp: "t".to_owned(), previous: Some("h".to_owned()), entry };
+        let link = ChainLink { n: 7, timestamp: "t".to_owned(), previous: Some("h".to_owned()), entry };
         let line = serde_json::to_string(&link).unwrap();
         let head = format!("{{\"n\":7,\"timestamp\":\"t\",\"previous\":\"h\",\"kind\":{}", json["kind"]);
         assert!(line.starts_with(&head), "{line}");
-        assert_eq!(serde_json::from_str::<Link>(&line).unwrap(), link);
+        assert_eq!(serde_json::from_str::<ChainLink>(&line).unwrap(), link);
     }
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), (0..13).collect::<Vec<_>>());
 }
@@ -141,7 +141,7 @@ fn every_kind_is_written_as_it_is_read() {
 #[test]
 fn the_first_line_has_no_hash_and_later_formats_may_add_fields() {
     let line = r#"{"n":0,"timestamp":"t","kind":"not_sent","at":1,"turn":"t","why":"w","later":[1]}"#;
-    let link: Link = serde_json::from_str(line).unwrap();
+    let link: ChainLink = serde_json::from_str(line).unwrap();
     assert_eq!(link.previous, None);
     assert_eq!(
         serde_json::to_string(&link).unwrap(),
@@ -170,7 +170,7 @@ fn a_field_of_another_type_is_refused() {
                     _ => false,
                 };
                 changed[key] = other.clone();
-                let read = serde_json::from_value::<Entry>(changed.clone());
+                let read = serde_json::from_value::<LogEntry>(changed.clone());
                 assert_eq!(read.is_ok(), is_same_type, "{changed}: {read:?}");
             }
         }
@@ -179,7 +179,7 @@ fn a_field_of_another_type_is_refused() {
 
 #[track_caller]
 fn check_refused(json: &Value, expected: &Expect) {
-    expected.assert_eq(&serde_json::from_value::<Entry>(json.clone()).unwrap_err().to_string());
+    expected.assert_eq(&serde_json::from_value::<LogEntry>(json.clone()).unwrap_err().to_string());
 }
 
 #[test]
@@ -210,19 +210,19 @@ fn kinds_that_this_version_does_not_know_are_named() {
 fn huge_numbers_are_kept_exactly() {
     let json =
         json!({ "kind": "child", "at": u64::MAX, "session": "s".repeat(1 << 16), "purpose": "\u{0}é\u{10ffff}" });
-    let entry: Entry = serde_json::from_value(json.clone()).unwrap();
+    let entry: LogEntry = serde_json::from_value(json.clone()).unwrap();
     assert_eq!(serde_json::to_string(&entry).unwrap(), json.to_string());
 }
 
 #[track_caller]
 fn check_entry(json: &Value, expected: &Expect) {
-    let entry: Entry = serde_json::from_value(json.clone()).unwrap();
+    let entry: LogEntry = serde_json::from_value(json.clone()).unwrap();
     let texts: Vec<String> = entry
         .pieces()
         .into_iter()
         .map(|piece| match &piece.text {
-            Text::Kept { sha256, bytes } => format!("{}:{}…+{bytes}", piece.part, &sha256[62..]),
-            Text::Here { text } => format!("{}:{text:?}", piece.part),
+            StoredText::Kept { sha256, bytes } => format!("{}:{}…+{bytes}", piece.part, &sha256[62..]),
+            StoredText::Here { text } => format!("{}:{text:?}", piece.part),
         })
         .collect();
     expected.assert_eq(&format!("{} turn {:?} texts [{}]", entry.kind(), entry.turn(), texts.join(", ")));
@@ -259,8 +259,8 @@ fn every_kind_names_its_turn_and_its_texts() {
 
 #[test]
 fn texts_say_how_long_they_are() {
-    let here = |text: &str| Text::Here { text: text.to_owned() };
-    let kept = |bytes| Text::Kept { sha256: String::new(), bytes };
+    let here = |text: &str| StoredText::Here { text: text.to_owned() };
+    let kept = |bytes| StoredText::Kept { sha256: String::new(), bytes };
     let lens: Vec<(u64, bool)> =
         [here(""), here("é"), kept(0), kept(9)].iter().map(|it| (it.len(), it.is_empty())).collect();
     assert_eq!(lens, [(0, true), (2, false), (0, true), (9, false)]);
@@ -270,7 +270,7 @@ fn texts_say_how_long_they_are() {
 fn what_a_reply_cost_is_split_by_what_is_charged_for() {
     let split = |usage: Value, cache_write: Value| {
         let json = json!({ "request": 0, "usage": usage, "cache_write": cache_write });
-        serde_json::from_value::<Reply>(json).unwrap().split()
+        serde_json::from_value::<ReplyEntry>(json).unwrap().split()
     };
     let usage = |input: i64, cached: i64| {
         json!({

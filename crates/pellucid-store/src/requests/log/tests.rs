@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::*;
 use crate::requests::chain::Chain;
-use crate::requests::entry::Request;
+use crate::requests::entry::RequestEntry;
 use crate::tests::ID;
 use crate::tests::RECORD;
 use crate::tests::Recorded;
@@ -16,7 +16,7 @@ use crate::tests::SESSION;
 use crate::tests::entry;
 use crate::tests::opened;
 
-fn noted(at: u64) -> Entry {
+fn noted(at: u64) -> LogEntry {
     entry(json!({ "kind": "noted", "at": at, "item": { "text": "x" } }))
 }
 
@@ -29,7 +29,7 @@ fn seals(home: &Workspace) -> Vec<(Option<String>, bool, usize)> {
     let chain = Chain::read(&home.path(RECORD)).unwrap();
     assert_eq!(chain.broken, None);
     let seals = chain.links.iter().filter_map(|link| match &link.entry {
-        Entry::Sealed(it) => Some((it.turn.clone(), it.foreign, seal::lines(&it.lines).unwrap().len())),
+        LogEntry::Sealed(it) => Some((it.turn.clone(), it.foreign, seal::lines(&it.lines).unwrap().len())),
         _ => None,
     });
     seals.collect()
@@ -46,7 +46,7 @@ fn lines_are_numbered_and_hold_the_hash_of_the_line_before() {
     assert_eq!(log(&home).write(noted(3)), Some(2));
     let text = home.read(RECORD);
     let lines: Vec<&str> = text.lines().collect();
-    let links: Vec<Link> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let links: Vec<ChainLink> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(links.iter().map(|link| link.n).collect::<Vec<_>>(), [0, 1, 2]);
     let previous: Vec<Option<String>> = links.into_iter().map(|link| link.previous).collect();
     assert_eq!(previous, [None, Some(sha256(lines[0].as_bytes())), Some(sha256(lines[1].as_bytes()))]);
@@ -97,7 +97,7 @@ fn files_with_other_names_have_no_record() {
     for mut log in [RequestLog::none(), RequestLog::new(home.root(), Path::new("notes.jsonl"))] {
         assert_eq!((log.is_open(), log.write(noted(1)), log.failure().map(str::to_owned)), (false, None, None));
         let piece = log.keep("base", &"x".repeat(5000));
-        assert_eq!(piece, Piece { part: "base".to_owned(), text: Text::Here { text: String::new() } });
+        assert_eq!(piece, StoredPiece { part: "base".to_owned(), text: StoredText::Here { text: String::new() } });
         let mut tally = Tally::new(0);
         tally.add(b"x\n", "");
         log.seal(tally.take().unwrap(), None);
@@ -111,12 +111,15 @@ fn long_texts_are_kept_beside_the_record_and_a_failure_ends_it() {
     let home = Workspace::empty();
     let mut log = log(&home);
     let long = "x".repeat(5000);
-    assert_eq!(log.keep("a", "short"), Piece { part: "a".to_owned(), text: Text::Here { text: "short".to_owned() } });
+    assert_eq!(
+        log.keep("a", "short"),
+        StoredPiece { part: "a".to_owned(), text: StoredText::Here { text: "short".to_owned() } }
+    );
     let piece = log.keep("b", &long);
-    assert_eq!(Parts::new(home.root()).text(&piece), Ok(long.clone()));
+    assert_eq!(PartStore::new(home.root()).text(&piece), Ok(long.clone()));
     fs::remove_dir_all(home.path("requests")).unwrap();
     home.write("requests", "in the way");
-    assert_eq!(log.keep("c", &long).text, Text::Here { text: String::new() });
+    assert_eq!(log.keep("c", &long).text, StoredText::Here { text: String::new() });
     let failure = log.failure().unwrap().replace(home.root().to_str().unwrap(), "~").replace(ID, "ID");
     expect!["~/requests/2026/01/02/requests-2026-01-02T03-04-05-ID.jsonl: Not a directory (os error 20)"]
         .assert_eq(&failure);
@@ -145,7 +148,7 @@ fn a_seal_has_the_hash_of_the_seal_before_and_is_anchored() {
         .iter()
         .enumerate()
         .filter_map(|(at, link)| match &link.entry {
-            Entry::Sealed(sealed) => Some((at, sealed)),
+            LogEntry::Sealed(sealed) => Some((at, sealed)),
             _ => None,
         })
         .collect();
@@ -250,11 +253,11 @@ fn only_lines_that_can_end_the_search_for_a_seal_are_parsed() {
 fn requests_of_a_turn_are_found_again_by_their_numbers() {
     let home = Recorded::with_turns(2).closed();
     let chain = Chain::read(&home.path(RECORD)).unwrap();
-    let requests: Vec<(&Request, u64)> = chain
+    let requests: Vec<(&RequestEntry, u64)> = chain
         .links
         .iter()
         .filter_map(|link| match &link.entry {
-            Entry::Request(request) => Some((request.as_ref(), link.n)),
+            LogEntry::Request(request) => Some((request.as_ref(), link.n)),
             _ => None,
         })
         .collect();
@@ -262,7 +265,7 @@ fn requests_of_a_turn_are_found_again_by_their_numbers() {
         .links
         .iter()
         .filter_map(|link| match &link.entry {
-            Entry::Reply(reply) => Some(reply.request),
+            LogEntry::Reply(reply) => Some(reply.request),
             _ => None,
         })
         .collect();

@@ -26,19 +26,19 @@ fn split_lines(bytes: &[u8]) -> Vec<&[u8]> {
 }
 
 /// What is said of a session file with these bytes.
-fn verified(home: &Workspace, bytes: &[u8], chain: &Chain) -> Verified {
+fn verified(home: &Workspace, bytes: &[u8], chain: &Chain) -> SealVerdict {
     let path = home.write(SESSION, bytes);
     verify(home.root(), &path, chain).unwrap()
 }
 
 /// The places and changes of what is not as it was.
-fn places(verified: &Verified) -> Vec<(u64, u64, Change)> {
+fn places(verified: &SealVerdict) -> Vec<(u64, u64, DamageKind)> {
     verified.damages.iter().map(|it| (it.line.unwrap(), it.n_lines, it.change)).collect()
 }
 
 #[track_caller]
 fn check(home: &Workspace, bytes: &[u8], chain: &Chain, expected: &Expect) {
-    let Verified { damages, foreign, is_blanked } = verified(home, bytes, chain);
+    let SealVerdict { damages, foreign, is_blanked } = verified(home, bytes, chain);
     let mut lines: Vec<String> = damages.iter().map(|it| it.what().to_string()).collect();
     lines.extend(foreign.iter().map(ToString::to_string));
     lines.extend(is_blanked.then(|| "secrets are blanked".to_owned()));
@@ -49,7 +49,7 @@ fn check(home: &Workspace, bytes: &[u8], chain: &Chain, expected: &Expect) {
 #[test]
 fn a_file_that_was_left_alone_is_as_it_was() {
     let (home, bytes, chain) = sealed(3);
-    assert_eq!(verified(&home, &bytes, &chain), Verified::default());
+    assert_eq!(verified(&home, &bytes, &chain), SealVerdict::default());
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn every_changed_byte_is_found_in_its_line() {
         changed[at] ^= 1;
         let found = verified(&home, &changed, &chain);
         let first = places(&found)[0];
-        assert_eq!((first.0, first.2), (line, Change::Changed), "byte {at}");
+        assert_eq!((first.0, first.2), (line, DamageKind::Changed), "byte {at}");
         line += u64::from(bytes[at] == b'\n');
     }
 }
@@ -73,7 +73,7 @@ fn every_cut_is_found_at_the_line_that_it_hits() {
     for at in 0..bytes.len() {
         let found = verified(&home, &bytes[..at], &chain);
         let is_between = at == 0 || bytes[at - 1] == b'\n';
-        let expected = if is_between { Change::Missing } else { Change::Changed };
+        let expected = if is_between { DamageKind::Missing } else { DamageKind::Changed };
         let first = places(&found)[0];
         assert_eq!((first.0, first.2), (line, expected), "byte {at}");
         line += u64::from(bytes[at] == b'\n');
@@ -88,10 +88,10 @@ fn every_line_that_is_gone_moved_doubled_or_new_is_found() {
         let line = at as u64 + 1;
         let mut gone = lines.clone();
         gone.remove(at);
-        assert_eq!(places(&verified(&home, &gone.concat(), &chain)), [(line, 1, Change::Missing)]);
+        assert_eq!(places(&verified(&home, &gone.concat(), &chain)), [(line, 1, DamageKind::Missing)]);
         let mut new = lines.clone();
         new.insert(at, b"{\"timestamp\":\"t\",\"type\":\"compacted\",\"payload\":{\"message\":\"\"}}\n");
-        assert_eq!(places(&verified(&home, &new.concat(), &chain)), [(line, 1, Change::New)]);
+        assert_eq!(places(&verified(&home, &new.concat(), &chain)), [(line, 1, DamageKind::New)]);
         let mut doubled = lines.clone();
         doubled.insert(at, lines[at]);
         let found = verified(&home, &doubled.concat(), &chain);
@@ -102,7 +102,7 @@ fn every_line_that_is_gone_moved_doubled_or_new_is_found() {
             let mut moved = lines.clone();
             moved.swap(at, at + 1);
             let found = places(&verified(&home, &moved.concat(), &chain));
-            assert_eq!(found, [(line + 1, 1, Change::Moved)]);
+            assert_eq!(found, [(line + 1, 1, DamageKind::Moved)]);
         }
     }
 }
@@ -136,14 +136,17 @@ fn several_lines_in_a_row_are_one_damage() {
     let (home, bytes, chain) = sealed(3);
     let lines = split_lines(&bytes);
     let without = |from: usize, to: usize| [&lines[..from], &lines[to..]].concat().concat();
-    assert_eq!(places(&verified(&home, &without(2, 6), &chain)), [(3, 4, Change::Missing)]);
+    assert_eq!(places(&verified(&home, &without(2, 6), &chain)), [(3, 4, DamageKind::Missing)]);
     let mut new = lines.clone();
     new.splice(4..4, [b"a\n".as_slice(), b"b\n"]);
-    assert_eq!(places(&verified(&home, &new.concat(), &chain)), [(5, 2, Change::New)]);
+    assert_eq!(places(&verified(&home, &new.concat(), &chain)), [(5, 2, DamageKind::New)]);
     let mut changed = lines.clone();
     (changed[4], changed[5]) = (b"a\n", b"b\n");
-    assert_eq!(places(&verified(&home, &changed.concat(), &chain)), [(5, 1, Change::Changed), (6, 1, Change::Changed)]);
-    assert_eq!(places(&verified(&home, b"", &chain)), [(1, lines.len() as u64, Change::Missing)]);
+    assert_eq!(
+        places(&verified(&home, &changed.concat(), &chain)),
+        [(5, 1, DamageKind::Changed), (6, 1, DamageKind::Changed)]
+    );
+    assert_eq!(places(&verified(&home, b"", &chain)), [(1, lines.len() as u64, DamageKind::Missing)]);
 }
 
 #[test]
@@ -190,7 +193,7 @@ fn foreign_lines_that_a_later_process_sealed_are_guarded_like_any_other() {
     assert_eq!((line, n_lines, is_sealed, is_behind_seal), (5, 2, true, true));
     let text = String::from_utf8(bytes).unwrap();
     let changed = verified(&home, text.replace("{\"one\":1}", "{\"one\":3}").as_bytes(), &chain);
-    assert_eq!(places(&changed), [(5, 1, Change::Changed)]);
+    assert_eq!(places(&changed), [(5, 1, DamageKind::Changed)]);
     // The other foreign line is still known to be foreign.
     assert_eq!(changed.foreign.iter().map(|it| (it.line, it.n_lines)).collect::<Vec<_>>(), [(6, 1)]);
 }
@@ -201,11 +204,11 @@ fn blanked_lines_and_seals_say_nothing() {
     let text = String::from_utf8(bytes.clone()).unwrap();
     check(&home, text.replace("question 1", "[redacted:key]").as_bytes(), &chain, &expect!["secrets are blanked"]);
     for link in &mut chain.links {
-        if let Entry::Sealed(sealed) = &mut link.entry {
+        if let LogEntry::Sealed(sealed) = &mut link.entry {
             sealed.lines = "[redacted:value]".to_owned();
         }
     }
-    assert_eq!(verified(&home, &bytes, &chain), Verified::default(), "the digest still holds");
+    assert_eq!(verified(&home, &bytes, &chain), SealVerdict::default(), "the digest still holds");
     let found = verified(&home, b"other\n", &chain);
     assert!(found.is_blanked && found.damages.is_empty(), "{found:?}");
 }
@@ -214,12 +217,12 @@ fn blanked_lines_and_seals_say_nothing() {
 fn a_piece_whose_lines_have_equal_marks_is_named_whole() {
     let (home, bytes, mut chain) = sealed(2);
     let seals = chain.links.iter_mut().filter_map(|link| match &mut link.entry {
-        Entry::Sealed(sealed) => Some(sealed),
+        LogEntry::Sealed(sealed) => Some(sealed),
         _ => None,
     });
     seals.last().unwrap().sha256 = "0".repeat(64);
     let found = verified(&home, &bytes, &chain);
-    assert_eq!(places(&found), [(5, 3, Change::Changed)]);
+    assert_eq!(places(&found), [(5, 3, DamageKind::Changed)]);
     assert_eq!(found.damages[0].turn.as_deref(), Some("t2"));
 }
 
@@ -229,7 +232,7 @@ fn seals_that_do_not_follow_each_other_leave_room_for_lines_in_between() {
     let n = chain
         .links
         .iter()
-        .position(|link| matches!(&link.entry, Entry::Sealed(it) if it.turn.as_deref() == Some("t2")));
+        .position(|link| matches!(&link.entry, LogEntry::Sealed(it) if it.turn.as_deref() == Some("t2")));
     chain.links.remove(n.unwrap());
     chain.n_sound -= 1;
     let found = verified(&home, &bytes, &chain);
@@ -238,13 +241,13 @@ fn seals_that_do_not_follow_each_other_leave_room_for_lines_in_between() {
     assert_eq!(shown, [(5, 3, false)]);
     // Behind a line of the record that is not as it was, nothing is said of lines that no seal has.
     chain.broken = Some(super::super::chain::Broken::Format { line: 9, format: 9 });
-    assert_eq!(verified(&home, &bytes, &chain), Verified::default());
+    assert_eq!(verified(&home, &bytes, &chain), SealVerdict::default());
 }
 
 #[test]
 fn a_record_without_seals_says_nothing_and_seals_behind_damage_are_not_believed() {
     let (home, bytes, mut chain) = sealed(2);
-    let n_sound = chain.links.iter().position(|link| matches!(link.entry, Entry::Sealed(_))).unwrap() + 1;
+    let n_sound = chain.links.iter().position(|link| matches!(link.entry, LogEntry::Sealed(_))).unwrap() + 1;
     chain.n_sound = n_sound;
     let lines = split_lines(&bytes);
     let mut changed = lines.clone();
@@ -252,7 +255,7 @@ fn a_record_without_seals_says_nothing_and_seals_behind_damage_are_not_believed(
     let found = verified(&home, &changed.concat(), &chain);
     assert_eq!((found.damages.len(), found.foreign.len()), (0, 1));
     chain.n_sound = 0;
-    assert_eq!(verified(&home, b"anything", &chain), Verified::default());
+    assert_eq!(verified(&home, b"anything", &chain), SealVerdict::default());
 }
 
 #[test]

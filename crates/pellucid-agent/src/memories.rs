@@ -126,7 +126,7 @@ impl MemoriesOutcome {
             match reading {
                 SessionReading::Failed { why } => tracing::warn!(session, why, "a past session was not read"),
                 SessionReading::Kept | SessionReading::Nothing => {
-                    tracing::info!(session, ?reading, "a past session was read")
+                    tracing::info!(session, ?reading, "a past session was read");
                 }
             }
         }

@@ -180,7 +180,7 @@ pub enum ProgramCommand {
     /// Show the exact request that the next turn would send.
     Prompt(PromptArgs),
     /// Show what a request is made of, with bytes, tokens and origins.
-    Context(ContextArgs),
+    Context(Box<ContextArgs>),
     /// Show what came of the provider's cache for every request of a session.
     Cache(CacheArgs),
     /// Summarise the history of a stored session, or undo that.

@@ -275,7 +275,7 @@ fn instructions_come_from_override_then_model_then_pack() {
     }
     check(
         |facts| {
-            facts.settings.base_instructions = Some(Provided { place: "file".to_owned(), text: "Mine.".to_owned() })
+            facts.settings.base_instructions = Some(Provided { place: "file".to_owned(), text: "Mine.".to_owned() });
         },
         &expect!["Mine."],
     );

@@ -298,7 +298,7 @@ fn coding() -> Vec<Situation> {
         situations.push(requested(with(&[], |facts| facts.settings.model.shell_type = shell)));
     }
     situations.push(requested(with(&[], |facts| {
-        facts.settings.model.apply_patch_tool_type = Some(ApplyPatchType::Function)
+        facts.settings.model.apply_patch_tool_type = Some(ApplyPatchType::Function);
     })));
     for slug in ["gpt-5.3-codex", "gpt-5.2-codex", "exp-codex-personality", "gpt-5.1"] {
         for tone in [None, Some(Personality::Friendly), Some(Personality::Pragmatic)] {

@@ -54,7 +54,9 @@ pub enum ContextForm {
 /// Questions about requests.
 #[derive(Debug, Subcommand)]
 pub enum ContextCommand {
-    /// Compare two requests: what was added, removed, changed, moved, and what that does to the provider's cache.
+    /// Compare two requests, or two sessions.
+    ///
+    /// Shows what was added, removed, changed and moved, and where the provider's cache diverges.
     Diff(ContextDiffArgs),
 }
 

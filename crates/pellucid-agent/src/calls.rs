@@ -32,28 +32,28 @@ pub struct Calls {
 pub struct RecordedCall {
     /// The id of the call.
     pub call: String,
-    /// The name of the tool; empty for a command that a person typed.
+    /// The tool's name; empty for a command that a person typed.
     pub tool: String,
-    /// The turn that made it.
+    /// The id of the turn that made the call.
     pub turn: String,
     /// The call whose tool made this one, if a tool did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
-    /// When it began.
+    /// When the call began, in UTC.
     pub began_at: String,
-    /// When it ended.
+    /// When the call ended, in UTC.
     pub ended_at: String,
-    /// How many milliseconds it took.
+    /// How many milliseconds the call took.
     pub duration_ms: u64,
-    /// How it ended.
+    /// Whether the call succeeded, failed, was refused or was interrupted.
     pub outcome: CallOutcome,
-    /// Why it was done, or not; absent if the line that says so is gone.
+    /// Why the call ran or was refused; absent if the record lacks that line.
     pub grounds: Option<Value>,
-    /// The questions for approval that it led to, answered.
+    /// The approval questions that the call led to, with their answers.
     pub answers: Vec<CallAnswer>,
-    /// What it ran, attempt by attempt.
+    /// What the call ran, attempt by attempt.
     pub runs: Vec<RecordedRun>,
-    /// The number of its line in the record.
+    /// The number of the call's line in the record.
     pub line: u64,
 }
 

@@ -1,10 +1,10 @@
-//! The agents that a session started: who they are, how far they are, how many there may be.
+//! The agents that a session started, their states, and how many may be open.
 //!
-//! One crew serves a person's session and all that come of it; it belongs to the person's session and ends with it.
-//! Each agent is a session of its own behind a door of its own, in a task of its own. A face that wants to show
-//! agents gives the crew a [`Nursery`]; without one, what agents tell is heard by nobody.
+//! One crew serves a person's session and all agents below it; the crew belongs to that session and ends with it. Each
+//! agent is a separate session with a separate door, and runs in a separate task. A client that wants to show agents
+//! gives the crew a [`Nursery`]; without one, the events of agents are dropped.
 //!
-//! Not here: what the model asks of agents (`line`), and what a new one is made of (`hire`).
+//! Not here: the tools by which the model controls agents (`line`), and how a new agent is set up (`hire`).
 
 mod hire;
 mod line;
@@ -43,36 +43,36 @@ use crate::door::Inside;
 use crate::identity;
 use crate::session::Session;
 
-/// How many sessions may stand above an agent.
+/// How many levels of sessions may be above an agent.
 const DEPTH_MAX: usize = 1;
 
-/// Takes the agents that sessions start, for a face that shows them.
+/// Receives the agents that sessions start, for a client that shows them.
 pub trait Nursery: Debug + Send + Sync {
-    /// Takes one, before it is told anything.
+    /// Receives an agent before its first submission.
     ///
-    /// Its events must be taken all the time: an agent whose events are left lying waits, and one whose receiver is
-    /// dropped ends. This is called while a call is being done, so it must not wait.
+    /// The implementation must read the agent's events all the time: an agent whose queue of events is full waits, and
+    /// an agent whose queue is dropped ends. The call of a tool waits for this function, so it must return at once.
     fn adopt(&self, child: NewChild);
 }
 
-/// An agent that was started or opened again, as a face needs it.
+/// An agent that was started or opened again, with what a client shows of it.
 #[derive(Debug)]
 pub struct NewChild {
-    /// Its id.
+    /// The id of the agent's session.
     pub id: SessionId,
-    /// Whether it begins or goes on.
+    /// Whether the agent is new or was opened again.
     pub opened: AgentOpened,
-    /// Takes submissions. Dropping it does not end the agent.
+    /// Takes submissions. Dropping this sender does not end the agent.
     pub submissions: Sender<Submission>,
-    /// Gives events.
+    /// Yields the agent's events, in order.
     pub events: Receiver<Event>,
-    /// Its session file, if it has one.
+    /// The agent's session file, if it has one.
     pub path: Option<PathBuf>,
-    /// Where it works.
+    /// The agent's working folder.
     pub cwd: PathBuf,
-    /// Its model.
+    /// The model's name, as the provider knows it.
     pub model: String,
-    /// The provider of that.
+    /// The id of the model's provider.
     pub provider_id: String,
     /// When a person is asked.
     pub approval_policy: ApprovalPolicy,
@@ -80,18 +80,18 @@ pub struct NewChild {
     pub sandbox_policy: SandboxPolicy,
     /// How long the model may think.
     pub effort: Option<ReasoningEffort>,
-    /// Who started it, as session files say it.
+    /// What started the agent, as session files spell it.
     pub source: Value,
     /// Whether clients receive events about the parts of its requests.
     pub context_events: ContextEvents,
 }
 
-/// How an agent came to be open.
+/// How an agent was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentOpened {
-    /// It begins.
+    /// The session is new.
     New,
-    /// It had been closed.
+    /// The session was closed and is open again.
     Again,
 }
 
@@ -101,15 +101,15 @@ pub struct Crew {
     share: Share,
 }
 
-/// Whose crew it is.
+/// How a session holds its crew.
 #[derive(Debug, Clone, Default)]
 enum Share {
-    /// Nobody's: this session cannot have agents.
+    /// The session cannot have agents.
     #[default]
     None,
-    /// This session's own.
+    /// The session owns the crew and ends it.
     Owned(Arc<Shared>),
-    /// That of a session above, which ends all. An agent must not keep the crew that keeps it.
+    /// A session above owns the crew. The reference is weak, because the crew owns the agent that holds it.
     Lent(Weak<Shared>),
 }
 
@@ -141,7 +141,7 @@ impl Crew {
         Self { share: Share::Owned(Arc::new(Shared { options, state: Mutex::default() })) }
     }
 
-    /// Has a face take the agents that are opened from now on.
+    /// Sets the nursery that receives agents opened from now on.
     pub fn set_nursery(&self, nursery: Arc<dyn Nursery>) {
         if let Some(shared) = self.shared() {
             shared.state().nursery = Some(nursery);
@@ -180,17 +180,17 @@ impl Crew {
 }
 
 impl Shared {
-    /// A panic while it was held left nothing half done: every change is one step.
+    /// Recovers from a poisoned lock: every change is one step, so a panic leaves nothing half done.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether one more may be opened.
+    /// Refuses if `max` agents are open.
     fn check_room(&self, max: usize) -> Result<(), AgentError> {
         self.state().check_room(max)
     }
 
-    /// Opens a door to an agent and lets it live.
+    /// Opens a door to an agent and starts its task.
     fn admit(
         &self,
         session: Session,
@@ -240,7 +240,7 @@ impl Shared {
         self.state().members.get(id).cloned().ok_or_else(|| AgentError::NotFound(id.clone()))
     }
 
-    /// Has an agent do something. One that has ended is forgotten.
+    /// Sends an operation to an agent. If the agent has ended, the crew forgets it.
     async fn submit(&self, id: &SessionId, operation: Operation) -> Result<TurnId, AgentError> {
         let member = self.member(id)?;
         let submission_id = identity::new_turn_id();
@@ -268,7 +268,7 @@ impl State {
     }
 }
 
-/// The life of an agent. Whoever waits for it hears of its end, whatever that is.
+/// Runs an agent to its end. Its status is final afterwards, even if the session ended early.
 async fn live(session: Session, inside: Inside, unheard: Option<Receiver<Event>>, status: watch::Sender<AgentStatus>) {
     let hearing = async {
         if let Some(mut events) = unheard {

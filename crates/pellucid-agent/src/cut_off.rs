@@ -22,7 +22,7 @@ const TEXT_BYTES_MAX: usize = 256 << 10;
 /// What had arrived of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutOff {
-    /// In which turn.
+    /// The id of the turn that was interrupted.
     pub turn: String,
     /// When it was interrupted.
     pub time: String,

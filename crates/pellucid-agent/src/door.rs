@@ -1,7 +1,7 @@
 //! The door of a session: submissions go in, events come out, in order.
 //!
-//! Both queues are bounded. A face that does not take its events makes the session wait; a face
-//! that goes away ends it.
+//! Both queues are bounded. If the client does not read events, the session waits; if the client drops its end, the
+//! session ends.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -40,12 +40,12 @@ const SUBMISSIONS_MAX: usize = 64;
 /// How many events may wait.
 const EVENTS_MAX: usize = 256;
 
-/// A face's end of the door.
+/// The client's end of the door.
 #[derive(Debug)]
 pub struct Door {
-    /// Takes submissions.
+    /// Takes submissions from the client.
     pub submissions: Sender<Submission>,
-    /// Gives events.
+    /// Yields events to the client.
     pub events: Receiver<Event>,
 }
 
@@ -54,7 +54,7 @@ pub struct Door {
 pub struct Inside {
     pub(crate) submissions: Receiver<Submission>,
     pub(crate) events: EventSender,
-    /// What came while a turn was running and has to wait for its end.
+    /// Submissions that arrived during a turn and wait for its end.
     pub(crate) waiting: VecDeque<Submission>,
 }
 
@@ -63,18 +63,18 @@ pub struct Inside {
 pub(crate) struct EventSender {
     sender: Sender<Event>,
     raw: RawReasoning,
-    /// How far the session is, for those who wait for it.
+    /// The session's status, for agents and commands that wait for it.
     status: watch::Sender<AgentStatus>,
     /// The turn that began and has not ended.
     open_turn: Arc<Mutex<Option<TurnId>>>,
 }
 
-/// The face is gone.
+/// The client dropped its end of the door.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FaceGone;
 
 impl EventSender {
-    /// Writes an event down where files keep it, then tells the face.
+    /// Records an event where session files keep it, then sends it to the client.
     pub(crate) async fn send(&self, log: &mut Log, id: &str, msg: EventMessage) -> Result<(), FaceGone> {
         self.send_items(log, id).await?;
         let echoes = msg.echoes(self.raw);
@@ -103,7 +103,7 @@ impl EventSender {
         *self.open_turn.lock().unwrap_or_else(PoisonError::into_inner) = open;
     }
 
-    /// Tells of items that were recorded, to faces that want to hear of them.
+    /// Sends recorded items to clients that want them raw.
     async fn send_items(&self, log: &mut Log, id: &str) -> Result<(), FaceGone> {
         for item in log.take_raw() {
             let msg = EventMessage::RawResponseItem { item };
@@ -113,19 +113,19 @@ impl EventSender {
     }
 }
 
-/// What people read of a session that an error of ours closed.
+/// What people read when an error inside Pellucid closed their session.
 pub const CLOSED_BY_FAILURE: &str =
     "an error inside Pellucid closed this session; resume it to continue from what its file holds";
 
 /// The id of what a session records before its first turn.
 const BEFORE_TURNS: &str = "auto-compact-0";
 
-/// Opens a door to a session. [`run`] must be awaited beside the face.
+/// Opens a door to a session. The client and [`run`] must be polled at the same time.
 pub fn open(session: &Session) -> (Door, Inside) {
     open_watched(session, watch::Sender::default())
 }
 
-/// The same, with somebody who wants to know how far the session is.
+/// Opens a door whose session reports its status through `status`.
 pub(crate) fn open_watched(session: &Session, status: watch::Sender<AgentStatus>) -> (Door, Inside) {
     let (submissions, receiver) = queue::channel(SUBMISSIONS_MAX);
     let (sender, events) = queue::channel(EVENTS_MAX);
@@ -138,9 +138,9 @@ pub(crate) fn open_watched(session: &Session, status: watch::Sender<AgentStatus>
     (Door { submissions, events }, inside)
 }
 
-/// Runs a session until it is shut down or its face goes away, and gives it back.
+/// Runs a session until it is shut down or its client is gone, and returns it.
 ///
-/// What waits between turns is small: the session has a place of its own, and so has a turn while it runs.
+/// Session and turn are boxed, so the future of an idle session stays small.
 pub fn run(session: Session, mut inside: Inside) -> impl Future<Output = Session> + Send {
     let mut session = Box::new(session);
     async move {
@@ -159,8 +159,8 @@ pub fn run(session: Session, mut inside: Inside) -> impl Future<Output = Session
     }
 }
 
-/// Reports that an error of ours ended a session, and its turn if one was running. What the session holds in memory may be
-/// half changed, so it is closed; its file is complete up to the error, as after a crash.
+/// Reports that an error of ours ended a session, and its turn if one was running. The state in memory may be half
+/// changed, so the session is closed; its file is complete up to the error, as after a crash.
 async fn report_failure(session: &mut Session, inside: &Inside) -> Result<(), FaceGone> {
     let turn_id = inside.events.open_turn();
     let id = turn_id.as_ref().map_or("", TurnId::as_str).to_owned();
@@ -266,7 +266,7 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
     }
 }
 
-/// Waits for the next submission, and tells meanwhile what commands do that outlived their turn.
+/// Waits for the next submission. Meanwhile, sends the events of commands that outlived their turn.
 async fn next_submission(session: &mut Session, inside: &mut Inside) -> Result<Option<Submission>, FaceGone> {
     loop {
         tokio::select! {

@@ -54,30 +54,29 @@ use crate::own_git;
 use crate::revision::ProjectAt;
 use crate::skills;
 
-/// Where the summary of past sessions would stand.
+/// The slot that would hold the summary of past sessions.
 const MEMORY_SLOT: &str = "memory";
 
 /// The file of that summary, in the folder of memories.
 const SUMMARY: &str = "memory_summary.md";
 
-/// Facts, and what a person should hear about how they came about.
+/// Facts about a session, with warnings about how they were gathered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gathered {
-    /// The facts.
     pub facts: Facts,
-    /// What could not be used.
+    /// Inputs that could not be used, with their reasons.
     pub omissions: Vec<Omission>,
     /// Whether the model is in the catalogue.
     pub model_match: CatalogueMatch,
-    /// How skills are looked for, should they be wanted again.
+    /// How to search for skills again.
     pub skill_search: SkillSearch,
-    /// The person's shell.
+    /// The path of the user's login shell.
     pub shell: PathBuf,
 }
 
 impl Gathered {
-    /// Adds a prefix that a person has just allowed for good, as if its rule had been there from the start. The model
-    /// has heard of it; the next text on permissions lists it with the others.
+    /// Adds a prefix that a person has just allowed permanently, as if its rule had existed from the start. The model
+    /// was informed already; the next text on permissions lists the prefix with the others.
     pub fn allow(&mut self, prefix: &[String]) {
         let prefix = prefix.iter().cloned().map(PrefixToken::Word).collect();
         let prefixes = &mut self.facts.settings.approved_prefixes;
@@ -87,18 +86,16 @@ impl Gathered {
     }
 }
 
-/// What facts are made of again when settings change.
+/// The sources from which facts are gathered again when settings change.
 #[derive(Debug, Clone)]
 pub struct FactSources {
-    /// The configuration.
     pub config: Arc<Config>,
-    /// The environment.
     pub env: Env,
-    /// The rules about commands.
+    /// The rules that allow, forbid or ask about commands.
     pub policy: Policy,
-    /// The agent's own git. Agents that this session starts share what it knows.
+    /// The agent's git. Sessions started from this one share its cache.
     pub git: Git,
-    /// Where commands may write, as it was when that was decided. Shared with the sessions that this one starts.
+    /// Where commands may write, as decided at the start. Sessions started from this one share the value.
     pub roots: Arc<Roots>,
     /// The project's files of a git revision, where those are looked at in place of the ones on disk.
     pub(crate) project_at: Option<Arc<ProjectAt>>,

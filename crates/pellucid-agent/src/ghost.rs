@@ -156,7 +156,7 @@ pub(crate) fn last_snapshot(transcript: &Transcript, undone: &BTreeSet<String>) 
     commits.last()
 }
 
-/// Goes back to the last snapshot, as a task of its own.
+/// Restores the files of the last snapshot, as a separate task.
 pub(crate) async fn undo(session: &mut Session, id: &TurnId, inside: &Inside) -> Result<(), FaceGone> {
     session.record_due_context();
     let facts = &session.setup.gathered.facts;

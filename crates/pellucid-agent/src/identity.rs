@@ -8,15 +8,15 @@ use pellucid_workspace::os::user_agent;
 use pellucid_workspace::terminal::terminal;
 use uuid::Uuid;
 
-/// This program's version.
+/// The version of this program, from its manifest.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// How we introduce ourselves to a server.
+/// How this program identifies itself to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientIdentity {
-    /// Which face of the program speaks.
+    /// The name of the client that runs the session, for the header `originator`.
     pub originator: String,
-    /// The `User-Agent` header.
+    /// The value of the header `User-Agent`.
     pub user_agent: String,
 }
 

@@ -1,10 +1,10 @@
-//! Loads the pictures that an input names.
+//! Loads the images that an input names.
 
 use pellucid_engine::user_message::Images;
 use pellucid_protocol::input::UserInput;
 use pellucid_workspace::images::load_image;
 
-/// Loads every picture on disk. Relative paths are those of this process, as they were typed.
+/// Loads every image on disk. Relative paths start at the folder of this process, where the user typed them.
 pub fn load(inputs: &[UserInput]) -> Images {
     let paths = inputs.iter().filter_map(|input| match input {
         UserInput::LocalImage { path } => Some(path),

@@ -73,13 +73,13 @@ impl Jobs {
         }
     }
 
-    /// A turn begins.
+    /// Prepares for the calls of a new turn.
     pub(crate) fn begin_turn(&mut self, situation: Situation) {
         self.situation = Some(Arc::new(situation));
         self.toolbox.begin_turn();
     }
 
-    /// More is known of what holds for the calls of the turn.
+    /// Replaces what holds for the calls of the turn, once more is known.
     pub(crate) fn set_situation(&mut self, situation: Situation) {
         self.situation = Some(Arc::new(situation));
     }

@@ -1,7 +1,6 @@
-//! What a session writes down about itself, in the words of session files.
+//! Writes a session down, in the format of session files.
 //!
-//! What was written is sealed in the record of what is sent: at the end of a turn, within a long one, and when the
-//! writer ends.
+//! What was written is sealed in the request log: at the end of a turn, within a long turn, and when the writer ends.
 
 use std::io;
 use std::path::Path;
@@ -38,11 +37,11 @@ pub struct Log {
     sent: SentLog,
     /// The documents that the session began with; every turn's settings name them.
     user_instructions: Option<String>,
-    /// Items that faces were not told of yet, if they want to hear of them.
+    /// Recorded items that clients have not received yet; absent if no client wants raw items.
     raw: Option<Vec<Item>>,
-    /// The turn that writes.
+    /// The turn that writes now.
     turn: Option<TurnId>,
-    /// Tools of the client that the index keeps once there is a file.
+    /// Tools of the client, which go into the index once the session file exists.
     client_tools: Option<ClientTools>,
 }
 
@@ -66,28 +65,28 @@ impl Log {
         Self { recorder, sent, user_instructions, raw: None, turn: None, client_tools: None }
     }
 
-    /// The same with items kept for faces that want to hear of them.
+    /// Keeps recorded items for clients that want them raw.
     #[must_use]
     pub fn telling(mut self, raw: RawItems) -> Self {
         self.raw = (raw == RawItems::Shown).then(Vec::new);
         self
     }
 
-    /// Seals what was written since the last seal, in the record of what is sent.
+    /// Seals in the request log what was written since the last seal.
     fn seal(&mut self) {
         if let Some(piece) = self.recorder.take_unsealed() {
             self.sent.seal(piece, self.turn.as_ref());
         }
     }
 
-    /// The same if it is so much that the end of the turn is not waited for.
+    /// Seals within a turn if much was written since the last seal.
     fn seal_if_long(&mut self) {
         if self.recorder.unsealed() >= PIECE_BYTES {
             self.seal();
         }
     }
 
-    /// Items that faces were not told of yet.
+    /// Takes the recorded items that clients have not received yet.
     pub fn take_raw(&mut self) -> Vec<Item> {
         self.raw.as_mut().map(std::mem::take).unwrap_or_default()
     }

@@ -29,7 +29,7 @@ pub enum LoginPlace {
     Nowhere,
 }
 
-/// Why somebody cannot log in or out, or may not go on.
+/// Why a user cannot log in, log out or use a stored login.
 #[derive(Debug, Error)]
 pub enum LoginError {
     /// The administrator or the user wants accounts only.
@@ -69,9 +69,9 @@ pub enum Violation {
         found.as_deref().unwrap_or("none that is known")
     )]
     OtherWorkspace {
-        /// The demanded one.
+        /// The id of the workspace that the configuration demands.
         wanted: String,
-        /// The login's own.
+        /// The id of the workspace that the login belongs to, if it is known.
         found: Option<String>,
     },
 }
@@ -85,7 +85,7 @@ pub fn stored(config: &Config) -> Result<Option<StoredLogin>, LoginError> {
     }
 }
 
-/// The key that requests are sent with, if the provider has none of its own.
+/// The key for requests to a provider without a configured key.
 ///
 /// A stored login that cannot be used counts as none, with a warning in the log.
 pub fn session_key(config: &Config, env: &Env) -> Option<Secret> {
@@ -96,7 +96,7 @@ pub fn session_key(config: &Config, env: &Env) -> Option<Secret> {
     }
 }
 
-/// The variables that hold keys of ours, which no program that is started for somebody is given.
+/// The variables that hold our keys. No program that we start receives them.
 pub fn key_variables(config: &Config, env: &Env) -> BTreeSet<String> {
     let key = session_key(config, env);
     config.key_variables(env, |value| key.as_ref().is_some_and(|key| key.reveal() == value))

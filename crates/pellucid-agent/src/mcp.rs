@@ -1,7 +1,7 @@
 //! The MCP servers of a session: from the configuration to tools that the model can call.
 //!
-//! A session starts its servers when it begins and goes on; its first request waits for them. A reviewer
-//! uses those of its session, an agent that another one starts has its own.
+//! A session starts its servers when it begins or is resumed; its first request waits for them. A reviewer uses the
+//! servers of its session, an agent that another session starts has separate servers.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -60,19 +60,19 @@ pub struct RequiredFailed(String);
 #[derive(Debug, Clone)]
 pub(crate) struct Attached {
     pub servers: Arc<Servers>,
-    /// Who ends them.
+    /// The session that ends the servers.
     pub owner: Owner,
-    /// Whether their tools are among the facts.
+    /// Whether the facts list the servers' tools.
     pub are_known: bool,
     _passing_on: Arc<Task<()>>,
 }
 
-/// Who ends servers.
+/// Which session ends the servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// This session.
+    /// The session that holds this value.
     Session,
-    /// The one that started it.
+    /// The session that started the one that holds this value.
     Parent,
 }
 
@@ -93,7 +93,7 @@ impl Attached {
         Some(Self { servers, owner: Owner::Session, are_known: false, _passing_on: Arc::new(passing_on) })
     }
 
-    /// The same for a session that this one starts.
+    /// The same servers for a session that this one starts.
     pub(crate) fn lent(&self) -> Self {
         Self { owner: Owner::Parent, ..self.clone() }
     }
@@ -114,14 +114,14 @@ impl Attached {
         mcp::offered(&self.servers.tools()).into()
     }
 
-    /// Keeps what the servers listed. A session whose servers are another one's leaves that to the other one.
+    /// Keeps the lists of tools that the servers sent. A session that shares servers leaves that to their owner.
     pub(crate) fn keep_lists(&self, config: &Config) {
         if self.owner == Owner::Session {
             keep_lists(config, &self.servers);
         }
     }
 
-    /// Where calls go.
+    /// Passes calls of tools to the servers.
     pub(crate) fn for_calls(&self) -> Arc<dyn ToolServers> {
         Arc::new(ForCalls(self.servers.clone()))
     }
@@ -256,7 +256,7 @@ fn reach(name: &str, server: &McpServer, env: &Env) -> Result<Reach, String> {
     match &server.transport {
         McpTransport::Stdio { command, args, env: given, env_vars, cwd } => {
             let argv = std::iter::once(command).chain(args).cloned().collect();
-            // Without a folder of its own a program runs where we do.
+            // A program without a configured folder runs in the folder of this process.
             let cwd = cwd.clone().unwrap_or_else(|| PathBuf::from("."));
             Ok(Reach::Program(Command { argv, arg0: None, cwd, env: variables(env, env_vars, given) }))
         }

@@ -43,7 +43,7 @@ pub fn repositories(git: &Git, cwd: &Path) -> Repositories {
     Repositories::from([(root.to_string_lossy().into_owned(), repository)])
 }
 
-/// The header's value.
+/// The value of the header with the metadata of a turn.
 pub fn header(turn_id: &TurnId, repositories: &Repositories, sandbox: &'static str) -> String {
     #[derive(Serialize)]
     struct Metadata<'a> {

@@ -1,7 +1,7 @@
-//! Telling a program of the user's that a turn is over.
+//! Starts a program of the user when a turn is over.
 //!
-//! The program gets one more argument, a JSON object. Nobody waits for it, nobody reads what it
-//! says, and it may outlive the session.
+//! The program gets one more argument, a JSON object. Pellucid neither waits for the program nor reads its output, and
+//! the program may outlive the session.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use pellucid_protocol::id::TurnId;
 use pellucid_protocol::item::Item;
 use serde::Serialize;
 
-/// What the program is told.
+/// The JSON object that the program receives.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "agent-turn-complete", rename_all = "kebab-case")]
 pub(crate) struct TurnOver<'a> {
@@ -30,10 +30,10 @@ pub(crate) fn input_messages(items: impl Iterator<Item = Item>) -> Vec<String> {
     items.filter_map(|item| boundary::said_by_person(&item)).collect()
 }
 
-/// Starts the program, without the variables that are withheld. When that fails the turn is over all the same.
-pub(crate) fn notify(program: &[String], told: &TurnOver<'_>, withheld: &BTreeSet<String>) {
+/// Starts the program without the variables in `withheld`. If the program does not start, only the log says so.
+pub(crate) fn notify(program: &[String], turn_over: &TurnOver<'_>, withheld: &BTreeSet<String>) {
     let Some(name) = program.first() else { return };
-    let argument = match serde_json::to_string(told) {
+    let argument = match serde_json::to_string(turn_over) {
         Ok(argument) => argument,
         Err(error) => {
             tracing::warn!(%error, "the end of a turn cannot be written as JSON");

@@ -34,34 +34,34 @@ use crate::gather;
 use crate::gather::FactSources;
 use crate::gather::Gathered;
 
-/// Where items of a caller stand among the attributes.
+/// The attribute that holds items of a caller.
 const ITEMS: &str = "prompt_injections";
 
-/// A file with what is to be injected that cannot be used.
+/// Why a file with items to inject cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum InjectError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{}: {source}", path.display())]
     Unreadable {
-        /// Which.
+        /// The file with items to inject.
         path: PathBuf,
-        /// Why not.
+        /// Why the file cannot be read.
         source: std::io::Error,
     },
-    /// It is not what it should be.
+    /// The file is not JSON of the expected shape.
     #[error("{}: {source}; a list of items is expected, or a table with items, sources, store, attributes or memory", path.display())]
     Malformed {
-        /// Which.
+        /// The file with items to inject.
         path: PathBuf,
-        /// What is wrong.
+        /// Where the JSON is malformed, and how.
         source: serde_json::Error,
     },
-    /// The pack has no place for it.
+    /// The pack has no slot for the items.
     #[error(
-        "the pack `{pack}` has no slot for injected items; use --pack agentcore, or give a pack of yours slots with the sources `injected_sections` and `injected_preamble`"
+        "the pack `{pack}` has no slot for injected items; use --pack agentcore, or add slots with the sources `injected_sections` and `injected_preamble` to your pack"
     )]
     NoSlot {
-        /// The pack.
+        /// The name of the pack.
         pack: String,
     },
 }

@@ -81,7 +81,7 @@ pub const REDACTED: &str = "secrets are blanked in the session or its record, so
 /// What came of a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Replay {
-    /// The session.
+    /// The id of the replayed session.
     pub session: String,
     /// Every request, in order.
     pub requests: Vec<ReplayedRequest>,
@@ -138,28 +138,28 @@ pub struct ReplayedRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
-    /// Byte for byte.
+    /// The rebuilt bytes are those that were sent.
     Equal,
-    /// Another session sent it before this one was copied from that, and it is equal there.
+    /// A parent session sent the request before this session was forked from it, and the bytes are equal there.
     EqualInParent {
         /// The id of the parent session.
         parent: String,
         /// The request's number there.
         number: usize,
     },
-    /// It came out differently.
+    /// The rebuilt bytes differ from those that were sent.
     Differs(Difference),
     /// It cannot be rebuilt, because a file is not as it was written.
     Altered {
         /// What is not as it was.
         what: String,
     },
-    /// There is no telling.
+    /// The files do not say enough to decide.
     NotProvable {
-        /// Why.
+        /// Why the files do not decide it.
         why: String,
     },
-    /// Another program sent it, in a session that was ours before.
+    /// Another program sent the request, in a session that Pellucid had begun.
     Foreign {
         /// What is known of it.
         why: String,
@@ -192,7 +192,7 @@ pub struct Difference {
     pub item: Option<u64>,
     /// The first byte of the request that can differ.
     pub byte: u64,
-    /// What is different.
+    /// What differs, for people.
     pub what: String,
 }
 
@@ -476,8 +476,7 @@ fn outcome(request: &entry::RequestEntry, verdict: Verdict) -> ReplayedRequest {
 /// A part of a frame that is not what it was.
 struct FrameError {
     part: String,
-    /// The part's first byte, from the start of the request, or from its end for what stands
-    /// behind the items.
+    /// The part's first byte: from the start of the request, or from its end for a part behind the items.
     byte: FrameByte,
     error: PartError,
 }

@@ -1,4 +1,4 @@
-//! A review: a session of its own looks at changes and reports to this one.
+//! A review: a separate session examines changes and reports to this one.
 
 use pellucid_engine::facts::Provided;
 use pellucid_engine::fragment::Origin;

@@ -24,8 +24,8 @@ use pellucid_workspace::skills::SkillSearch;
 
 use crate::revision::ProjectAt;
 
-/// How skills are looked for under a configuration. The layers of a project that nobody has decided about count here
-/// too: a skill is text, and the list says where it lies. Those of one that the user does not trust do not.
+/// How skills are searched under a configuration. Layers of a project without a decision on trust count too: a skill
+/// is text, and the list shows its folder. Layers of a project that the user does not trust do not count.
 pub fn search(config: &Config, env: &Env) -> SkillSearch {
     search_and_left_out(config, env).0
 }

@@ -1,9 +1,8 @@
-//! Taking a compaction back.
+//! Undoes a compaction.
 //!
-//! A session file is only ever added to. To undo a compaction, the history as it would be without
-//! it is written as one that takes the place of all before: every program that reads such files
-//! goes on from there. The line says that it is an undoing, so that the next one reaches further
-//! back.
+//! A session file is only appended to. To undo a compaction, Pellucid appends the history as it would be without the
+//! compaction, in a line that replaces everything before it: every program that reads such files continues from there.
+//! The line is marked as an undoing, so that the next undo reaches further back.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;

@@ -141,7 +141,7 @@ impl Pipeline {
         lost.map_or(status, AgentStatus::Errored)
     }
 
-    /// Renews the lease.
+    /// Renews the lease that keeps other processes from merging.
     async fn renew(&self, token: &str) -> Result<(), String> {
         let (home, token) = (self.config().folders.home.clone(), token.to_owned());
         match blocking(move || ledger::renew_merging(&home, &token)).await? {

@@ -35,11 +35,11 @@ pub struct ReadSession {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum SessionReading {
-    /// Something is kept.
+    /// The session gave something to remember.
     Kept,
-    /// Nothing is worth keeping.
+    /// The session has nothing worth remembering.
     Nothing,
-    /// It could not be read.
+    /// The session could not be read.
     Failed {
         /// Why the session could not be read.
         why: String,

@@ -169,6 +169,6 @@ fn prompt_text(prompt: &StoredPiece, parts: &PartStore) -> Result<String, String
             Some(ContentPart::InputText { text }) => Ok(text),
             _ => Ok(String::new()),
         },
-        _ => Err("what asked for the summary is no message".to_owned()),
+        _ => Err("the item that asked for the summary is not a message".to_owned()),
     }
 }

@@ -36,9 +36,9 @@ use super::Verdict;
 use crate::restore;
 use crate::restore::RestoreOptions;
 
-/// Nothing is cut.
+/// The policy for histories that are rebuilt: outputs keep their whole length.
 pub(super) const UNCUT: TruncationPolicy = TruncationPolicy { mode: TruncationMode::Bytes, limit: i64::MAX };
-/// Why lines are not there.
+/// The reason given for missing lines.
 const SHORTER: &str = "the session file is shorter than it was";
 
 /// The items of a session at a place of its file.

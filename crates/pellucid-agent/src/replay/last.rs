@@ -1,5 +1,5 @@
-//! What a session did before this process, as far as its record tells: the last request, which is enough to say how the
-//! next one continues it, and what all of them cost.
+//! What a session did before this process, according to its record: the last request, which is enough to decide how
+//! the next request continues it, and what all requests cost.
 
 use std::path::Path;
 
@@ -31,19 +31,18 @@ pub(crate) struct LastRequest {
 /// What a session did before.
 #[derive(Debug)]
 pub(crate) struct Before {
-    /// The last request that asked for an answer; absent if there is none, or it cannot be told.
+    /// The last request that asked for an answer; absent if there is none, or the record does not show it.
     pub request: Option<LastRequest>,
     /// What all requests cost.
     pub usage: UsageSplit,
 }
 
-/// Who wants to know.
+/// Why the record is read, which limits how much of it may be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reader {
-    /// Somebody who asked.
+    /// A user asked for it, so a long record is read too.
     Face,
-    /// Nobody in particular: a session goes on. That must not take longer the longer it is, so of a long record nothing
-    /// is read.
+    /// A session is resumed. Resuming must not take longer for longer sessions, so a long record is not read.
     InPassing,
 }
 

@@ -31,7 +31,7 @@ use super::recall;
 pub enum WantedRequest {
     /// The request of this number, from one, as a replay counts.
     Number(usize),
-    /// The last one.
+    /// The last request of the session.
     Last,
 }
 
@@ -171,7 +171,7 @@ type Made = Result<Body, Verdict>;
 /// Rebuilds the request of a line of the record.
 fn made(home: &Path, file: &SessionFile, chain: &Chain, link: usize) -> Result<Made, ReadError> {
     let LogEntry::Request(wanted) = &chain.links[link].entry else {
-        return Ok(Err(Verdict::NotProvable { why: "the line is no request".to_owned() }));
+        return Ok(Err(Verdict::NotProvable { why: "the line is not a request".to_owned() }));
     };
     // A request that is sent again is the one before, whatever was recorded since.
     let is_meant = |it: &usize| match &chain.links[*it].entry {
@@ -191,7 +191,7 @@ fn made(home: &Path, file: &SessionFile, chain: &Chain, link: usize) -> Result<M
         }
     }
     let LogEntry::Request(recorded) = &chain.links[first].entry else {
-        return Ok(Err(Verdict::NotProvable { why: "the line is no request".to_owned() }));
+        return Ok(Err(Verdict::NotProvable { why: "the line is not a request".to_owned() }));
     };
     let Reached { frame, history, parts, .. } = match run.reach(recorded)? {
         Ok(reached) => reached,

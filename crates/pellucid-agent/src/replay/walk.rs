@@ -40,7 +40,7 @@ pub struct WalkedRequest<'w> {
     pub entry: Option<&'w entry::RequestEntry>,
     /// The line of the record about the reply, if one came.
     pub reply: Option<&'w entry::ReplyEntry>,
-    /// The bytes, or why they cannot be told.
+    /// The bytes of the request, or why they are not known.
     pub bytes: WalkedBytes<'w>,
 }
 

@@ -32,16 +32,16 @@ pub mod rules;
 pub mod safe;
 pub mod wrapper;
 
-/// The system that commands run on.
+/// The operating system that commands run on. It decides which sandbox there is and which programs are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Platform {
-    /// Linux.
+    /// Commands run on Linux.
     Linux,
-    /// macOS.
+    /// Commands run on macOS.
     MacOs,
-    /// Windows.
+    /// Commands run on Windows, where no sandbox is limited to reading.
     Windows,
-    /// Anything else.
+    /// Commands run on any other system.
     Other,
 }
 

@@ -44,7 +44,7 @@ pub struct Assistant {
     pub messaging: Messaging,
     /// A further text: of a group chat, or of the agent that this one works for.
     pub extra_prompt: Option<String>,
-    /// How it thinks.
+    /// How much the assistant thinks, and whether its thoughts are shown.
     pub thinking: Thinking,
     /// The machine, model and channel of the session.
     pub runtime: Runtime,

@@ -1,9 +1,9 @@
 //! What is true for a turn: the engine's only input besides the pack and the transcript.
 //!
-//! Facts are gathered at the edges (configuration, disk, environment) and never change while a
-//! request is put together. Paths are text here: the engine shows them, it does not follow them.
+//! The agent gathers facts at the edges (configuration, disk, environment); they never change while a request is put
+//! together. Paths are text here: the engine shows paths, and does not follow them.
 //!
-//! Not here: where the facts come from.
+//! Not here: how facts are gathered.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,16 +35,16 @@ use crate::injection;
 use crate::mcp::ServerTool;
 use crate::skills::Skills;
 
-/// Everything a layout may ask for, grouped by what writes it and how long it holds.
+/// All facts that a layout may use, grouped by what writes them and how long they hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
     /// What was read from disk.
     pub world: World,
-    /// What the session is set to. A change of settings writes here and nowhere else.
+    /// The settings of the session. A change of settings writes here and nowhere else.
     pub settings: SessionSettings,
     /// Tools that do not come from the pack.
     pub tools: OutsideTools,
-    /// What only the layouts of some systems ask for.
+    /// Facts that only the layouts of some systems use.
     pub system: System,
 }
 
@@ -53,21 +53,21 @@ pub struct Facts {
 pub struct World {
     /// The family of the user's shell: `bash`, `zsh`, `sh`, `powershell` or `cmd`.
     pub shell: String,
-    /// Base instructions that the session was begun with, when it goes on.
+    /// Base instructions that a resumed session began with.
     pub recorded_instructions: Option<Provided>,
-    /// The same with the origins that their text had, where those were kept.
+    /// The base instructions of a resumed session as fragments, if the origins of their text were kept.
     pub recorded_fragments: Vec<Fragment>,
-    /// The user's own instruction file in the home folder.
+    /// The user's instruction file in the home folder.
     pub home_document: Option<Document>,
     /// The project's instruction files, from its root to the working directory.
     pub project_documents: Vec<Document>,
-    /// Files that they import.
+    /// Files that instruction files import.
     pub imports: Vec<Imported>,
-    /// Files of other folders of the project that joined the conversation.
+    /// Instruction files of other folders of the project that joined the conversation.
     pub nested_documents: Vec<Document>,
-    /// Every file that was looked for, used or not.
+    /// Every instruction file that was looked for, used or not.
     pub candidates: Vec<Candidate>,
-    /// Where instruction files lie that are links, by path.
+    /// Where instruction files that are links lead, by path.
     pub links: BTreeMap<String, String>,
     /// The skills of the working directory.
     pub skills: Skills,
@@ -75,7 +75,7 @@ pub struct World {
     pub memory: Option<Memory>,
 }
 
-/// What a session is set to, by its configuration and by changes since.
+/// The settings of a session, from its configuration and from changes since.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionSettings {
     /// The working directory, as given.
@@ -90,15 +90,15 @@ pub struct SessionSettings {
     pub writable_roots: Vec<String>,
     /// Command prefixes that rules allow.
     pub approved_prefixes: Vec<Vec<PrefixToken>>,
-    /// The model.
+    /// What the catalogue knows of the model.
     pub model: ModelInfo,
-    /// How long it may think, if configured.
+    /// How long the model may think, if configured.
     pub effort: Option<ReasoningEffort>,
-    /// How its thoughts are summarised.
+    /// How the model's thoughts are summarised.
     pub summary: ReasoningSummary,
-    /// How much it says, if configured.
+    /// How much the model writes, if configured.
     pub verbosity: Option<Verbosity>,
-    /// Its tone.
+    /// The tone of the model, if configured.
     pub personality: Option<Personality>,
     /// Which features are on.
     pub features: Features,
@@ -106,15 +106,15 @@ pub struct SessionSettings {
     pub base_instructions: Option<Provided>,
     /// Instructions of the developer who runs the agent.
     pub developer_instructions: Option<Provided>,
-    /// The way of working together.
+    /// How the model and the person work together, such as making a plan first.
     pub collaboration_mode: CollaborationMode,
     /// How many bytes of the project's instruction files are used.
     pub project_document_bytes_max: usize,
-    /// What the configuration says about such files.
+    /// What the configuration says about the project's instruction files.
     pub project_docs: ProjectDocs,
     /// Whether the hosted web search is offered.
     pub web_search: WebSearchMode,
-    /// Whose name goes into commit messages; blank for nobody's.
+    /// The name that commit messages give as an author; blank for none.
     pub commit_attribution: Option<String>,
 }
 
@@ -127,23 +127,23 @@ pub struct OutsideTools {
     pub mcp_tools: Arc<[ServerTool]>,
     /// Roles for other agents that the user defined, by name.
     pub agent_roles: Vec<AgentRole>,
-    /// Tools that the program which drives the session runs itself, in the order to be offered.
+    /// Tools that the client runs, in the order to be offered.
     pub dynamic_tools: Vec<DynamicTool>,
 }
 
-/// What only the layouts of some systems ask for. Nothing of it is read for other layouts.
+/// Facts that only the layouts of some systems use. For other layouts, they are not read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct System {
-    /// How much of a layout is there.
+    /// How much of the layout is used.
     pub prompt_mode: PromptMode,
-    /// What an assistant that answers in chats knows, for layouts that ask for it.
+    /// What an assistant that answers in chats knows, for layouts that use it.
     pub assistant: Option<Box<Assistant>>,
-    /// What sources of injected items work with.
+    /// The inputs of sources of injected items.
     pub injection: InjectionFacts,
 }
 
 impl Facts {
-    /// The facts of a folder and a model, and nothing else that anybody said.
+    /// The facts of a folder and a model, with nothing configured and nothing read.
     pub fn plain(cwd: &str, model: ModelInfo) -> Self {
         Self {
             world: World { shell: "bash".to_owned(), ..World::default() },
@@ -181,7 +181,7 @@ impl SessionSettings {
     }
 }
 
-/// The usual way of working together, with a model and its effort.
+/// The default collaboration mode, with a model and its effort.
 pub fn default_mode(slug: &str, reasoning_effort: Option<ReasoningEffort>) -> CollaborationMode {
     let settings = CollaborationSettings { model: slug.to_owned(), reasoning_effort, developer_instructions: None };
     CollaborationMode { mode: CollaborationModeKind::Default, settings }
@@ -193,20 +193,20 @@ impl Default for System {
     }
 }
 
-/// What sources of injected items work with.
+/// The inputs of sources of injected items.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InjectionFacts {
-    /// The sources, in order.
+    /// The sources, in the order in which they run.
     pub sources: Vec<injection::ItemSource>,
-    /// What each of them wanted to have read.
+    /// The files that each source wanted to have read.
     pub reads: Vec<injection::InjectionRead>,
-    /// Data of the caller, by name.
+    /// Attributes that the caller gives, by name.
     pub attributes: Map<String, Value>,
-    /// Where the entries of a list of attributes came from.
+    /// Where the entries of a list of attributes came from, by attribute.
     pub places: BTreeMap<String, Vec<String>>,
     /// Texts by name; absent without a store.
     pub store: Option<BTreeMap<String, String>>,
-    /// What was remembered.
+    /// Texts that were remembered earlier.
     pub memory: Vec<String>,
     /// The folder that the process works in.
     pub process_dir: String,
@@ -215,7 +215,7 @@ pub struct InjectionFacts {
 }
 
 impl InjectionFacts {
-    /// What sources may look at.
+    /// What sources may read.
     pub fn inputs(&self) -> injection::Inputs<'_> {
         injection::Inputs {
             attributes: &self.attributes,
@@ -226,40 +226,40 @@ impl InjectionFacts {
         }
     }
 
-    /// The items of all sources in a mode, and what became of each.
+    /// The items of all sources in a mode, and the outcome of each source.
     pub fn collect(&self, mode: PromptMode) -> injection::Collected {
         injection::collect(&self.sources, &self.inputs(), mode, &self.reads)
     }
 }
 
-/// A text that configuration or a caller gives.
+/// A text from the configuration or a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Provided {
-    /// Where it was given: a configuration key, a flag or a file.
+    /// Where the text was given: a configuration key, a flag or a file.
     pub place: String,
-    /// The text.
+    /// The text, as it was given.
     pub text: String,
 }
 
 /// What earlier sessions left to remember.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memory {
-    /// The folder it lies in.
+    /// The folder that has the memory.
     pub folder: String,
-    /// Its summary.
+    /// The file with the summary.
     pub summary: Document,
 }
 
 /// An instruction file, as read from disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// Where it lies.
+    /// The path of the file.
     pub path: String,
-    /// Its first bytes, at most as many as the budget could use.
+    /// The first bytes of the file, at most as many as the budget could use.
     pub bytes: Vec<u8>,
-    /// How many bytes it has in all.
+    /// How many bytes the file has in all.
     pub size: u64,
-    /// The hash of all of them, where all were read.
+    /// The hash of the file, if all bytes were read.
     pub sha256: Option<Digest>,
 }
 
@@ -271,116 +271,116 @@ impl Document {
         Self { path, bytes, size, sha256 }
     }
 
-    /// What its origin names.
+    /// The path and the hash of the file, as origins have them.
     pub fn version(&self) -> FileVersion {
         FileVersion::new(&self.path, self.sha256)
     }
 }
 
-/// A file that was looked for.
+/// An instruction file that was looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// Where.
+    /// The path that was looked for.
     pub path: String,
-    /// What became of it.
+    /// Whether the file was read, and if not, why.
     pub fate: Fate,
 }
 
-/// What became of a file that was looked for.
+/// Whether an instruction file was read, and if not, why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// It was read.
+    /// The file was read.
     Read,
-    /// It is not there.
+    /// The file does not exist.
     Absent,
-    /// It is there, but another file of its folder comes first.
+    /// The file exists, but another file of its folder comes first.
     Shadowed {
-        /// That file.
+        /// The name of the file that comes first.
         by: String,
     },
-    /// It is there, but is no file that can be read.
+    /// The path exists, but is not a regular file.
     NotAFile,
-    /// It could not be read.
+    /// The file exists, but could not be read.
     Unreadable {
-        /// Why.
+        /// Why the file could not be read.
         error: String,
     },
-    /// It is blank.
+    /// The file is empty or has only white space.
     Blank,
-    /// It is a link that leads out of the project.
+    /// The path is a link that leads out of the project.
     Outside {
-        /// Where it leads.
+        /// Where the link leads.
         target: String,
     },
-    /// The user has said that its project is not to be trusted.
+    /// The user does not trust the project that has the file.
     Untrusted,
 }
 
-/// Domains of managed requirements.
+/// Domains that managed requirements allow and deny.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NetworkRules {
-    /// Reachable ones.
+    /// Domains that commands may reach.
     pub allowed_domains: Vec<String>,
-    /// Unreachable ones.
+    /// Domains that commands may not reach.
     pub denied_domains: Vec<String>,
 }
 
 /// One word of an approved command prefix.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PrefixToken {
-    /// This word.
+    /// The command must have this word.
     Word(String),
-    /// One of these.
+    /// The command must have one of these words.
     OneOf(Vec<String>),
 }
 
-/// A role for another agent.
+/// A role that another agent can be started in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentRole {
-    /// Its name.
+    /// The name by which the model asks for the role.
     pub name: String,
-    /// What it is for.
+    /// When the role is useful, for the model.
     pub description: Option<String>,
 }
 
-/// A picture on disk, as the edge could load it.
+/// What loading an image from disk gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadedImage {
-    /// It was read and fits.
+    /// The image was read and fits.
     Ready {
-        /// The picture as a `data:` URL.
+        /// The image as a `data:` URL.
         data_url: String,
-        /// The hash of the file that it was read from.
+        /// The hash of the file with the image.
         sha256: Digest,
     },
     /// The file cannot be read.
     Unreadable {
-        /// Why.
+        /// Why the file cannot be read.
         error: String,
     },
     /// The format was recognised but the data is broken.
     Invalid {
-        /// Why.
+        /// Why the data is broken.
         error: String,
     },
-    /// Its bytes are of no image that can be read, and its name is not that of one.
+    /// The bytes are not an image that can be read, and the file's name is not that of an image.
     NotAnImage {
-        /// The media type that its name suggests, if any.
+        /// The media type that the file's name suggests, if any.
         mime: Option<String>,
-        /// Why it cannot be read.
+        /// Why the bytes cannot be read.
         error: String,
     },
-    /// Its bytes are of no image that can be read, though its name says so.
+    /// The bytes are not an image that can be read, though the file's name is that of an image.
     Unsupported {
-        /// The media type that its name suggests.
+        /// The media type that the file's name suggests.
         mime: String,
-        /// Why it cannot be read.
+        /// Why the bytes cannot be read.
         error: String,
     },
 }
 
 impl LoadedImage {
-    /// Why the model does not see it; absent if it does.
+    /// Why the model does not see the image; absent if it does.
     pub fn problem(&self) -> Option<&str> {
         match self {
             Self::Ready { .. } => None,

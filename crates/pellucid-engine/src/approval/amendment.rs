@@ -1,11 +1,11 @@
-//! Which rule is offered to a person to be saved, and what the model is told when it was.
+//! Which rule a person is offered to save, and the text for the model after the rule was saved.
 //!
-//! A prefix that the model asks for is taken unless it would let through anything at all. What is
-//! offered without being asked for is the whole command, so it needs no such check.
+//! A prefix that the model asks for is offered unless it would allow almost any command. A prefix that the model did
+//! not ask for is the whole command, so it needs no such check.
 
 use crate::approval::rules::quoted;
 
-/// Prefixes that would let through anything at all. Longer ones that begin like these are fine.
+/// Prefixes that would allow almost any command. Longer prefixes that begin like these are fine.
 const BANNED: &[&[&str]] = &[
     &["python3"],
     &["python3", "-"],
@@ -55,12 +55,12 @@ const BANNED: &[&[&str]] = &[
     &["osascript"],
 ];
 
-/// Whether a prefix would let through anything at all.
+/// Whether a prefix would allow almost any command.
 pub fn is_banned(prefix: &[String]) -> bool {
     BANNED.iter().any(|banned| banned.len() == prefix.len() && banned.iter().zip(prefix).all(|(a, b)| a == b))
 }
 
-/// The line of a rules file that allows a prefix, without its end.
+/// The line of a rules file that allows a prefix, without a line break.
 pub fn allow_line(prefix: &[String]) -> String {
     format!("prefix_rule(pattern={}, decision=\"allow\")", list(prefix))
 }

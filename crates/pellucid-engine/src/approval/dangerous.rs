@@ -1,7 +1,7 @@
 //! Commands that are asked about even where everything else runs: removal by force.
 //!
-//! It is looked for in every command that can be seen in a script, however it is spelt. That catches a slip in
-//! any clothes, not an adversary: a program can remove files without `rm`. A sandbox holds that.
+//! Removal is searched in every command that can be seen in a script, however it is spelt. The search catches mistakes,
+//! not an adversary: a program can remove files without `rm`. A sandbox stops such programs.
 
 use crate::approval::part::Begins;
 use crate::approval::part::CommandPart;

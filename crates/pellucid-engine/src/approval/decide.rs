@@ -1,11 +1,11 @@
-//! The decision about a command: it runs, somebody is asked, or it is refused.
+//! The decision about a command: it runs, the client is asked, or it is refused.
 //!
 //! Every part of the command is judged: by the rules that match it, or, if none does, by a heuristic.
 //! The strictest judgement wins. A decision carries all judgements, so that it can be explained.
 //!
 //! A rule that allows counts only for a part whose words are exactly what its program is given, read by a shell
 //! and run by a program that no command can have put there. A command leaves the sandbox by rules only if each
-//! of its parts is allowed like that, so whatever is written around an allowed command frees nothing.
+//! of its parts is allowed like that, so text around an allowed command never frees more.
 //!
 //! Not here: words for people (`explain`), what a sandbox does to a command that runs (`denial`).
 
@@ -32,7 +32,7 @@ use crate::approval::safe;
 use crate::approval::safe::Reads;
 use crate::command_line::joined;
 
-/// What is to be decided.
+/// A command, with everything that the decision about it depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct ApprovalQuestion<'a> {
     /// The command, as it would be run.
@@ -51,45 +51,45 @@ pub struct ApprovalQuestion<'a> {
     pub prefix_rule: Option<&'a [String]>,
     /// What was allowed for the session.
     pub grants: &'a Grants,
-    /// Under which keys this command would have been allowed.
+    /// The keys under which a grant would cover this command.
     pub keys: &'a [GrantKey],
-    /// Where the programs lie.
+    /// Where the programs of the command are installed.
     pub programs: &'a Programs,
-    /// The system it runs on.
+    /// The operating system that the command runs on.
     pub platform: Platform,
 }
 
 /// A decision and how it came about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalDecision {
-    /// What follows.
+    /// Whether the command runs, the client is asked, or the command is refused.
     pub requirement: Requirement,
     /// Where the first attempt runs, if there is one.
     pub attempt: Attempt,
-    /// What was found about each part, in the order of the script.
+    /// What was found about each part of the command, in the order of the script.
     pub judgements: Vec<Judgement>,
 }
 
 /// What follows from a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Requirement {
-    /// It runs.
+    /// The command runs without a question.
     Run {
-        /// Whether a person allowed it earlier in the session. Then nobody is asked after a denial either.
+        /// Whether a person allowed the command earlier in the session. Then a denial leads to no question either.
         is_granted: bool,
-        /// The prefix to offer, should a sandbox deny the command and somebody be asked then.
+        /// The prefix to offer if a sandbox denies the command and the client is asked then.
         proposed_amendment: Option<Vec<String>>,
     },
-    /// Somebody is asked.
+    /// The client is asked whether the command may run.
     Ask {
-        /// Why, if a rule says so. Otherwise the model's own words are shown.
+        /// Why, if a rule says so. Otherwise the client shows the model's words.
         reason: Option<String>,
-        /// The prefix to offer.
+        /// The prefix to offer, to be saved as a rule.
         proposed_amendment: Option<Vec<String>>,
     },
-    /// It does not run.
+    /// The command does not run.
     Reject {
-        /// What the model is told.
+        /// The answer for the model.
         text: String,
     },
 }
@@ -97,9 +97,9 @@ pub enum Requirement {
 /// Where the first attempt at a command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attempt {
-    /// In the sandbox.
+    /// The first attempt is sandboxed.
     Inside,
-    /// Outside of it.
+    /// The first attempt is not sandboxed, for this reason.
     Outside(Outside),
 }
 
@@ -107,35 +107,35 @@ pub enum Attempt {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outside {
-    /// There is none by the settings.
+    /// The settings switch the sandbox off.
     NoSandbox,
     /// Rules allow every part of the command.
     Rule,
-    /// The model asked for it.
+    /// The model asked for it, and may.
     Escalation,
 }
 
-/// What was found about one part.
+/// What was found about one part of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
     /// The words of the part.
     pub words: Vec<String>,
-    /// What was found.
+    /// The rules or the heuristic that decide about the part.
     pub grounds: JudgementGrounds,
-    /// Rules that would allow it, but do not count.
+    /// Rules that would allow the part, but do not count.
     pub ignored: Vec<Rule>,
-    /// Why no rule that allows counts for it, if so.
+    /// Why rules that allow the part do not count, if so.
     pub obstacle: Option<Obstacle>,
 }
 
 /// Why a rule that allows a part does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
-    /// Its words are not all there is to it.
+    /// The part has a feature of shells, so its words are not exactly what its program is given.
     Mark(ShellFeature),
-    /// The shell is neither the person's nor the system's.
+    /// The shell is neither the user's nor the system's.
     Shell(String),
-    /// A command could have put the program there, or can put another before it.
+    /// A command could have written the program, or can write another program that is found first.
     Changeable(String),
 }
 
@@ -146,38 +146,38 @@ pub struct RuleMatch {
     pub rule: Rule,
     /// The words that it matches.
     pub prefix: Vec<String>,
-    /// Whether it was matched by the part's own words, letter by letter; otherwise by a command seen in it.
+    /// Whether the rule matches the part's words, letter by letter; otherwise it matches a command seen in the part.
     pub is_by_letter: bool,
 }
 
-/// What a judgement stands on.
+/// What a judgement is based on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JudgementGrounds {
-    /// Rules that match.
+    /// The rules that match the part.
     ///
     /// Invariant: not empty.
     Rules(Vec<RuleMatch>),
-    /// No rule matches.
+    /// No rule matches, so a heuristic decides.
     Heuristic(Heuristic),
 }
 
-/// What is said of a command that no rule matches, in the order in which it is looked for.
+/// What a heuristic finds about a command that no rule matches, in the order in which it looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Heuristic {
-    /// It is known to be safe.
+    /// The command is known to be safe.
     KnownSafe,
-    /// It is `git` that only reads, and it runs in a sandbox with the repository's programs switched off.
+    /// The command is `git` that only reads, and it runs in a sandbox with the repository's programs switched off.
     SafeRepository,
-    /// It is dangerous, and somebody can be asked.
+    /// The command is dangerous, and the client can be asked.
     Dangerous,
-    /// It is dangerous, and nobody can be asked.
+    /// The command is dangerous, and the policy never asks.
     DangerousUnasked,
-    /// This system has no sandbox that only reads, and somebody can be asked.
+    /// This system has no sandbox that only reads, and the client can be asked.
     NoReadOnlySandbox,
-    /// The same, and nobody can be asked.
+    /// This system has no sandbox that only reads, and the policy never asks.
     NoReadOnlySandboxUnasked,
-    /// The policy asks nobody beforehand.
+    /// The policy does not ask before a command runs.
     NotAsked,
     /// The policy asks about everything that is not known to be safe.
     Untrusted,
@@ -190,7 +190,7 @@ pub enum Heuristic {
 }
 
 impl Heuristic {
-    /// What it says.
+    /// What the heuristic decides about the part.
     pub fn decision(self) -> RuleDecision {
         match self {
             Self::KnownSafe | Self::SafeRepository | Self::NotAsked | Self::Unconfined | Self::Confined => {
@@ -203,7 +203,7 @@ impl Heuristic {
 }
 
 impl Judgement {
-    /// What it amounts to.
+    /// What the judgement decides: the strictest rule, or the heuristic.
     pub fn decision(&self) -> RuleDecision {
         match &self.grounds {
             JudgementGrounds::Rules(matches) => strictest(matches.iter().map(|found| found.rule.decision)),
@@ -222,7 +222,7 @@ impl Judgement {
         self.matches().iter().map(|found| &found.rule)
     }
 
-    /// Whether rules allow it, and none says otherwise.
+    /// Whether rules allow the part, and none asks or forbids.
     pub fn is_allowed_by_rules(&self) -> bool {
         !self.matches().is_empty() && self.decision() == RuleDecision::Allow
     }
@@ -260,7 +260,7 @@ impl ApprovalDecision {
     }
 }
 
-/// Decides.
+/// Decides whether a command runs, where, and on which grounds.
 pub fn decide(question: &ApprovalQuestion<'_>) -> ApprovalDecision {
     let judgements: Vec<_> = question.parts.iter().map(|part| judge(part, question)).collect();
     let (requirement, attempt) = (requirement(&judgements, question), attempt(&judgements, question));
@@ -306,14 +306,14 @@ fn judge(part: &CommandPart, question: &ApprovalQuestion<'_>) -> Judgement {
     Judgement { words: part.words.clone(), grounds, ignored, obstacle: obstacle(part, part.words.len(), question) }
 }
 
-/// Why a rule of so many words that allows a part does not count for it.
+/// Why a rule with `n_words` words that allows a part does not count for it.
 fn obstacle(part: &CommandPart, n_words: usize, question: &ApprovalQuestion<'_>) -> Option<Obstacle> {
     let (parts, programs) = (question.parts, question.programs);
     if let Some(shell) = parts.shell().filter(|shell| !programs.is_known_shell(shell)) {
         return Some(Obstacle::Shell(shell.to_owned()));
     }
     let mark = match parts.split() {
-        // Whoever wrote down the whole script has seen all of it.
+        // The author of a rule with the whole script has seen all of it.
         Split::Opaque if n_words == part.words.len() => return None,
         Split::Opaque | Split::Complex => Some(part.mark.unwrap_or(ShellFeature::Unclear)),
         Split::Plain | Split::NoScript => part.mark,
@@ -332,7 +332,7 @@ fn heuristic(part: &CommandPart, question: &ApprovalQuestion<'_>) -> Heuristic {
         Some(Reads::Repository) if is_confined(question.sandbox) && !is_escalated(question) => {
             return Heuristic::SafeRepository;
         }
-        // Outside of a sandbox the programs that a repository names could do anything.
+        // Outside of a sandbox, the programs that a repository names could do anything.
         Some(Reads::Repository) | None => {}
     }
     if dangerous::is_dangerous(part) {
@@ -405,7 +405,7 @@ fn attempt(judgements: &[Judgement], question: &ApprovalQuestion<'_>) -> Attempt
     }
 }
 
-/// The rule with the most words among those that say this; of equal ones the last.
+/// The rule with the most words among those that decide like this; of rules with equally many words, the last.
 fn most_specific(judgements: &[Judgement], decision: RuleDecision) -> Option<&RuleMatch> {
     let matches = judgements.iter().flat_map(Judgement::matches);
     matches.filter(|found| found.rule.decision == decision).max_by_key(|found| found.rule.n_words())
@@ -440,20 +440,20 @@ fn requested_amendment(judgements: &[Judgement], question: &ApprovalQuestion<'_>
     (!has_rule).then(|| prefix.to_vec())
 }
 
-/// The first part that a heuristic judged like the whole, in full.
+/// The words of the first part that a heuristic judged like the whole command.
 fn automatic_amendment(
     judgements: &[Judgement],
     question: &ApprovalQuestion<'_>,
     decision: RuleDecision,
 ) -> Option<Vec<String>> {
     let mut rules = judgements.iter().flat_map(Judgement::rules);
-    // Where rules speak, one more would not change what they say. For a question only those count that ask.
+    // Where rules decide, one more rule would not change the outcome. For a question, only rules that ask count.
     let is_settled = rules.any(|rule| decision == RuleDecision::Allow || rule.decision == RuleDecision::Prompt);
     if question.parts.is_complex() || is_settled {
         return None;
     }
     let first = judgements.iter().find(|judgement| judgement.is_heuristic(decision))?;
-    // Where a rule is there and does not count, neither would another.
+    // If a rule exists and does not count, another one would not count either.
     first.ignored.is_empty().then(|| first.words.clone())
 }
 

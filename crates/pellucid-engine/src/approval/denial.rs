@@ -1,13 +1,13 @@
 //! Whether a sandbox stopped a command, and what follows.
 //!
-//! A sandbox does not say that it did. What a command prints and how it ends tells, though not for sure: a
-//! program that has no right to a file outside of any sandbox says the same.
+//! A sandbox does not report that it stopped a command. The output and the exit code of the command are the only signs,
+//! and they are not certain: a program without rights to a file prints the same outside of any sandbox.
 
 use pellucid_protocol::settings::ApprovalPolicy;
 
 use crate::approval::Platform;
 
-/// What programs say when they are stopped, in lower case.
+/// What programs print when they are stopped, in lower case.
 const SIGNS: &[&str] = &[
     "operation not permitted",
     "permission denied",
@@ -17,31 +17,31 @@ const SIGNS: &[&str] = &[
     "landlock",
     "failed to write file",
 ];
-/// How programs end that were called wrongly, cannot be started or are not there.
+/// Exit codes of programs that were called wrongly, cannot be started or do not exist.
 const ORDINARY_ENDS: &[i32] = &[2, 126, 127];
-/// How a program ends on Linux that made a forbidden system call.
+/// The exit code, on Linux, of a program that made a forbidden system call.
 const BAD_SYSTEM_CALL: i32 = 128 + 31;
 
-/// Why somebody is asked after a denial.
+/// The reason that the client shows when it asks after a denial.
 pub const RETRY_REASON: &str = "command failed; retry without sandbox?";
 
-/// How an attempt ended.
+/// An attempt to run a command, after its end.
 #[derive(Debug, Clone, Copy)]
 pub struct EndedAttempt<'a> {
-    /// Whether it ran in a sandbox.
+    /// Whether the attempt ran in a sandbox.
     pub is_sandboxed: bool,
-    /// Its exit code.
+    /// The exit code of the command.
     pub exit_code: i32,
-    /// What it printed, in as many pieces as are known.
+    /// What the command printed, in as many pieces as are known.
     pub outputs: &'a [&'a str],
 }
 
 /// Why an attempt counts as denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
-    /// It printed this.
+    /// The command printed this text.
     Printed(&'static str),
-    /// It ended like a program that made a forbidden system call.
+    /// The command ended like a program that made a forbidden system call.
     BadSystemCall,
 }
 
@@ -63,32 +63,32 @@ pub fn denial(ended: &EndedAttempt<'_>, platform: Platform) -> Option<Sign> {
     (platform == Platform::Linux && ended.exit_code == BAD_SYSTEM_CALL).then_some(Sign::BadSystemCall)
 }
 
-/// Who was denied.
+/// What kind of call the sandbox stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Denied {
-    /// A command.
+    /// The call runs a command.
     Command,
-    /// A patch.
+    /// The call applies a patch.
     Patch,
 }
 
 /// Whether a person has allowed the call already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consent {
-    /// Somebody has.
+    /// A person allowed the call.
     Given,
-    /// Nobody was asked.
+    /// The call ran without a question.
     NotAsked,
 }
 
 /// What follows a denial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterDenial {
-    /// The failure is the result.
+    /// The failure is the result of the call.
     Fail,
-    /// Somebody is asked, for [`RETRY_REASON`]; with consent it is tried again outside of the sandbox.
+    /// The client is asked, with [`RETRY_REASON`]; if it agrees, the call is tried again outside of the sandbox.
     Ask,
-    /// It is tried again outside of the sandbox.
+    /// The call is tried again outside of the sandbox, without a question.
     Retry,
 }
 

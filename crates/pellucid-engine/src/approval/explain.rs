@@ -22,9 +22,9 @@ use crate::command_line::joined;
 pub struct Explanation {
     /// `run`, `ask` or `reject`.
     pub outcome: &'static str,
-    /// Where it runs, or what the model is told.
+    /// Where the command runs, or the answer that the model gets.
     pub what: String,
-    /// Why somebody is asked, if a rule says so.
+    /// Why the client is asked, if a rule says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The prefix that would be offered to be saved.
@@ -32,7 +32,7 @@ pub struct Explanation {
     pub proposed_amendment: Option<Vec<String>>,
     /// How the command was taken apart.
     pub split: &'static str,
-    /// Each command in it.
+    /// Each command in the script.
     pub parts: Vec<PartExplanation>,
     /// What would change the decision.
     pub changes: Vec<String>,
@@ -41,19 +41,19 @@ pub struct Explanation {
 /// What was found about one command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PartExplanation {
-    /// Its words.
+    /// The words of the command.
     pub command: Vec<String>,
-    /// What was found, as a decision.
+    /// What the rules or the heuristic decide about the command.
     pub decision: RuleDecision,
     /// The rules that match.
     pub rules: Vec<RuleExplanation>,
-    /// Rules that would allow it, but do not count.
+    /// Rules that would allow the command, but do not count.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<RuleExplanation>,
-    /// Why those do not count.
+    /// Why the rules in `ignored` do not count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ignored_because: Option<String>,
-    /// What is said without rules.
+    /// What the heuristic found, if no rule matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heuristic: Option<&'static str>,
 }
@@ -61,16 +61,16 @@ pub struct PartExplanation {
 /// A rule that matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RuleExplanation {
-    /// Where it is written: file and line.
+    /// Where the rule is written: file and line.
     pub place: String,
-    /// The rule.
+    /// The rule, as its file has it.
     pub rule: String,
-    /// The command that it was found by, if that stands somewhere inside.
+    /// The command that the rule matches, if it is somewhere inside the part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen: Option<Vec<String>>,
 }
 
-/// Explains a decision.
+/// Puts a decision in words.
 pub fn explain(decision: &ApprovalDecision, split: Split) -> Explanation {
     let place = match (decision.attempt, inside_because(decision)) {
         (Attempt::Inside, Some(why)) => format!("it runs in the sandbox: {why}"),
@@ -78,7 +78,7 @@ pub fn explain(decision: &ApprovalDecision, split: Split) -> Explanation {
     };
     let (outcome, what, reason, proposed_amendment) = match &decision.requirement {
         Requirement::Run { is_granted, .. } => {
-            let granted = if *is_granted { ", as somebody allowed it for this session" } else { "" };
+            let granted = if *is_granted { ", because a person allowed it for this session" } else { "" };
             ("run", format!("{place}{granted}"), None, None)
         }
         Requirement::Ask { reason, proposed_amendment } => {
@@ -150,7 +150,7 @@ fn part(judgement: &Judgement) -> PartExplanation {
     }
 }
 
-/// What kept a command in the sandbox that some rule would have let out.
+/// Why a command stays in the sandbox though some rule would let it out.
 fn inside_because(decision: &ApprovalDecision) -> Option<String> {
     let is_allowing = |it: &Judgement| it.is_allowed_by_rules() || !it.ignored.is_empty();
     if !decision.judgements.iter().any(is_allowing) {
@@ -211,7 +211,7 @@ pub(super) fn heuristic_text(heuristic: Heuristic) -> &'static str {
     }
 }
 
-/// What would change a decision, the nearest means first.
+/// What would change a decision, the easiest change first.
 fn changes(decision: &ApprovalDecision) -> Vec<String> {
     let overall = decision.overall();
     let mut changes = Vec::new();
@@ -222,7 +222,7 @@ fn changes(decision: &ApprovalDecision) -> Vec<String> {
     };
     for judgement in decision.judgements.iter().filter(|judgement| judgement.decision() == overall) {
         match &judgement.grounds {
-            // What rules allow without any effect would be the same without them.
+            // A rule that allows without effect changes nothing, so removing it is no advice.
             JudgementGrounds::Rules(_) if overall == RuleDecision::Allow && decision.attempt == Attempt::Inside => {}
             JudgementGrounds::Rules(matches) => {
                 for rule in matches.iter().map(|found| &found.rule).filter(|rule| rule.decision == overall) {
@@ -238,7 +238,7 @@ fn changes(decision: &ApprovalDecision) -> Vec<String> {
     }
     match (&decision.requirement, overall) {
         (Requirement::Reject { .. }, RuleDecision::Prompt) => {
-            add("an approval policy other than never, so that somebody can be asked".to_owned());
+            add("an approval policy other than never, so that a person can be asked".to_owned());
         }
         (Requirement::Run { is_granted: true, .. }, _) => {
             add("the end of the session, and with it of the grant".to_owned());
@@ -249,7 +249,7 @@ fn changes(decision: &ApprovalDecision) -> Vec<String> {
     changes
 }
 
-/// What would let a part be allowed.
+/// What would allow a part of a command.
 fn allowing(judgement: &Judgement) -> String {
     let rule = format!("the rule {}", amendment::allow_line(&judgement.words));
     let change = match &judgement.obstacle {
@@ -270,7 +270,7 @@ fn heuristic_changes(heuristic: Heuristic, allow: impl Fn() -> String) -> Vec<St
         }
         Heuristic::Dangerous | Heuristic::NoReadOnlySandbox => vec![allow()],
         Heuristic::DangerousUnasked | Heuristic::NoReadOnlySandboxUnasked => {
-            vec![allow(), "an approval policy other than never, so that somebody can be asked".to_owned()]
+            vec![allow(), "an approval policy other than never, so that a person can be asked".to_owned()]
         }
         Heuristic::Untrusted => vec![allow(), "another approval policy than untrusted".to_owned()],
         Heuristic::Escalated => vec![allow(), "staying in the sandbox".to_owned()],
@@ -369,7 +369,7 @@ mod tests {
                 a.rules:2: prefix_rule(pattern=["mv"], decision="prompt", justification="Look first.")
             what would change it:
               - changing or removing the rule at a.rules:2
-              - an approval policy other than never, so that somebody can be asked
+              - an approval policy other than never, so that a person can be asked
         "#]],
         );
         check_explanation(
@@ -460,7 +460,7 @@ mod tests {
                 no rule matches; it is dangerous and the approval policy never asks
             what would change it:
               - the rule prefix_rule(pattern=["rm", "-rf", "a"], decision="allow")
-              - an approval policy other than never, so that somebody can be asked
+              - an approval policy other than never, so that a person can be asked
         "#]],
         );
         check_explanation(

@@ -21,20 +21,20 @@ const POWERSHELL_OTHER_FLAGS: &[&str] = &["-nologo", "-noprofile"];
 /// What a grant is for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GrantKey {
-    /// A command.
+    /// A command in one folder, with one set of rights.
     Command {
-        /// Its words in their common form.
+        /// The words of the command in their common form.
         command: Vec<String>,
-        /// Where it runs.
+        /// The folder that the command runs in.
         cwd: String,
-        /// With which rights.
+        /// Which rights the command runs with.
         permissions: SandboxPermissions,
-        /// Whether it has a terminal; absent for tools that give none.
+        /// Whether the command has a terminal; absent for tools that give none.
         tty: Option<bool>,
     },
     /// A file that patches change.
     File {
-        /// Its absolute path.
+        /// The absolute path of the file.
         path: String,
     },
 }
@@ -51,7 +51,7 @@ impl Grants {
         self.keys.extend(keys);
     }
 
-    /// Whether all of this was allowed. Nothing at all never was.
+    /// Whether a person allowed all of `keys`. An empty list is never covered.
     pub fn cover(&self, keys: &[GrantKey]) -> bool {
         !keys.is_empty() && keys.iter().all(|key| self.keys.contains(key))
     }
@@ -59,9 +59,9 @@ impl Grants {
 
 /// A command in the form in which grants are compared.
 ///
-/// A script of one plain command is that command, however it is wrapped. Any other script is its text,
-/// whichever shell reads it. A shell that is neither the person's nor the system's stays: it may be anything.
-/// So do words in which a shell replaces something: `rm '*'` is not `rm *`.
+/// A script of one plain command is that command, however it is wrapped. Any other script is its text, whichever shell
+/// reads it. A shell that is neither the user's nor the system's stays in the form, because it may do anything. Words
+/// in which a shell replaces something stay too: `rm '*'` is not `rm *`.
 pub fn canonical(argv: &[String], parts: &CommandParts, programs: &Programs) -> Vec<String> {
     if parts.shell().is_some_and(|shell| !programs.is_known_shell(shell)) {
         return argv.to_vec();

@@ -1,7 +1,8 @@
-//! The grounds on which a call was done or refused, as records keep them: words, and rules with their places. The command
-//! itself is not among them.
+//! The grounds on which a call ran or was refused, as records keep them: words, and rules with their places. The command
+//! is not among them.
 //!
-//! Not here: the same for a person who asks beforehand, with the command and what would change it (`explain`).
+//! Not here: the explanation for a person who asks beforehand, which has the command and what would change the decision
+//! (`explain`).
 
 use std::fmt;
 
@@ -26,13 +27,13 @@ use crate::approval::patch::PatchGrounds;
 use crate::approval::patch::PatchRequirement;
 use crate::approval::rules::Rule;
 
-/// Why a call was done, or not.
+/// Why a call ran, or did not.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum CallGrounds {
     /// The tool needs no decision.
     NotNeeded {
-        /// Why it needs none.
+        /// Why the tool needs no decision.
         because: Unasked,
         /// The call whose decision covers this one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,23 +59,23 @@ pub enum CallGrounds {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unasked {
-    /// It only reads.
+    /// The tool only reads files.
     ReadsOnly,
-    /// It changes nothing outside of the session.
+    /// The tool changes nothing outside of the session.
     SessionOnly,
-    /// It asks a person and does nothing else.
+    /// The tool asks a person and does nothing else.
     AsksPerson,
     /// An MCP server does the work.
     Server,
     /// The client does the work.
     Client,
-    /// It runs under the sandbox settings of the turn.
+    /// The tool runs under the sandbox settings of the turn.
     Sandbox,
-    /// An agent does the work, and decides about its calls.
+    /// Another agent does the work, and decides about its calls.
     Agent,
-    /// It writes to a command that another call started.
+    /// The tool writes to a command that another call started.
     OpenTerminal,
-    /// A person typed it.
+    /// A person typed the command.
     Person,
 }
 
@@ -111,9 +112,9 @@ pub struct CommandGrounds {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalOutcome {
-    /// The call is done.
+    /// The call runs without a question.
     Run,
-    /// The client is asked.
+    /// The client is asked first.
     Ask,
     /// The call is refused.
     Reject,
@@ -122,18 +123,18 @@ pub enum ApprovalOutcome {
 /// What was found about one part of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartGrounds {
-    /// What was found, as a decision.
+    /// What the rules or the heuristic decide about the part.
     pub decision: RuleDecision,
     /// The rules that match.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleGrounds>,
-    /// Rules that would allow it, but do not count.
+    /// Rules that would allow the part, but do not count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<RuleGrounds>,
-    /// Why those do not count.
+    /// Why the rules in `ignored` do not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ignored_because: Option<Hindrance>,
-    /// What is said without rules.
+    /// What the heuristic found, if no rule matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heuristic: Option<Heuristic>,
 }
@@ -141,7 +142,7 @@ pub struct PartGrounds {
 /// A rule, and where it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleGrounds {
-    /// File and line.
+    /// The file and the line that have the rule.
     pub place: String,
     /// The rule as the file has it.
     pub rule: String,
@@ -151,11 +152,11 @@ pub struct RuleGrounds {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hindrance {
-    /// The words of the part are not all there is to it.
+    /// The part has a feature of shells, so its words are not exactly what its program is given.
     Mark(ShellFeature),
-    /// The shell is neither the person's nor the system's.
+    /// The shell is neither the user's nor the system's.
     Shell,
-    /// A command could have put the program there, or can put another before it.
+    /// A command could have written the program, or can write another program that is found first.
     Changeable,
 }
 
@@ -171,12 +172,12 @@ pub struct PatchCallGrounds {
 }
 
 impl CallGrounds {
-    /// Of a tool that needs no decision.
+    /// The grounds of a tool that needs no decision.
     pub fn not_needed(because: Unasked) -> Self {
         Self::NotNeeded { because, call: None }
     }
 
-    /// Of a decision about a command.
+    /// The grounds of a decision about a command.
     pub fn of_command(decision: &ApprovalDecision, split: Split, policy: ApprovalPolicy) -> Self {
         let (outcome, granted) = match &decision.requirement {
             Requirement::Run { is_granted, .. } => (ApprovalOutcome::Run, *is_granted),
@@ -191,7 +192,7 @@ impl CallGrounds {
         Self::Command(CommandGrounds { policy, outcome, outside, granted, split, parts })
     }
 
-    /// Of a decision about a patch.
+    /// The grounds of a decision about a patch.
     pub fn of_patch(decision: &PatchDecision, policy: ApprovalPolicy) -> Self {
         let outcome = match decision.requirement {
             PatchRequirement::Apply | PatchRequirement::ApplyInSandbox => ApprovalOutcome::Run,
@@ -283,7 +284,7 @@ fn patch_text(grounds: PatchGrounds) -> &'static str {
     }
 }
 
-/// For people: the decision on the first line, then what it rests on, each line with its end.
+/// For people: the decision on the first line, then its grounds, each line with a line break.
 impl fmt::Display for CallGrounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,17 +1,16 @@
 //! An argument list, taken apart into the simple commands that it would run.
 //!
-//! Two views of the same: its *parts*, which are told only where nothing can hide behind them, and the
-//! commands that can be *seen* in it wherever they stand. What is to run freely is judged by the first, what
-//! is to be stopped also by the second.
+//! There are two views of an argument list: its *parts*, which are listed only if nothing can hide behind them, and the
+//! commands that can be *seen* anywhere in it. To let a command run, parts are judged; to stop a command, both are.
 //!
 //! Not here: the taking apart, which needs the grammar of shells (`pellucid-exec`).
 
 use serde::Deserialize;
 use serde::Serialize;
 
-/// What an argument list would run.
+/// The commands that an argument list would run.
 ///
-/// Invariant: not empty. What cannot be taken apart is one part, the whole list.
+/// Invariant: not empty. A list that cannot be taken apart is one part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandParts {
     parts: Vec<CommandPart>,
@@ -19,36 +18,36 @@ pub struct CommandParts {
     shell: Option<String>,
 }
 
-/// A simple command.
+/// A command with its arguments, without anything that a shell would split further.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandPart {
-    /// Its words, as they stand in the script.
+    /// The words, as the script spells them.
     pub words: Vec<String>,
-    /// The commands inside, if it is a shell with a script of plain commands.
+    /// The commands inside, if the command is a shell with a script of plain commands.
     pub inner: Vec<CommandPart>,
-    /// Every command that can be seen in it, itself included, with the words that it would be given.
+    /// Every command that can be seen in this one, itself included, with the words that it would be given.
     pub seen: Vec<Seen>,
-    /// What keeps its words from being exactly those that the program is given; absent if they are.
+    /// What keeps the words from being exactly those that the program is given; absent if they are.
     pub mark: Option<ShellFeature>,
 }
 
 /// A command that can be seen somewhere in a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// The words, without quotes and backslashes. What a shell replaces stands as it is written.
+    /// The words, without quotes and backslashes. Text that a shell replaces is kept as written.
     pub words: Vec<String>,
-    /// Where a command may begin in them.
+    /// Which of the words may be the program.
     pub begins: Begins,
 }
 
-/// Where a command may begin in words.
+/// Which word of a list may be the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Begins {
-    /// With the first.
+    /// The first word is the program.
     First,
-    /// With the first, in which a shell replaces `*`, `?` and `[…]`.
+    /// The first word is the program, and a shell replaces `*`, `?` and `[…]` in it.
     Pattern,
-    /// With any of them: nobody can tell which is the program.
+    /// Any word may be the program.
     Anywhere,
 }
 
@@ -56,17 +55,17 @@ pub enum Begins {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Split {
-    /// It is no shell with a script.
+    /// The command is not a shell with a script.
     NoScript,
-    /// Its script is a sequence of plain commands.
+    /// The script is a sequence of plain commands.
     Plain,
-    /// Its script is a single command with redirections, assignments or the like, which are passed over.
+    /// The script is a single command with redirections, assignments or the like, which are left out of its words.
     Complex,
-    /// Its script has more in it than can be told; it is judged as a whole.
+    /// The script has features that cannot be taken apart safely; it is judged as a whole.
     Opaque,
 }
 
-/// What makes a script more than commands whose words are exactly what the programs are given.
+/// A feature of shells that makes a script more than commands whose words are exactly what the programs are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShellFeature {
@@ -76,30 +75,30 @@ pub enum ShellFeature {
     Redirection,
     /// `$` or a backtick.
     Substitution,
-    /// `*`, `?`, `[`.
+    /// `*`, `?` or `[`, which match file names.
     Glob,
-    /// `{a,b}`.
+    /// `{a,b}`, which becomes several words.
     Brace,
-    /// `\`.
+    /// `\` before a character.
     Backslash,
     /// `~` where a shell replaces it, `=` at the beginning.
     Expansion,
-    /// `&`.
+    /// `&` after a command.
     Background,
     /// `(`, `)`, or a brace that groups.
     Group,
     /// `if`, `for`, `!` and the like.
     ControlFlow,
-    /// `#`.
+    /// `#` and what follows.
     Comment,
-    /// A name of a program in quotes.
+    /// The name of a program in quotes.
     QuotedName,
     /// Anything else: characters that shells read differently, quotes without an end, too long a script.
     Unclear,
 }
 
 impl ShellFeature {
-    /// The mark in words.
+    /// The feature in words, for people.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Assignment => "an assignment",
@@ -146,12 +145,12 @@ impl CommandParts {
         (!parts.is_empty()).then(|| Self { parts, split, shell: Some(shell.to_owned()) })
     }
 
-    /// The commands, in the order of the script.
+    /// The parts, in the order of the script.
     pub fn iter(&self) -> impl Iterator<Item = &CommandPart> {
         self.parts.iter()
     }
 
-    /// How they came about.
+    /// How the argument list was taken apart.
     pub fn split(&self) -> Split {
         self.split
     }
@@ -161,7 +160,7 @@ impl CommandParts {
         self.shell.as_deref()
     }
 
-    /// Whether something that belongs to the command was passed over.
+    /// Whether redirections, assignments or the like were left out.
     pub fn is_complex(&self) -> bool {
         self.split == Split::Complex
     }

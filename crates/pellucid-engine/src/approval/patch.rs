@@ -1,7 +1,7 @@
-//! The decision about a patch: it is applied, somebody is asked, or it is refused.
+//! The decision about a patch: it is applied, the client is asked, or it is refused.
 //!
-//! Not here: what a patch does to files (`pellucid-patch`), and links on the disk. Paths are compared as
-//! they are written; the sandbox holds what they lead to.
+//! Not here: what a patch does to files (`pellucid-patch`), and links on the disk. Paths are compared as written; the
+//! sandbox stops writes through links that lead elsewhere.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use pellucid_protocol::settings::SandboxPolicy;
 use serde::Deserialize;
 use serde::Serialize;
 
-/// What is to be decided.
+/// A patch, with everything that the decision about it depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct PatchQuestion<'a> {
     /// Every file that is changed, and where files are moved to; absolute, without `.` and `..`.
@@ -22,7 +22,7 @@ pub struct PatchQuestion<'a> {
     pub policy: ApprovalPolicy,
     /// What commands may touch.
     pub sandbox: &'a SandboxPolicy,
-    /// Where that lets commands write.
+    /// The folders in which the sandbox lets commands write.
     pub roots: &'a [WritableRoot],
     /// Whether this system has a sandbox.
     pub platform_sandbox: PlatformSandbox,
@@ -31,73 +31,73 @@ pub struct PatchQuestion<'a> {
 /// A folder that commands may write in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WritableRoot {
-    /// The folder.
+    /// The path of the folder.
     pub root: PathBuf,
-    /// What in it may not be written, whether or not it is there.
+    /// Paths in the folder that may not be written, whether or not they exist.
     pub protected: Vec<PathBuf>,
-    /// Whether repositories in it may be written.
+    /// Whether repositories in the folder may be written.
     pub git: GitAccess,
 }
 
 /// Whether a system has a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlatformSandbox {
-    /// It has.
+    /// The system has a sandbox.
     Present,
-    /// It has none.
+    /// The system has no sandbox.
     Absent,
 }
 
-/// A decision and what it stands on.
+/// A decision about a patch, with its grounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PatchDecision {
-    /// What follows.
+    /// Whether the patch is applied, the client is asked, or the patch is refused.
     pub requirement: PatchRequirement,
-    /// Why.
+    /// Why this was decided.
     pub grounds: PatchGrounds,
 }
 
 /// What follows from a decision about a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatchRequirement {
-    /// It is applied without a sandbox.
+    /// The patch is applied without a sandbox.
     Apply,
-    /// It is applied in the sandbox.
+    /// The patch is applied in the sandbox.
     ApplyInSandbox,
-    /// Somebody is asked.
+    /// The client is asked whether the patch may be applied.
     Ask,
-    /// It is not applied, and the model is told this.
+    /// The patch is not applied, and the model gets this answer.
     Reject(&'static str),
 }
 
-/// What a decision about a patch stands on, in the order in which it is looked for.
+/// What a decision about a patch is based on, in the order in which it is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PatchGrounds {
-    /// It changes nothing.
+    /// The patch changes no file.
     Empty,
     /// The policy asks about every patch.
     Untrusted,
-    /// It may write where it does, and there is no sandbox by the settings.
+    /// The patch writes only where it may, and the settings switch the sandbox off.
     Unconfined,
-    /// It may write where it does, or the sandbox will show.
+    /// The patch writes only where it may, or the policy asks only after the sandbox has stopped it.
     Confined,
-    /// The same, but this system has no sandbox.
+    /// The patch would need a sandbox, but this system has none.
     NoPlatformSandbox,
-    /// It writes where it may not, and nobody can be asked.
+    /// The patch writes where it may not, and the policy never asks.
     OutsideUnasked,
-    /// It writes where it may not.
+    /// The patch writes where it may not, and the client can be asked.
     Outside,
 }
 
 impl PatchRequirement {
-    /// Whether nobody had to be asked.
+    /// Whether the patch is applied without a question.
     pub fn is_auto_approved(self) -> bool {
         matches!(self, Self::Apply | Self::ApplyInSandbox)
     }
 }
 
-/// Decides.
+/// Decides whether a patch is applied, where, and on which grounds.
 pub fn decide_patch(question: &PatchQuestion<'_>) -> PatchDecision {
     let grounds = grounds(question);
     let requirement = match grounds {

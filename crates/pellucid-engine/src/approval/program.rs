@@ -1,13 +1,13 @@
-//! Where the programs of a command lie, and whether a command could have put them there.
+//! Where the programs of a command are installed, and whether a command could have written them.
 //!
-//! A name says little: `./cat` is whatever somebody wrote into that file. Whoever asks for a decision looks
-//! the programs up first and hands the answers over here.
+//! A name proves little: `./cat` runs any program that was written into that file. The caller of a decision looks the
+//! programs up first and passes the results here.
 //!
-//! Not here: looking them up (`pellucid-exec`).
+//! Not here: looking programs up (`pellucid-exec`).
 
 use std::collections::BTreeMap;
 
-/// What shells do themselves, without looking for a program.
+/// Commands that shells run without a program.
 const BUILT_IN: &[&str] = &[
     ":", "[", "alias", "bg", "cd", "command", "echo", "eval", "exec", "exit", "export", "false", "fg", "getopts",
     "hash", "jobs", "kill", "printf", "pwd", "read", "set", "shift", "test", "times", "trap", "true", "type", "ulimit",
@@ -26,25 +26,25 @@ pub struct Programs {
 /// A program that was looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundProgram {
-    /// Where it lies.
+    /// Where the program is installed.
     pub place: ProgramPlace,
-    /// A folder of `PATH` before it that commands can write to: a program of the same name may appear there.
+    /// A folder of `PATH` before the program's that commands can write to: a program of the same name may appear there.
     pub behind: Option<String>,
 }
 
-/// Where a program lies.
+/// Where a program is installed, by who can change it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProgramPlace {
-    /// In a folder of the system that only its administrator writes to.
+    /// In a folder of the system that only the administrator writes to.
     System,
     /// Somewhere else, where commands cannot write.
     Elsewhere {
-        /// Where the program lies.
+        /// The path of the program.
         path: String,
     },
     /// Where commands can write.
     Changeable {
-        /// Where the program lies.
+        /// The path of the program.
         path: String,
     },
     /// No folder of the search path has it.
@@ -52,7 +52,7 @@ pub enum ProgramPlace {
 }
 
 impl Programs {
-    /// Nothing looked up yet. `shell` is the person's own.
+    /// Holds no results yet. `shell` is the user's shell.
     pub fn new(shell: Option<String>) -> Self {
         Self { by_name: BTreeMap::new(), shell }
     }
@@ -62,13 +62,13 @@ impl Programs {
         self.by_name.insert(name.to_owned(), program);
     }
 
-    /// Whether a program is the system's own. `is_in_script` says that a shell reads the name.
+    /// Whether a program belongs to the system. `is_in_script` means that a shell reads the name.
     pub fn is_systems(&self, name: &str, is_in_script: bool) -> bool {
         let program = || self.by_name.get(name).is_some_and(|program| program.place == ProgramPlace::System);
         (is_in_script && BUILT_IN.contains(&name)) || program()
     }
 
-    /// Whether a shell is the person's own or the system's, so that it does what its name says.
+    /// Whether a shell is the user's or the system's, so that it does what its name says.
     pub fn is_known_shell(&self, name: &str) -> bool {
         self.by_name.get(name).is_some_and(|program| match &program.place {
             ProgramPlace::System => program.behind.is_none(),
@@ -79,9 +79,9 @@ impl Programs {
         })
     }
 
-    /// What commands can change about the program that a bare name stands for: the file or a folder before it.
+    /// What commands can change about the program that a bare name runs: the file, or a folder before it in `PATH`.
     ///
-    /// A name with a folder in it is what whoever wrote the rule wrote, so it is theirs to judge.
+    /// A name with a folder is not checked: the author of the rule wrote that folder down.
     pub fn changeable(&self, name: &str, is_in_script: bool) -> Option<String> {
         if name.contains('/') || (is_in_script && BUILT_IN.contains(&name)) {
             return None;

@@ -1,30 +1,29 @@
 //! What a command outside of the sandbox depends on that commands inside could change meanwhile: folders, and the
 //! programs and scripts that it names.
 //!
-//! Paths are compared by their names; whoever asks has followed the links.
+//! Paths are compared by their names; the caller has followed the links.
 
 use std::path::Path;
 use std::path::PathBuf;
 
 use super::part::CommandParts;
 
-/// Programs that run what is in the file that they are given first.
+/// Programs that run the script in the first file of their arguments.
 const INTERPRETERS: [&str; 17] = [
     "sh", "bash", "dash", "zsh", "ksh", "fish", "python", "python2", "python3", "node", "deno", "bun", "perl", "ruby",
     "php", "lua", "pwsh",
 ];
 
-/// Words of shells that do the same.
+/// Commands of shells that run the script in a file.
 const INCLUSIONS: [&str; 2] = [".", "source"];
 
-/// Whether something that may write in these folders can change something in those, or the other way round.
+/// Whether writing in the folders of `writable` can change something in those of `reach`, or the other way round.
 pub fn can_change(writable: &[PathBuf], reach: &[PathBuf]) -> bool {
     let touches = |one: &Path, other: &Path| one.starts_with(other) || other.starts_with(one);
     writable.iter().any(|root| reach.iter().any(|place| touches(root, place)))
 }
 
-/// The files that commands name as what is to be run, as they are written: programs by a path, and scripts of
-/// interpreters.
+/// The files that commands run, as they are written: programs by a path, and scripts of interpreters.
 pub fn named_files(argv: &[String], parts: &CommandParts) -> Vec<String> {
     let mut named = Vec::new();
     let seen = parts.iter().flat_map(|part| std::iter::once(&part.words).chain(part.seen.iter().map(|it| &it.words)));
@@ -42,7 +41,7 @@ fn named_by(words: &[String]) -> impl Iterator<Item = &String> {
     let program = words.first();
     let name = program.map_or("", |word| word.rsplit('/').next().unwrap_or_default());
     let is_interpreter = INTERPRETERS.contains(&name) || INCLUSIONS.contains(&name);
-    // After an option that takes it, this is the text of a script. No file is called so.
+    // After an option that takes it, this word is the text of a script, and no file has such a name.
     let script = words.iter().skip(1).find(|word| !word.starts_with('-'));
     program.filter(|word| word.contains('/')).into_iter().chain(script.filter(|_| is_interpreter))
 }

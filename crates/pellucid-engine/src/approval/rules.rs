@@ -3,8 +3,8 @@
 //! A rule matches when the first words of a command are the words of the rule, letter by letter. All
 //! rules that match count, and the strictest of them wins; no rule overrides another.
 //!
-//! Rules that ask or forbid are also held against every command that can be seen in a script, and there a
-//! program is itself whichever folder stands before its name.
+//! Rules that ask or forbid are also compared with every command that can be seen in a script. There the folder before
+//! a program's name is ignored.
 //!
 //! Not here: the files that rules are written in (`pellucid-exec`).
 
@@ -21,34 +21,34 @@ use crate::facts::PrefixToken;
 /// A rule about commands that begin in a certain way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// The first word.
+    /// The first word that a command must have.
     pub first: String,
-    /// The words after it.
+    /// The words that must follow the first.
     pub rest: Vec<PrefixToken>,
-    /// What it says.
+    /// What the rule decides about commands that match.
     pub decision: RuleDecision,
-    /// Why, in the words of whoever wrote it.
+    /// The author's reason for the rule.
     pub justification: Option<String>,
-    /// Where it is written.
+    /// Where the rule is written.
     pub place: RulePlace,
 }
 
 /// Where a rule is written.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RulePlace {
-    /// In a file.
+    /// A rules file has the rule.
     File {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// The line, from 1.
+        /// The number of the line, from 1.
         line: usize,
     },
-    /// In the administrator's requirements.
+    /// The administrator's requirements have the rule.
     Requirements {
-        /// Which of its rules, from 1.
+        /// The number of the rule among the requirements, from 1.
         number: usize,
     },
-    /// A person allowed it in this session, and it may not have been saved.
+    /// A person allowed the prefix in this session; the rule may not have been saved.
     Session,
 }
 
@@ -63,9 +63,7 @@ impl fmt::Display for RulePlace {
 }
 
 impl Rule {
-    /// A rule that a person allowed in this session.
-    ///
-    /// Absent for no words at all.
+    /// A rule for a prefix that a person allowed in this session; absent if the prefix has no words.
     pub fn allowed_in_session(prefix: &[String]) -> Option<Self> {
         let (first, rest) = prefix.split_first()?;
         Some(Self {
@@ -77,12 +75,12 @@ impl Rule {
         })
     }
 
-    /// How many words it has.
+    /// How many words a command must begin with.
     pub fn n_words(&self) -> usize {
         self.rest.len() + 1
     }
 
-    /// The first words of a command, if they are this rule's.
+    /// The first words of a command, if the rule matches them.
     pub fn matched<'w>(&self, words: &'w [String]) -> Option<&'w [String]> {
         let prefix = words.get(..self.n_words())?;
         let (first, rest) = prefix.split_first()?;
@@ -90,21 +88,21 @@ impl Rule {
         is_match.then_some(prefix)
     }
 
-    /// The first words of a command, if they are this rule's for a program that is known by another name.
+    /// The first words of a command, if the rule matches them without the folder before the program's name.
     fn matched_behind<'w>(&self, words: &'w [String]) -> Option<&'w [String]> {
         let prefix = words.get(..self.n_words())?;
         let is_match = self.rest.iter().zip(&prefix[1..]).all(|(token, word)| is_word(token, word));
         is_match.then_some(prefix)
     }
 
-    /// Its words.
+    /// All words of the rule, the first included.
     pub fn tokens(&self) -> Vec<PrefixToken> {
         let first = PrefixToken::Word(self.first.clone());
         std::iter::once(first).chain(self.rest.iter().cloned()).collect()
     }
 }
 
-/// As it would be written in a file.
+/// The rule as a line of a rules file.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words: Vec<String> = self.tokens().iter().map(token_text).collect();
@@ -123,9 +121,9 @@ fn is_word(token: &PrefixToken, word: &str) -> bool {
     }
 }
 
-/// Whether a pattern of file names (`*`, `?`, `[…]`) matches a name. A list of characters matches any one.
+/// Whether a pattern of file names (`*`, `?`, `[…]`) matches a name. A list of characters matches any character.
 ///
-/// The usual way: one place to go back to, so it takes at most the product of both lengths.
+/// The search goes back to one place only, so it takes at most the product of both lengths.
 fn matches_pattern(pattern: &str, name: &str) -> bool {
     let pattern = pattern_pieces(pattern);
     let name: Vec<char> = name.chars().collect();
@@ -187,12 +185,12 @@ fn token_text(token: &PrefixToken) -> String {
     }
 }
 
-/// A text as it is written in a rule, which is how JSON writes it.
+/// A text as rules files quote it, which is the JSON form.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// All rules that count.
+/// The rules that count, by their first words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rules {
     by_first: BTreeMap<String, Vec<Rule>>,
@@ -204,7 +202,7 @@ impl Rules {
         self.by_first.entry(rule.first.clone()).or_default().push(rule);
     }
 
-    /// Whether there is none.
+    /// Whether there are no rules.
     pub fn is_empty(&self) -> bool {
         self.by_first.is_empty()
     }
@@ -220,7 +218,7 @@ impl Rules {
         same_first.into_iter().flatten().filter(|rule| rule.matched(words).is_some())
     }
 
-    /// The rules that ask or forbid and that a command which can be seen somewhere matches, each with the words.
+    /// The rules that ask or forbid and that match a command seen in a script, each with the words it matches.
     pub fn tightening<'r>(&'r self, seen: &'r Seen) -> Vec<(&'r Rule, &'r [String])> {
         match seen.begins {
             Begins::First => self.tightening_named(&seen.words).collect(),
@@ -243,7 +241,7 @@ impl Rules {
         found.filter(|(rule, _)| rule.decision != RuleDecision::Allow)
     }
 
-    /// What is allowed, for the model to be told of.
+    /// The prefixes that rules allow, for the text to the model.
     pub fn allowed_prefixes(&self) -> Vec<Vec<PrefixToken>> {
         let mut prefixes: Vec<_> =
             self.iter().filter(|rule| rule.decision == RuleDecision::Allow).map(Rule::tokens).collect();
@@ -300,7 +298,7 @@ pub(super) mod testing {
             .collect()
     }
 
-    /// Words between blanks.
+    /// The words of a text, which single blanks separate.
     pub(crate) fn words(text: &str) -> Vec<String> {
         text.split(' ').map(str::to_owned).collect()
     }

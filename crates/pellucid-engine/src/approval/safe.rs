@@ -1,8 +1,8 @@
-//! Commands that only read, as far as their words and where their programs lie show it.
+//! Commands that only read, judged by their words and the places of their programs.
 //!
-//! A short list, and for some programs the arguments that take them off it. What is not on it is
-//! not called dangerous: nothing is known of it. A program counts by what was found under its name, which
-//! must be the system's own: `./cat` can be anything.
+//! A short list of programs, and for some of them the arguments that make them write. A command that is not on the list
+//! is not called dangerous: nothing is known of it. A program counts only if the name leads to the system's program,
+//! because `./cat` can be anything.
 
 use crate::approval::Platform;
 use crate::approval::part::CommandPart;
@@ -14,16 +14,16 @@ const READERS: &[&str] = &[
     "cat", "cd", "cut", "echo", "expr", "false", "grep", "head", "id", "ls", "nl", "paste", "pwd", "rev", "seq",
     "stat", "tail", "tr", "true", "uname", "wc", "which", "whoami",
 ];
-/// The same, where they are what their names say.
+/// Programs that only read on Linux; elsewhere other programs may have these names.
 const READERS_ON_LINUX: &[&str] = &["numfmt", "tac"];
 
-/// What makes `find` write, delete or start programs.
+/// Arguments that make `find` write, delete or start programs.
 const FIND_ACTS: &[&str] =
     &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls", "-fprint", "-fprint0", "-fprintf"];
-/// What makes `rg` start programs, with and without a value.
+/// Options that make `rg` start programs, with and without a value.
 const RG_STARTS: &[&str] = &["--pre", "--hostname-bin"];
 const RG_UNPACKS: &str = "--search-zip";
-/// Letters of `rg` behind which the rest of the word is a value.
+/// Short options of `rg` whose value is the rest of the word.
 const RG_VALUES: &str = "ABCEMTdefgjmrt";
 /// Options of `uniq` that take a word as their value.
 const UNIQ_VALUES: &[&str] = &["-f", "-s", "-w", "--skip-fields", "--skip-chars", "--check-chars"];
@@ -41,7 +41,7 @@ const GIT_HARMLESS: &[&str] = &[
     "--icase-pathspecs",
 ];
 const GIT_READS: &[&str] = &["status", "log", "diff", "show", "branch"];
-/// What makes those write files or start programs. They may be shortened.
+/// Options that make those subcommands write files or start programs. They may be shortened.
 const GIT_ACTS: &[&str] = &["output", "ext-diff", "textconv", "exec", "paginate", "show-signature"];
 const BRANCH_LISTS: &[&str] =
     &["--list", "-l", "--show-current", "-a", "--all", "-r", "--remotes", "-v", "-vv", "--verbose"];
@@ -49,13 +49,13 @@ const BRANCH_LISTS: &[&str] =
 /// What is known of a command that only reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reads {
-    /// It only reads.
+    /// The command only reads files.
     Files,
-    /// It is `git`, which only reads as long as the repository names no programs for it to start.
+    /// The command is `git`, which only reads as long as the repository names no programs for it to start.
     Repository,
 }
 
-/// What is known of a command that only reads: itself, or everything in its script. `is_in_script` says that a
+/// What is known of a command that only reads: the command, or everything in its script. `is_in_script` means that a
 /// shell reads its words.
 pub fn reads(part: &CommandPart, is_in_script: bool, programs: &Programs, platform: Platform) -> Option<Reads> {
     let program = part.words.first()?;
@@ -64,7 +64,7 @@ pub fn reads(part: &CommandPart, is_in_script: bool, programs: &Programs, platfo
         let inner = inner.collect::<Option<Vec<_>>>()?;
         return programs.is_known_shell(program).then(|| most(&inner));
     }
-    // What a shell replaces may become an option.
+    // Text that a shell replaces may become an option.
     let is_literal = part.mark.is_none();
     let reads = only_reads(&part.words, is_literal, platform)?;
     programs.is_systems(program, is_in_script).then_some(reads)
@@ -114,7 +114,7 @@ fn starts_program(argument: &str) -> bool {
     is_named || is_short(argument, 'z', RG_VALUES)
 }
 
-/// How many files `uniq` is given. It writes to the second.
+/// How many files `uniq` is given. `uniq` writes to the second.
 fn n_operands(arguments: &[String]) -> usize {
     let (mut n, mut rest) = (0, arguments.iter());
     while let Some(word) = rest.next() {
@@ -143,7 +143,7 @@ fn git_only_reads(arguments: &[String]) -> bool {
 
 /// Whether an option makes `git` write a file or start a program.
 fn git_acts(argument: &str) -> bool {
-    // A value for the configuration can name a program to start.
+    // A value of the configuration can name a program to start.
     if argument.starts_with("-c") {
         return true;
     }
@@ -151,7 +151,7 @@ fn git_acts(argument: &str) -> bool {
     !name.is_empty() && name != "text" && GIT_ACTS.iter().any(|acts| acts.starts_with(name))
 }
 
-/// `3p` or `1,3p`.
+/// Whether a script of `sed` only prints lines, as `3p` and `1,3p` do.
 fn prints_lines(script: &str) -> bool {
     let Some(range) = script.strip_suffix('p') else {
         return false;

@@ -1,31 +1,31 @@
-//! Commands that start other commands: what stands behind `env`, `xargs`, `timeout`, a shell and the like.
+//! Commands that start other commands: what follows `env`, `xargs`, `timeout`, a shell and the like.
 //!
-//! Used to stop things only, so it errs on the side of seeing too much: behind an option that is not known,
-//! any word may be a program.
+//! The result is only used to stop commands, so it rather contains too much: after an unknown option, any word may be a
+//! program.
 //!
-//! Not here: reading the scripts that come out (`pellucid-exec`).
+//! Not here: reading the scripts that are found (`pellucid-exec`).
 
 /// What a command would start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Started {
-    /// The command behind the wrapper, word by word.
+    /// The command after the wrapper, word by word.
     Command(Vec<String>),
-    /// A script, for a shell.
+    /// A script that a shell reads.
     Script(String),
     /// A command that begins with any of these words.
     Anywhere(Vec<String>),
-    /// What it reads from elsewhere: its standard input, a document.
+    /// A script or command from elsewhere: standard input or a document.
     Input,
 }
 
-/// How a program that starts another is called.
+/// The command line of a program that starts another.
 struct Wrapper {
     name: &'static str,
-    /// Options that take the next word as their value; the short ones also the rest of their own.
+    /// Options whose value is the next word; for short options also the rest of the word.
     values: &'static [&'static str],
-    /// Letters of options without a value.
+    /// Letters of short options without a value.
     flags: &'static str,
-    /// How many words stand before the command.
+    /// How many words come before the command.
     n_operands: usize,
 }
 
@@ -109,7 +109,7 @@ const WRAPPERS: &[Wrapper] = &[
     Wrapper { name: "flock", values: &["-w", "--timeout", "-E"], flags: "sxeunoFv", n_operands: 1 },
 ];
 
-/// Long options without a value, of any of the above.
+/// Long options without a value, of any wrapper.
 const LONG_FLAGS: &[&str] = &[
     "--append",
     "--background",
@@ -133,7 +133,7 @@ const LONG_FLAGS: &[&str] = &[
     "--verbose",
 ];
 
-/// Programs that start what stands somewhere in their arguments.
+/// Programs that start a command given somewhere in their arguments.
 const LOOSE: &[&str] = &[
     "at",
     "catchsegv",
@@ -191,7 +191,7 @@ const LOOSE: &[&str] = &[
 ];
 
 const SHELLS: &[&str] = &["bash", "sh", "zsh", "dash", "ash", "ksh", "mksh", "rbash", "fish", "hush"];
-/// Options of shells that take a word.
+/// Options of shells whose value is the next word.
 const SHELL_VALUES: &[&str] = &["-o", "+o", "-O", "+O", "--rcfile", "--init-file", "--init-command", "-C"];
 
 /// The last part of a program's path.
@@ -199,7 +199,7 @@ pub fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// What a command would start besides itself.
+/// What a command would start.
 pub fn started(words: &[String]) -> Vec<Started> {
     let Some((program, arguments)) = words.split_first() else {
         return Vec::new();
@@ -218,7 +218,7 @@ pub fn started(words: &[String]) -> Vec<Started> {
         }
         "source" | "." if arguments.first().is_none_or(|it| is_made_up(it)) => vec![Started::Input],
         "find" => by_find(arguments),
-        // It only says where the program is.
+        // `command -v` only prints where the program is.
         "command" if arguments.first().is_some_and(|it| it.starts_with('-') && it.contains(['v', 'V'])) => Vec::new(),
         "env" => by_env(arguments),
         "xargs" => by_xargs(arguments),
@@ -231,13 +231,13 @@ pub fn started(words: &[String]) -> Vec<Started> {
     }
 }
 
-/// A script that begins with what another command prints can be anything that stands in the script around it.
+/// A script that begins with what another command prints can be any text of the script around it.
 fn with_made_up(started: Started) -> Vec<Started> {
     let is_printed = matches!(&started, Started::Script(text) if text.trim_start().starts_with(['$', '`']));
     std::iter::once(started).chain(is_printed.then_some(Started::Input)).collect()
 }
 
-/// Whether a file's name stands for something that is written in the script.
+/// Whether a file's name means text that is written in the script.
 fn is_made_up(file: &str) -> bool {
     file.starts_with("/dev/") || file.starts_with("/proc/") || file.starts_with("<(") || file.contains('$')
 }
@@ -294,14 +294,14 @@ impl Wrapper {
     }
 }
 
-/// What an option takes.
+/// What an option takes as its value.
 enum Takes {
     Alone,
     WithNext,
     Unknown,
 }
 
-/// `env` and `sudo` take assignments before the command; no program has such a name.
+/// Whether a word is an assignment, which `env` and `sudo` take before the command; no program has such a name.
 fn is_assignment(word: &str) -> bool {
     word.contains('=')
 }
@@ -346,7 +346,7 @@ fn by_find(arguments: &[String]) -> Vec<Started> {
         Started::Command(command.cloned().collect())
     };
     let places = arguments.iter().enumerate().filter(|(_, word)| is_action(word));
-    // What stands behind the first few says enough; the rest of a very long list may be anything.
+    // The first few actions are enough; the rest of a very long list may be anything.
     const ACTIONS_MAX: usize = 16;
     let mut found: Vec<Started> = places.clone().take(ACTIONS_MAX).map(|(at, _)| behind(at)).collect();
     if let Some((at, _)) = places.clone().nth(ACTIONS_MAX) {

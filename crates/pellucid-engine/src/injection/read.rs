@@ -136,7 +136,7 @@ impl FileText {
         }
     }
 
-    /// Where it lies.
+    /// The path of the file, with its hash if that is known.
     pub fn path(&self) -> &FileVersion {
         match self {
             Self::Whole { path, .. } | Self::Ends { path, .. } => path,

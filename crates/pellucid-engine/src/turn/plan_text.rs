@@ -1,14 +1,13 @@
-//! Plans in what the model says while a plan is being made.
+//! Plans in the model's messages while a plan is being made.
 //!
-//! In that way of working, lines between `<proposed_plan>` and `</proposed_plan>` are a plan and
-//! are shown as an item of its own; the rest is the message. Text comes in pieces of any size, so
-//! the start of a line is held back for as long as it may become a tag. The history keeps what the
-//! model said as it said it.
+//! In plan mode, lines between `<proposed_plan>` and `</proposed_plan>` are a plan, which clients show as a separate
+//! item; the rest is the message. Text comes in pieces of any size, so the start of a line is held back for as long as
+//! it may become a tag. The history keeps the model's text unchanged.
 //!
-//! - [`Splitter`] tells plan from message, piece by piece
+//! - [`Splitter`] separates plan and message, piece by piece
 //! - [`PlanRound`] remembers what of a reply was shown
 //!
-//! Not here: what a plan is good for (the pack says it to the model, faces to the person).
+//! Not here: what a plan is used for. The pack explains that to the model, and clients explain it to people.
 
 use pellucid_protocol::event::AgentContent;
 use pellucid_protocol::event::EventMessage;
@@ -24,29 +23,29 @@ use crate::turn_item;
 const OPEN: &str = "<proposed_plan>";
 const CLOSE: &str = "</proposed_plan>";
 
-/// A piece of what the model said.
+/// A piece of the model's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Segment {
     /// Text of the message.
     Message(String),
-    /// A plan begins.
+    /// A plan begins here.
     PlanStart,
     /// Text of the plan.
     Plan(String),
 }
 
-/// Tells plan from message.
+/// Separates the plan from the message.
 #[derive(Debug, Default)]
 struct Splitter {
     /// The line so far, while it may become a tag.
     held: String,
-    /// Whether the line is known to be no tag.
+    /// Whether the line cannot become a tag any more.
     is_plain: bool,
     is_in_plan: bool,
 }
 
 impl Splitter {
-    /// Takes the next piece of text and gives what is certain by now.
+    /// Takes the next piece of text and returns what is decided by now.
     fn push(&mut self, text: &str) -> Vec<Segment> {
         let mut segments = Vec::new();
         for piece in text.split_inclusive('\n') {
@@ -70,7 +69,7 @@ impl Splitter {
         segments
     }
 
-    /// The text is over: what is held back is decided, and an open plan ends.
+    /// Ends the text: decides about what is held back, and ends an open plan.
     fn finish(&mut self) -> Vec<Segment> {
         let mut segments = Vec::new();
         if !self.held.is_empty() {
@@ -106,12 +105,12 @@ fn may_become_tag(line: &str) -> bool {
     OPEN.starts_with(line) || CLOSE.starts_with(line)
 }
 
-/// A whole text, split.
+/// A whole text, split into message and plan.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Split {
-    /// What is left without plans.
+    /// The text without plans.
     message: String,
-    /// The last plan.
+    /// The last plan of the text.
     plan: Option<String>,
 }
 
@@ -130,20 +129,20 @@ fn split(text: &str) -> Split {
     split
 }
 
-/// What was shown of the plan and of the message in a reply.
+/// What of the plan and of the message in a reply was shown.
 #[derive(Debug, Default)]
 pub(super) struct PlanRound {
     splitter: Splitter,
-    /// A message that is shown once it has more than white space.
+    /// A message that will be shown once it has more than white space.
     unshown: Option<TurnItem>,
-    /// Whether the message that text comes for is shown.
+    /// Whether the active message is shown.
     is_shown: bool,
-    /// The white space that it began with.
+    /// The white space at the beginning of the message.
     blank: String,
     plan: Progress,
 }
 
-/// How far the plan's item is.
+/// Whether the plan's item was begun and completed.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Progress {
     #[default]
@@ -153,12 +152,12 @@ enum Progress {
 }
 
 impl RunningTurn {
-    /// Whether an item is a message in which a plan may stand.
+    /// Whether an item is a message that may contain a plan.
     pub(super) fn may_hold_plan(&self, item: &TurnItem) -> bool {
         self.settings.mode == CollaborationModeKind::Plan && matches!(item, TurnItem::AgentMessage { .. })
     }
 
-    /// A message began; it is shown when there is something to see.
+    /// Notes that a message began; it is shown once it has text.
     pub(super) fn plan_message_added(&mut self, message: TurnItem) {
         let plans = &mut self.round.plans;
         plans.splitter = Splitter::default();
@@ -167,7 +166,7 @@ impl RunningTurn {
         plans.unshown = Some(without_plans(message));
     }
 
-    /// More text of the active item, if a plan may stand in it.
+    /// Takes more text of the active item, if the item may contain a plan.
     pub(super) fn plan_text(&mut self, text: &str) -> Option<Vec<Wish>> {
         let item = self.round.active.as_ref().filter(|item| self.may_hold_plan(item))?;
         let id = item.id().to_owned();
@@ -175,7 +174,7 @@ impl RunningTurn {
         Some(self.show_segments(&id, segments))
     }
 
-    /// The active item gets no more text.
+    /// Notes that the active item gets no more text.
     pub(super) fn plan_text_over(&mut self) -> Vec<Wish> {
         let Some(item) = self.round.active.as_ref().filter(|item| self.may_hold_plan(item)) else {
             return Vec::new();
@@ -185,7 +184,7 @@ impl RunningTurn {
         self.show_segments(&id, segments)
     }
 
-    /// A message is complete: its plan is, and what is left of it.
+    /// Completes a message: its plan, and the rest.
     pub(super) fn plan_message_done(&mut self, item: Item, message: TurnItem) -> Vec<Wish> {
         let mut wishes = self.plan_text_over();
         self.round.active = None;
@@ -252,7 +251,7 @@ impl RunningTurn {
         wishes
     }
 
-    /// The plan's item begins once in a reply.
+    /// Begins the plan's item, once in a reply.
     fn start_plan(&mut self) -> Option<Wish> {
         if self.round.plans.plan != Progress::None {
             return None;
@@ -266,7 +265,7 @@ impl RunningTurn {
     }
 }
 
-/// The message with its texts as one, and no plan in it.
+/// The message with its texts joined and without plans.
 fn without_plans(message: TurnItem) -> TurnItem {
     match message {
         TurnItem::AgentMessage { id, content, phase } => {
@@ -278,7 +277,7 @@ fn without_plans(message: TurnItem) -> TurnItem {
     }
 }
 
-/// The message before anything was said in it.
+/// The message without text.
 fn emptied(message: &TurnItem) -> TurnItem {
     TurnItem::AgentMessage { id: message.id().to_owned(), content: Vec::new(), phase: None }
 }

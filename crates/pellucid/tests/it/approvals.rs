@@ -152,7 +152,7 @@ fn a_decision_is_explained_by_rule_file_and_line() {
             ROOT/home/rules/default.rules:2: prefix_rule(pattern=["git", ["push", "pull"]], decision="prompt", justification="Others see it.")
         what would change it:
           - changing or removing the rule at ROOT/home/rules/default.rules:2
-          - an approval policy other than never, so that somebody can be asked
+          - an approval policy other than never, so that a person can be asked
     "#]],
     );
     check_run(

@@ -311,10 +311,7 @@ mod tests {
             sessions.archive(other).unwrap_err().to_string(),
             format!("no session with the id {other} is in use")
         );
-        assert_eq!(
-            sessions.unarchive(ID).unwrap_err().to_string(),
-            format!("no session with the id {ID} was put away")
-        );
+        assert_eq!(sessions.unarchive(ID).unwrap_err().to_string(), format!("no session with the id {ID} is archived"));
         assert_eq!(sessions.rename(ID, " ").unwrap_err().to_string(), "Thread name cannot be empty.");
         home.write("archived_sessions", "in the way");
         let name = format!("rollout-2026-01-02T03-04-05-{ID}.jsonl");

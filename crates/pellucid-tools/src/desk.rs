@@ -22,7 +22,7 @@ use crate::queue::Sender;
 /// How many messages may wait in the line.
 const WAITING_MAX: usize = 64;
 
-/// What a tool says to its session.
+/// A message from a tool to its session.
 #[derive(Debug)]
 pub enum FromTool {
     /// Clients see an event of the turn.
@@ -31,9 +31,9 @@ pub enum FromTool {
     SessionEvent(EventMessage),
     /// The model sees a message beside the answer. It is recorded at once.
     Notice(Notice),
-    /// The model is shown a picture with the next request.
-    Picture(PathBuf),
-    /// The client is asked.
+    /// The model sees this image with the next request.
+    Image(PathBuf),
+    /// The call asks the client a question.
     Ask(Asking),
     /// A patch was applied, so clients see what the turn changed.
     Diff,
@@ -50,7 +50,7 @@ pub enum FromTool {
     Finished {
         /// Which call, counted within the reply.
         index: usize,
-        /// Its answer; absent when it leaves none.
+        /// The answer of the call; absent if there is none.
         answer: Option<Item>,
     },
 }

@@ -121,11 +121,11 @@ enum When {
 /// What calls of a tool may change. Calls that may change files wait for the snapshot that undo needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
-    /// No file of the project.
+    /// The calls change no file of the project.
     Nothing,
-    /// Files.
+    /// The calls change files.
     Files,
-    /// Whatever a command changes.
+    /// The calls run commands, which may change anything.
     Commands,
 }
 

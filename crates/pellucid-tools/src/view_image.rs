@@ -44,7 +44,7 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     if !metadata.is_file() {
         return Err(Failed::told(format!("image path `{shown}` is not a file")));
     }
-    job.desk.say(FromTool::Picture(path.clone())).await;
+    job.desk.say(FromTool::Image(path.clone())).await;
     job.desk.tell(EventMessage::ViewImageToolCall { call_id: call.call_id.clone(), path }).await;
     Ok("attached local image path".to_owned().into())
 }
@@ -61,7 +61,7 @@ mod tests {
         let bench = Bench::new();
         std::fs::write(bench.path().join("a.png"), "no picture").unwrap();
         expect![[r#"
-            Picture("DIR/a.png")
+            Image("DIR/a.png")
             {"type":"view_image_tool_call","call_id":"c","path":"DIR/a.png"}
             => attached local image path
         "#]]

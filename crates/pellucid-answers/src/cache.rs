@@ -49,7 +49,7 @@ pub struct CacheRow {
     pub rebilled: usize,
     /// How many tokens the provider read from its cache, if it says.
     pub read: Option<i64>,
-    /// The verdict.
+    /// Whether the request could use the cache, and if not, why.
     pub verdict: CacheVerdict,
     /// Where the request diverges from the one before, if it does.
     pub cache_break: Option<CacheBreak>,
@@ -194,7 +194,7 @@ pub fn advice(cause: Cause) -> &'static str {
         }
         Cause::RollBack => "turns that are taken back change what follows them; `fork` keeps both histories",
         Cause::Memory => "the memory of the session was chosen again; a pack with a fixed memory keeps its place",
-        Cause::Model => "keep one model for a session; another model has a cache of its own",
+        Cause::Model => "keep one model for a session; each model has a separate cache",
         Cause::Instructions => "keep pack, base instructions and personality for a session; change them in a new one",
         Cause::Tools => {
             "keep features and MCP servers for a session; a server that fails to start takes its tools away"

@@ -1,7 +1,7 @@
 //! What fills a request, in a few groups: the first screen of `context`.
 //!
 //! Every byte is in one group, so the groups add up to the request. Notation (braces, separators, tags around texts) is one
-//! group: nobody can do anything about it, and its many short rows would hide the rest.
+//! group: a user cannot shorten it, and its many short rows would hide the rest.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,9 +58,9 @@ pub enum OverviewKind {
     Instructions,
     /// Instruction files and other texts of the user.
     Yours,
-    /// Skills.
+    /// Names and texts of skills.
     Skills,
-    /// What the model is told about the session: permissions, folder, mode.
+    /// Facts about the session for the model: permissions, folder, mode.
     Session,
     /// What is remembered of earlier turns and sessions.
     Memory,
@@ -134,7 +134,7 @@ impl ContextOverview {
     }
 }
 
-/// The name of the source of a row, as far as it tells rows of its group apart.
+/// The name of the source of a row, if that name separates rows of its group.
 fn source_name(kind: OverviewKind, row: &Row) -> Arc<str> {
     match (kind, &row.origin) {
         (OverviewKind::Tools | OverviewKind::McpTools, _) => {

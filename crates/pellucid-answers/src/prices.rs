@@ -20,7 +20,7 @@ const BUILT_IN: &str = include_str!("prices.toml");
 /// Prices are kept as millionths of a unit of the currency for a million tokens, so one token costs so many of these.
 const PARTS_PER_UNIT: i128 = 1_000_000_000_000;
 
-/// Prices of models.
+/// What models cost, by name.
 #[derive(Debug, Clone, Default)]
 pub struct PriceTable {
     /// The user's entries come first, then those of the program.

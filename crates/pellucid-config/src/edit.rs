@@ -117,8 +117,8 @@ pub fn apply(text: &str, edits: &[Edit]) -> Result<String, EditError> {
     })
 }
 
-/// Switches a skill. Only switched off ones are written down: an entry goes when its skill is switched on.
-/// `is_it` tells whether a path in the file means the skill.
+/// Switches a skill on or off. Only skills that are off are in the file: switching a skill on removes its entry.
+/// `is_it` decides whether a path in the file means the skill.
 ///
 /// # Errors
 /// When the text is not TOML, or `skills` is not a table with a list.

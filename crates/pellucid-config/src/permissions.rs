@@ -47,7 +47,7 @@ pub(crate) fn resolve(
     );
     let sandbox = choose(
         harness.sandbox_mode.or_else(|| reader.word("sandbox_mode", SandboxMode::from_word)),
-        // Without a sandbox of its own, Windows does not write unasked.
+        // Windows has no sandbox here, so no command writes without approval.
         if trust.is_some() && cfg!(not(windows)) {
             SandboxMode::WorkspaceWrite
         } else {

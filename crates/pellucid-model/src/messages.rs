@@ -111,7 +111,7 @@ impl MessagesDecoder {
     }
 
     fn start(&mut self, index: u64, block: Start, events: &mut impl Extend<ReplyEvent>) -> Result<(), ReplyError> {
-        // A block that is announced twice goes on.
+        // A second announcement of a block is ignored: the block continues.
         if self.blocks.contains_key(&index) || self.state == Progress::Stopped {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! One idea, one name: whoever searches for a public type finds one type.
+//! One idea, one name: a search for a public type finds one type.
 //!
 //! Two types that share a name make every reader ask which one is meant. Where the idea is the same, one type is enough;
 //! where it is not, each type is named after its idea.

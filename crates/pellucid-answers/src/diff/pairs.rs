@@ -107,7 +107,7 @@ fn by_text(a: &[InspectedRow], b: &[InspectedRow], pairs: &mut [Option<Pair>], i
     }
 }
 
-/// Puts the pairs in order, and tells what moved.
+/// Puts the pairs in order, and marks the rows that moved.
 fn ordered(a: &[InspectedRow], b: &[InspectedRow], pairs: &[Option<Pair>], is_free: &[bool]) -> Vec<DiffStep> {
     let in_place = longest_rise(pairs);
     let mut steps: Vec<DiffStep> = Vec::new();

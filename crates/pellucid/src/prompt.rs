@@ -163,7 +163,7 @@ fn readable(body: &Value) -> String {
 /// A part without text: an image, or a tool call in API formats that have calls among the parts.
 fn other_part(part: &Value) -> String {
     match part["type"].as_str() {
-        Some("input_image" | "image_url" | "image") => "(a picture)".to_owned(),
+        Some("input_image" | "image_url" | "image") => "(an image)".to_owned(),
         _ => part.to_string(),
     }
 }

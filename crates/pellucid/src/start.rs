@@ -63,20 +63,20 @@ use crate::log;
 use crate::pack;
 use crate::style;
 
-/// Nobody is there to be asked.
+/// The policy of commands whose client cannot answer questions.
 pub const EXEC_POLICY: ApprovalPolicy = ApprovalPolicy::Never;
 
-/// What is said of a rule that would let a project's own commands out of the sandbox.
+/// The warning about a rule that would let commands out of the sandbox in a project that is not trusted.
 pub const IGNORED_RULE: &str = "a rule that allows does not count, as the project is not trusted";
 
-/// What is said of a file of rules that is a program of somebody who is not trusted.
+/// The warning about a rules file that is a program, in a project that is not trusted.
 pub const UNREAD_RULES: &str = "not read: it is more than a list of rules, and the project is not trusted";
 
-/// Said of rules that cannot be used, after why.
+/// The end of the warning about rules that cannot be used; the reason comes before it.
 pub const UNUSABLE_RULES: &str =
     "the project is not trusted, so its rules there are left out: what they would forbid is not forbidden";
 
-/// Which face of the program speaks.
+/// The name of the client, for the header `originator`.
 const ORIGINATOR: &str = "pellucid_exec";
 
 /// Why the program stops: lines for standard error, without the word `error`.
@@ -88,24 +88,23 @@ impl ProgramFailure {
         Self(text.into())
     }
 
-    /// The same with what a person can do.
+    /// A failure with advice on what to do.
     pub fn with_hint(text: &str, hint: &str) -> Self {
         Self(format!("{text}\nhint: {hint}"))
     }
 
-    /// The lines.
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// Shows it and gives the status to end with.
+    /// Prints the failure and returns the status to end with.
     pub fn show(&self) -> ExitCode {
         style::line(&format!("error: {}", self.0));
         ExitCode::FAILURE
     }
 }
 
-/// What a command runs with.
+/// The configuration and model of a command, before its session is opened.
 #[derive(Debug)]
 pub struct Start {
     pub config: Config,
@@ -127,13 +126,13 @@ impl Start {
         Self::load(home, overrides, turn, Some(EXEC_POLICY))
     }
 
-    /// The same for a face that can ask somebody: under this policy, or the configured one.
+    /// Reads the configuration for a client that can ask a person, under this policy or the configured one.
     pub fn asking(shared: &Shared, turn: &TurnArgs, policy: Option<ApprovalPolicy>) -> Result<Self, ProgramFailure> {
         let home = find_home()?;
         Self::load(home, overrides(shared)?, turn, policy)
     }
 
-    /// The same with another home folder than the user's.
+    /// Reads the configuration for a turn from another home folder than the user's.
     pub fn in_home(home: &Path, shared: &Shared, turn: &TurnArgs) -> Result<Self, ProgramFailure> {
         Self::load(home.to_owned(), overrides(shared)?, turn, Some(EXEC_POLICY))
     }
@@ -144,7 +143,7 @@ impl Start {
         turn: &TurnArgs,
         policy: Option<ApprovalPolicy>,
     ) -> Result<Self, ProgramFailure> {
-        // What a session left that was killed is not to be read.
+        // Files that commands of a killed session wrote where they may not are moved away before they can be read.
         for aside in pellucid_exec::sandbox::aside::recover(&home) {
             style::line(&format!("warning: {aside}"));
         }
@@ -200,7 +199,7 @@ impl Start {
         Ok(self.policy.insert(policy))
     }
 
-    /// Ends the program when somebody is logged in otherwise than the configuration demands.
+    /// Ends the program if the stored login is not the kind that the configuration demands.
     pub fn enforce_login(&self) -> Result<(), ProgramFailure> {
         login::enforce(&self.config, &self.env)
             .map_err(|violation| ProgramFailure::new(format!("{violation}. Logging out.")))
@@ -212,12 +211,12 @@ impl Start {
             return Ok(());
         };
         let model = self.config.model.slug.as_deref().unwrap_or(local.default_model());
-        let mut told = None;
+        let mut printed = None;
         let mut progress = |fetching: &Fetching| {
             let line = fetching_text(fetching);
-            if told.as_ref() != Some(&line) {
+            if printed.as_ref() != Some(&line) {
                 style::line(&format!("{model}: {line}"));
-                told = Some(line);
+                printed = Some(line);
             }
         };
         let runtime = exec::runtime()?;
@@ -226,7 +225,7 @@ impl Start {
             .map_err(|error| ProgramFailure::new(format!("{error}")))
     }
 
-    /// Has the model's replies written to a file.
+    /// Writes the model's replies to a file, from now on.
     pub fn record(&mut self, file: &Path) -> Result<Tape, ProgramFailure> {
         let provider = match &self.script {
             Some(script) => script.provider(),
@@ -238,7 +237,7 @@ impl Start {
         Ok(tape)
     }
 
-    /// Has a session that is only looked at see the project's files of a git revision. Gives the commit.
+    /// Uses the project's files of a git revision, for a session that is only inspected. Returns the commit.
     pub fn look_at(&mut self, revision: &str) -> Result<String, String> {
         let (config, folders) = (&self.config, &self.config.folders);
         let git = own_git::of(config, &self.env);
@@ -249,7 +248,7 @@ impl Start {
         Ok(commit)
     }
 
-    /// Opens a session.
+    /// Opens a session, and prints what is wrong with its rules, login and file.
     pub fn session(mut self, opening: Opening) -> Result<Session, ProgramFailure> {
         let policy = self.read_rules()?.clone();
         for rule in &policy.ignored {
@@ -290,7 +289,7 @@ impl Start {
         };
         let session = open::open(plan, opening).map_err(|error| ProgramFailure::new(format!("{error}")))?;
         if let Some(path) = path {
-            tell_set_aside(&path, session.set_aside());
+            warn_of_set_aside(&path, session.set_aside());
         }
         Ok(session)
     }
@@ -298,24 +297,24 @@ impl Start {
     /// The session file that a person means; absent when there is none.
     ///
     /// # Errors
-    /// It cannot be used. A new session in its place would have another history than the person thinks.
+    /// The file cannot be used. A new session in its place would have another history than the person expects.
     pub fn find(&self, which: &Which) -> Result<Option<SessionFile>, ProgramFailure> {
         let path = self.path_of(which, Some(self.provider_id()));
         let file = path.map(|path| read::open(&path)).transpose();
         file.map_err(|error| ProgramFailure::new(format!("{error}; nothing was sent")))
     }
 
-    /// What is said when there is no such session with this provider.
+    /// Explains that there is no such session with this provider.
     pub fn no_session(&self, which: &Which) -> NoSession {
         self.no_session_of(which, Some(self.provider_id()))
     }
 
-    /// The session file that a person means, which has to be there.
+    /// The session file that a person means, which must exist.
     pub fn existing(&self, which: &Which) -> Result<SessionFile, ProgramFailure> {
         self.existing_of(which, Some(self.provider_id()))
     }
 
-    /// The same, whatever provider the session was used with.
+    /// The session file that a person means, which must exist, with any provider.
     pub fn existing_of_any(&self, which: &Which) -> Result<SessionFile, ProgramFailure> {
         self.existing_of(which, None)
     }
@@ -353,16 +352,16 @@ impl Start {
         }
     }
 
-    /// What is said when there is none, and which one may be meant.
+    /// Explains that there is no such session, and which one may be meant.
     fn no_session_of(&self, which: &Which, provider: Option<&str>) -> NoSession {
         let everywhere = match which {
             Which::Id(id) => {
                 let sessions = LocalSessions::new(&self.config.folders.home);
-                // One that is stored and was not found is put away.
+                // A stored session that was not found among the others is archived.
                 let is_stored = sessions.resolve(id).is_some_and(|id| sessions.file(&id).is_ok());
                 return if is_stored {
-                    let hint = format!("`pellucid sessions unarchive {id}` takes it back");
-                    NoSession { why: format!("the session {id} is put away"), hint }
+                    let hint = format!("`pellucid sessions unarchive {id}` makes it available again");
+                    NoSession { why: format!("the session {id} is archived"), hint }
                 } else {
                     NoSession::listing(format!("there is no session with the id or name {id}"))
                 };
@@ -388,39 +387,39 @@ impl Start {
     }
 }
 
-/// That a session is not there, and what a person can do.
+/// Why there is no session, and what a person can do.
 #[derive(Debug)]
 pub struct NoSession {
-    /// What is missing.
+    /// What was looked for and not found.
     pub why: String,
-    /// What to do.
+    /// What the person can do.
     pub hint: String,
 }
 
 impl NoSession {
-    /// With a hint to the list of those that are there.
+    /// With a hint to the list of stored sessions.
     pub fn listing(why: String) -> Self {
         Self { why, hint: "`pellucid sessions list` shows those that are stored".to_owned() }
     }
 
-    /// The same as a failure.
+    /// The failure that ends the program.
     pub fn failure(&self) -> ProgramFailure {
         ProgramFailure::with_hint(&self.why, &self.hint)
     }
 }
 
-/// How many bytes of a session a copy has that keeps so many messages of the person.
+/// How many bytes of a session a fork copies if it keeps `at` messages of the person.
 pub fn fork_place(file: &SessionFile, at: Option<usize>) -> Result<u64, ProgramFailure> {
     let places = MessageOffsets::read(file).map_err(|error| ProgramFailure::new(format!("{error}")))?;
     let n_messages = places.messages.len();
     places.keeping(at.unwrap_or(n_messages)).ok_or_else(|| {
         let (at, messages) = (at.unwrap_or_default(), style::counted(n_messages, "message"));
-        ProgramFailure::new(format!("--at {at}: the session has {messages} of yours"))
+        ProgramFailure::new(format!("--at {at}: the session has {messages} from the user"))
     })
 }
 
-/// Says which lines of a session file could not be read.
-fn tell_set_aside(path: &Path, set_aside: &SetAside) {
+/// Warns of lines of a session file that could not be read.
+fn warn_of_set_aside(path: &Path, set_aside: &SetAside) {
     if set_aside.places.is_empty() {
         return;
     }
@@ -433,16 +432,16 @@ fn tell_set_aside(path: &Path, set_aside: &SetAside) {
 /// Which session a person means.
 #[derive(Debug)]
 pub enum Which {
-    /// The one with this id or name.
+    /// The session with this id or name.
     Id(String),
-    /// The one that was used last, here or everywhere.
+    /// The session that was used last.
     Newest {
-        /// Everywhere.
+        /// Whether sessions of other folders count.
         everywhere: bool,
     },
 }
 
-/// The home folder.
+/// Finds the folder that holds configuration and sessions.
 pub fn find_home() -> Result<PathBuf, ProgramFailure> {
     home::find(&Env::process())
         .map_err(|error| ProgramFailure::new(format!("the home folder cannot be found: {error}")))
@@ -516,11 +515,11 @@ fn harness(turn: &TurnArgs) -> HarnessOverrides {
     }
 }
 
-/// Which local model server `--oss` means when it does not say.
+/// The local model server of `--oss` without `--local-provider`.
 fn configured_local_server(config: &Config) -> Result<LocalServer, ProgramFailure> {
     match config.model.oss_provider.as_deref() {
         Some(id) => LocalServer::from_id(id).ok_or_else(|| {
-            ProgramFailure::new(format!("oss_provider `{id}` is no local model server: write lmstudio or ollama"))
+            ProgramFailure::new(format!("oss_provider `{id}` is not a local model server: write lmstudio or ollama"))
         }),
         None => Err(ProgramFailure::new(
             "--oss needs to know the local model server: add --local-provider ollama or lmstudio, \
@@ -529,7 +528,7 @@ fn configured_local_server(config: &Config) -> Result<LocalServer, ProgramFailur
     }
 }
 
-/// How far a model has come, in steps that are worth a line.
+/// How much of a model is downloaded, in steps of 10 %, so that not every piece prints a line.
 fn fetching_text(fetching: &Fetching) -> String {
     match fetching.bytes {
         Some((done, total)) if total > 0 => {
@@ -573,7 +572,7 @@ fn working_directory(given: Option<&Path>) -> Result<PathBuf, ProgramFailure> {
     let Some(given) = given else {
         return Ok(current);
     };
-    // Links are kept as they were typed: the model is told the path that the person knows.
+    // Links are kept as typed, so that the model reads the path that the person knows.
     let directory = pellucid_files::normal(&current.join(given));
     match std::fs::metadata(&directory) {
         Ok(metadata) if metadata.is_dir() => Ok(directory),
@@ -582,7 +581,7 @@ fn working_directory(given: Option<&Path>) -> Result<PathBuf, ProgramFailure> {
     }
 }
 
-/// The id that somebody gives a new session.
+/// The id for a new session from `--session-id`.
 pub fn given_session_id(text: Option<&str>) -> Result<Option<SessionId>, ProgramFailure> {
     let Some(text) = text else {
         return Ok(None);
@@ -591,7 +590,7 @@ pub fn given_session_id(text: Option<&str>) -> Result<Option<SessionId>, Program
     id.map(Some).ok_or_else(|| ProgramFailure::new(format!("--session-id {text}: this is not a UUID")))
 }
 
-/// Says that a ChatGPT login is stored where a key is needed: without that the server's refusal is a riddle.
+/// Warns that a ChatGPT login is stored where a key is needed. Without the warning, the server's refusal would not say so.
 fn warn_of_unusable_login(config: &Config, has_key: bool) {
     let provider = &config.model.provider;
     let brings_its_own = provider.env_key.is_some() || provider.experimental_bearer_token.is_some();

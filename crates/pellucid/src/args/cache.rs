@@ -6,7 +6,7 @@ use super::limit;
 use super::number;
 use super::number_from_one;
 
-/// `cache`.
+/// The arguments of `cache`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 A provider bills what it has read before at a lower price, as long as a request begins with it. Verdicts: `cold` is the first \

@@ -51,7 +51,7 @@ pub enum ContextForm {
     Injections,
 }
 
-/// Questions about requests.
+/// The subcommands of `context`.
 #[derive(Debug, Subcommand)]
 pub enum ContextCommand {
     /// Compare two requests, or two sessions.

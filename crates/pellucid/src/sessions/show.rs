@@ -116,7 +116,7 @@ fn text(stored: &StoredSession, requests: &Chain, mut cut_off: Vec<CutOff>) -> S
     row("branch", summary.begun.git.as_ref().and_then(|git| git.branch.clone()));
     row("model", summary.last.model.clone());
     row("provider", summary.model_provider.clone());
-    row("face", Some(summary.source.clone()));
+    row("client", Some(summary.source.clone()));
     row("tokens", Some(style::thousands(summary.usage.blended_total())));
     let usage = requests.usage();
     row("spent", (!usage.is_empty()).then(|| usage_text(&usage)));

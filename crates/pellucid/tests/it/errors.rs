@@ -172,7 +172,7 @@ fn scripts_that_do_not_work_are_explained() {
         "oss_provider = \"llamafile\"\n",
         &["exec", "--oss", "hi"],
         &expect![[r#"
-            1 error: oss_provider `llamafile` is no local model server: write lmstudio or ollama
+            1 error: oss_provider `llamafile` is not a local model server: write lmstudio or ollama
         "#]],
     );
 }

@@ -114,7 +114,7 @@ fn resume_says_what_is_missing() {
     for command in ["context", "prompt", "compact"] {
         assert_eq!(said(&[command, "--last"]).replace(&id, "ID"), other);
     }
-    expect!["error: --at 2: the session has 1 message of yours\n"].assert_eq(&said(&[
+    expect!["error: --at 2: the session has 1 message from the user\n"].assert_eq(&said(&[
         "fork",
         "--script",
         "script.toml",
@@ -127,17 +127,18 @@ fn resume_says_what_is_missing() {
 }
 
 #[test]
-fn a_session_is_put_away_and_taken_back() {
+fn a_session_is_archived_and_unarchived() {
     let world = world();
     let id = exec(&world, "hi");
     assert_eq!(world.run(&["sessions", "archive", &id]).status, 0);
     assert_eq!((listed(&world, &[]).len(), listed(&world, &["--archived"]).len()), (0, 1));
     assert_eq!(world.run(&["replay", &id]).status, 0, "the record is found wherever the session is");
     let resumed = world.run(&["resume", "--script", "script.toml", &id, "go"]);
-    assert!(
-        resumed.stderr.contains(&format!("`pellucid sessions unarchive {id}` takes it back")),
-        "{}",
-        resumed.stderr
+    assert_eq!(
+        resumed.stderr,
+        format!(
+            "error: the session {id} is archived\nhint: `pellucid sessions unarchive {id}` makes it available again\n"
+        )
     );
     assert_eq!(world.run(&["sessions", "unarchive", &id]).status, 0);
     assert_eq!(listed(&world, &[]).len(), 1);

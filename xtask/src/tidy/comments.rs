@@ -30,39 +30,9 @@ const REFUSED: &[&str] = &[
     "whoever",
 ];
 
-/// Crates whose comments are not rewritten yet, by their folders. May only shrink.
-const NOT_YET: &[&str] = &[
-    "crates/pellucid/",
-    "crates/pellucid-agent/",
-    "crates/pellucid-engine/",
-    "crates/pellucid-exec/",
-    "crates/pellucid-files/",
-    "crates/pellucid-git/",
-    "crates/pellucid-patch/",
-    "crates/pellucid-store/",
-    "crates/pellucid-tokens/",
-    "crates/pellucid-tools/",
-    "crates/pellucid-workspace/",
-];
-
 pub fn check(tree: &Tree) -> Vec<Problem> {
-    except_folders(find(tree), NOT_YET)
-}
-
-fn find(tree: &Tree) -> Vec<Problem> {
     let of = |(path, text)| comments(text).into_iter().flat_map(move |it| it.problems(path));
     tree.texts(|path| is_source(path) && !is_test_module(path)).flat_map(of).collect()
-}
-
-/// Removes the problems in excepted folders, and adds one for each folder without a problem.
-fn except_folders(problems: Vec<Problem>, folders: &[&str]) -> Vec<Problem> {
-    let is_below = |problem: &Problem, folder: &str| problem.path.starts_with(folder);
-    let unneeded = folders.iter().filter(|folder| !problems.iter().any(|it| is_below(it, folder)));
-    let unneeded: Vec<Problem> = unneeded
-        .map(|folder| Problem::in_file(folder, "needs no exception any more; remove it from the rule's list"))
-        .collect();
-    let kept = problems.into_iter().filter(|it| !folders.iter().any(|folder| is_below(it, folder)));
-    kept.chain(unneeded).collect()
 }
 
 /// Comment lines of one kind that follow each other.
@@ -133,7 +103,7 @@ mod tests {
     #[test]
     fn short_doc_comments_and_refused_words_are_found() {
         testing::check_finds(
-            find,
+            check,
             "
 == crates/a/src/a.rs
 //! Two words.
@@ -177,15 +147,6 @@ crates/a/src/a.rs:6: the comment says \"goes on\"; docs/wording.md has the words
 crates/a/src/a.rs:10: the comment says \"told\"; docs/wording.md has the words to use
 crates/a/src/a.rs:15: the comment says \"faces\"; docs/wording.md has the words to use
 ",
-        );
-    }
-
-    #[test]
-    fn an_excepted_folder_must_need_it() {
-        let problems = vec![Problem::at_line("crates/a/src/a.rs", 1, "bad"), Problem::in_file("crates/ab/b.rs", "bad")];
-        assert_eq!(
-            testing::render(&except_folders(problems, &["crates/a/", "crates/c/"])),
-            "crates/ab/b.rs: bad\ncrates/c/: needs no exception any more; remove it from the rule's list\n"
         );
     }
 }

@@ -74,12 +74,12 @@ pub struct Config {
     pub display: DisplaySettings,
     /// What an administrator allows.
     pub requirements: Requirements,
-    /// What loading noticed and a person should hear of.
+    /// Warnings and notices from loading, for people.
     pub noticed: Noticed,
     pub(crate) layers: Layers,
 }
 
-/// What loading a configuration noticed and a person should hear of.
+/// Warnings and notices from loading a configuration, for people.
 #[derive(Debug, Clone, Default)]
 pub struct Noticed {
     /// Keys and values of files that have no effect.
@@ -321,14 +321,14 @@ pub struct SkillSwitch {
     pub enabled: bool,
 }
 
-/// What snapshots leave out. Zero or less leaves out nothing.
+/// What snapshots leave out. Zero or less means no limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnapshotSettings {
-    /// From which size untracked files are left out, in bytes.
+    /// Untracked files of this size or more are left out, in bytes.
     pub large_file_bytes: i64,
-    /// From how many files untracked folders are left out.
+    /// Untracked folders with this many files or more are left out.
     pub large_folder_files: i64,
-    /// Says nothing about it.
+    /// Whether the warnings about files that are left out are suppressed.
     pub disable_warnings: bool,
 }
 
@@ -529,7 +529,7 @@ impl Config {
         self.find(path).map(|(_, value)| value)
     }
 
-    /// Where the layers have the value of a dotted path, whatever the caller gives.
+    /// Where the layers set the value of a dotted path, whether or not the caller overrides it.
     pub(crate) fn layer_origin(&self, path: &str) -> Option<ValueOrigin> {
         let (key, value) = self.find(path)?;
         let location = self.layers.layer_of(value.place)?.location(value.place);

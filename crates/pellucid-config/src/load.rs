@@ -83,7 +83,7 @@ use crate::value::Value;
 #[cfg(test)]
 mod tests;
 
-/// What [`load`] needs to know.
+/// The options of [`load`].
 #[derive(Debug, Clone)]
 pub struct LoadOptions {
     /// The working directory, absolute.
@@ -540,8 +540,8 @@ fn display(reader: &Reader<'_>, harness: &HarnessOverrides) -> DisplaySettings {
     }
 }
 
-/// Texts that the configuration gives or names. A file that is named must be good even if the
-/// caller gives another text.
+/// Reads the texts that the configuration contains or names. A named file must be readable even if the caller replaces
+/// its text.
 fn read_texts(config: &mut Config, harness: &HarnessOverrides) -> Result<(), ConfigError> {
     let instructions = named_file(config, "model_instructions_file", "model instructions file")?;
     let compact_file = named_file(config, "experimental_compact_prompt_file", "experimental compact prompt file")?;

@@ -68,12 +68,12 @@ pub enum McpTransport {
 }
 
 impl McpServer {
-    /// How long it may take to start, with default.
+    /// How long the server may take to start, configured or by default.
     pub fn startup_limit(&self) -> Duration {
         self.startup_timeout.unwrap_or(STARTUP_TIMEOUT)
     }
 
-    /// How long a call may take, with default.
+    /// How long a call may take, configured or by default.
     pub fn tool_limit(&self) -> Duration {
         self.tool_timeout.unwrap_or(TOOL_TIMEOUT)
     }

@@ -20,7 +20,7 @@ use crate::reader::map;
 use crate::value::Table;
 use crate::value::Value;
 
-/// The provider without a choice.
+/// The provider that is used if none is configured.
 pub(crate) const DEFAULT: &str = default::text("model_provider");
 
 /// Providers that were built in once, and their replacements.

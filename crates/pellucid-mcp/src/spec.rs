@@ -9,7 +9,7 @@ use pellucid_engine::mcp::ToolFilter;
 use pellucid_exec::process::Command;
 use pellucid_protocol::secret::Secret;
 
-/// A server to start.
+/// An MCP server to start.
 #[derive(Debug, Clone)]
 pub struct ServerSpec {
     /// The server's name in the configuration.

@@ -39,7 +39,7 @@ pub struct ChatDecoder {
     held: Held,
 }
 
-/// What is being said.
+/// The kind of text that is coming in.
 #[derive(Debug, Default)]
 enum Said {
     #[default]
@@ -97,7 +97,7 @@ impl ChatDecoder {
             self.response_id = chunk.id.unwrap_or_default();
         }
         for choice in chunk.choices.unwrap_or_default() {
-            // One answer was asked for.
+            // Requests ask for one choice, so others are ignored.
             if choice.index.unwrap_or(0) == 0 && self.state == Progress::Begun {
                 self.choice(choice, events)?;
             }

@@ -220,8 +220,14 @@ pub(super) const MCP_SERVERS: KeySection = KeySection {
             "all tools",
             "The tools that are offered.",
         ),
-        top(ACCEPTED, "mcp_servers.<name>.disabled_tools", ValueKind::STRINGS, "no tools", "The tools that are not."),
-        top(ACCEPTED, "mcp_servers.<name>.scopes", ValueKind::STRINGS, "", "What is asked for at its login.")
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.disabled_tools",
+            ValueKind::STRINGS,
+            "no tools",
+            "The tools that are not offered.",
+        ),
+        top(ACCEPTED, "mcp_servers.<name>.scopes", ValueKind::STRINGS, "", "The OAuth scopes that a login requests.")
             .not_used("there is no login to MCP servers yet"),
         top(
             ACCEPTED,

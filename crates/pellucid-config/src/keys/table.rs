@@ -48,7 +48,7 @@ pub const SECTIONS: &[KeySection] = &[
                 "openai_base_url",
                 ValueKind::String,
                 "the variable `OPENAI_BASE_URL`, else OpenAI's",
-                "Where the provider `openai` is reached.",
+                "The address of the provider `openai`.",
             ),
             both(
                 ACCEPTED,
@@ -124,7 +124,7 @@ pub const SECTIONS: &[KeySection] = &[
                 "prompt_mode",
                 ValueKind::words(PromptMode::WORDS),
                 "what the session's key says, else `full`",
-                "How much of a layout is there, for packs that know modes.",
+                "How much of a layout is used, in packs that have modes.",
             ),
             top(
                 NEVER,
@@ -605,8 +605,14 @@ pub const SECTIONS: &[KeySection] = &[
                 "The editor that file names link to.",
             )
             .not_used(TERMINAL),
-            top(FREE, "disable_paste_burst", ValueKind::Bool, "`false`", "Treats fast typing, not as a paste.")
-                .not_used(TERMINAL),
+            top(
+                FREE,
+                "disable_paste_burst",
+                ValueKind::Bool,
+                "`false`",
+                "Treats fast typing as typing, not as a paste.",
+            )
+            .not_used(TERMINAL),
             top(
                 FREE,
                 "tui.notifications",
@@ -706,7 +712,7 @@ pub const SECTIONS: &[KeySection] = &[
                 "ghost_snapshot.ignore_large_untracked_files",
                 ValueKind::INT,
                 "10485760",
-                "From which size untracked files are left out, in bytes; 0 for never.",
+                "Untracked files of this size or more are left out, in bytes; 0 for never.",
             )
             .aliases(&["ignore_untracked_files_over_bytes"]),
             top(
@@ -714,7 +720,7 @@ pub const SECTIONS: &[KeySection] = &[
                 "ghost_snapshot.ignore_large_untracked_dirs",
                 ValueKind::INT,
                 "200",
-                "From how many files untracked folders are left out; 0 for never.",
+                "Untracked folders with this many files or more are left out; 0 for never.",
             )
             .aliases(&["large_untracked_dir_warning_threshold"]),
             top(

@@ -1,21 +1,9 @@
-//! The corpus of the fuzz targets: files that broke something once, or could have.
-
-#![allow(clippy::unwrap_used, reason = "a test that panics says where")]
+//! The corpus of the fuzz target: configuration files that once caused a failure, or could.
 
 #[path = "../../../fuzz/checks/config.rs"]
 mod config;
 
-use std::fs;
-
-#[track_caller]
-fn check_corpus(target: &str, check: impl Fn(&[u8])) {
-    let folder = format!("{}/../../fuzz/corpus/{target}", env!("CARGO_MANIFEST_DIR"));
-    let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert!(!files.is_empty(), "no files for {target}");
-    for file in files {
-        check(&fs::read(file).unwrap());
-    }
-}
+use pellucid_testkit::check_corpus;
 
 #[test]
 fn configurations_are_read_or_refused() {

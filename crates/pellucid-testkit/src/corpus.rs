@@ -1,4 +1,4 @@
-//! The files of a fuzz target: inputs that broke something once, or could have.
+//! The files of a fuzz target: inputs that once caused a failure, or could.
 
 use std::fs;
 use std::path::Path;

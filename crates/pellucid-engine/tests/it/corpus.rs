@@ -1,6 +1,4 @@
-//! The corpus of the fuzz targets: files that broke something once, or could have.
-
-#![expect(clippy::disallowed_methods, reason = "tests may read files, the engine may not")]
+//! The corpus of the fuzz targets: files that once caused a failure, or could.
 
 #[path = "../../../../fuzz/checks/front_matter.rs"]
 mod front_matter;
@@ -11,18 +9,10 @@ mod pack;
 #[path = "../../../../fuzz/checks/template.rs"]
 mod template;
 
+use pellucid_testkit::check_corpus;
+
 use crate::facts;
 use crate::session_id;
-
-#[track_caller]
-fn check_corpus(target: &str, check: impl Fn(&[u8])) {
-    let folder = format!("{}/../../fuzz/corpus/{target}", env!("CARGO_MANIFEST_DIR"));
-    let files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert!(!files.is_empty(), "no files for {target}");
-    for file in files {
-        check(&std::fs::read(file).unwrap());
-    }
-}
 
 #[test]
 fn templates_are_read_or_refused() {

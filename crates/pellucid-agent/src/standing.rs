@@ -130,7 +130,7 @@ impl Standing {
         }))
     }
 
-    /// Decides what goes before the next input. Gives warnings for the person.
+    /// Decides what goes before the next input. Returns warnings for the person.
     fn decide(&mut self, inputs: &[UserInput], cwd: &Path, occupancy: Option<f64>) -> Result<Vec<String>, Blocked> {
         if self.files.set_workspace(cwd) {
             let path = self.files.workspace().to_string_lossy().into_owned();
@@ -149,7 +149,7 @@ impl Standing {
         self.due = decision.injection?;
         let is_warning = |line: &&LogLine| matches!(line.level, Level::Warn | Level::Error);
         let warnings = decision.log.iter().filter(is_warning);
-        Ok(warnings.map(|line| line.text.trim_start_matches("[SystemPrompt] ").to_owned()).collect())
+        Ok(warnings.map(|line| line.text.clone()).collect())
     }
 
     fn request_skills(&mut self, inputs: &[UserInput], files: &InjectionInput) {
@@ -163,7 +163,7 @@ impl Standing {
         self.state.request_skills(&names);
     }
 
-    /// What is due, if it was said before.
+    /// The text that is due, if the model has read it before.
     fn again(&self) -> Option<Again> {
         let injection = self.due.as_ref().filter(|injection| injection.reason != "initial")?;
         let text = injection.text();

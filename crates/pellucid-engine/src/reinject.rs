@@ -42,7 +42,7 @@ use crate::fragment::concat;
 pub const MISSING: &str = "missing";
 
 /// After this many consecutive read failures a separate warning is logged.
-const FAILURES_TOLD: u32 = 3;
+const FAILURES_REPORTED: u32 = 3;
 
 /// What a session stores about the texts that were put before its inputs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -302,7 +302,7 @@ impl ReinjectState {
         let line = format!("Workspace switched to {path}");
         match settings.variant {
             Variant::Design => None,
-            Variant::Initial => Some(LogLine::new(Level::Info, format!("[SystemPrompt] {line}"))),
+            Variant::Initial => Some(LogLine::new(Level::Info, line)),
             Variant::Current => {
                 self.last_soul_hash = None;
                 self.last_skills_hash = None;

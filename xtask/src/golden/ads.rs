@@ -17,6 +17,9 @@ use super::Suite;
 use super::cases;
 use super::cases::Verdict;
 
+/// What the vectors have before the lines that a variant logs. Pellucid's log names the module in its place.
+const LOG_PREFIX: &str = "[SystemPrompt] ";
+
 pub const SUITES: &[Suite] = &[
     ("design", design::run),
     ("env_config", env_config),

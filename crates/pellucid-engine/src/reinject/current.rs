@@ -34,7 +34,7 @@ impl ReinjectState {
         self.warn(files, log);
         let (hi, hr) = (files.instructions.hash().to_owned(), files.rules.hash().to_owned());
         self.note_change(self.last_instructions_hash.clone().as_deref(), &hi, "instructions-updated");
-        self.warn_of_rules(files, "", log);
+        self.warn_of_rules(files, log);
         self.note_change(self.last_rules_hash.clone().as_deref(), &hr, "rules-updated");
         let soul_hash = sha1(files.soul.as_ref().map_or("", |soul| &soul.text));
         let skills_hash = skills_hash(&files.skills);

@@ -2,7 +2,7 @@
 //! a file that cannot be read holds the input back.
 
 use super::Blocked;
-use super::FAILURES_TOLD;
+use super::FAILURES_REPORTED;
 use super::Failures;
 use super::Injection;
 use super::Level;
@@ -51,7 +51,7 @@ impl ReinjectState {
         self.last_injection_turn = Some(self.turn_count);
         self.last_instructions_hash = Some(hi.to_owned());
         self.last_rules_hash = Some(hr.to_owned());
-        let line = format!("[SystemPrompt] {reason} instructions:{} rules:{}", short(hi), short(hr));
+        let line = format!("{reason} instructions:{} rules:{}", short(hi), short(hr));
         log.push(LogLine::new(Level::Info, line));
         let part = |kind, found: &FoundFile| {
             let text = found.text().filter(|text| !text.is_blank())?;
@@ -67,7 +67,7 @@ impl ReinjectState {
         let may_miss = role == FileRole::Rules;
         if let (FoundFile::Missing { path }, FileRole::Rules) = (found, role) {
             if !self.warned.rules {
-                let text = format!("[SystemPrompt] rules missing at {path}, continuing with instructions only");
+                let text = format!("rules missing at {path}, continuing with instructions only");
                 let code = Some("rules_missing");
                 log.push(LogLine { level: Level::Warn, code, file: Some(role), text });
             }
@@ -86,9 +86,9 @@ impl ReinjectState {
             return Ok(());
         }
         *n_failures += 1;
-        if *n_failures == FAILURES_TOLD {
+        if *n_failures == FAILURES_REPORTED {
             let (role_word, path) = (role.word(), found.path());
-            let text = format!("[SystemPrompt] {role_word} could not be read 3 times in a row; check {path}");
+            let text = format!("{role_word} could not be read 3 times in a row; check {path}");
             let code = Some("read_failed_3_times");
             log.push(LogLine { level: Level::Error, code, file: Some(role), text });
         }

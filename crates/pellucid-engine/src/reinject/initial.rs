@@ -44,20 +44,20 @@ impl ReinjectState {
             FoundFile::Text(text) => Some(text),
             FoundFile::NotWanted => None,
             FoundFile::Missing { path } | FoundFile::Unreadable { path, .. } | FoundFile::Corrupt { path } => {
-                let message = format!("[SystemPrompt] 无法读取 instructions: {path}");
+                let message = format!("无法读取 instructions: {path}");
                 return Err(Blocked { code: "instructions_unreadable", path: path.clone(), message });
             }
         };
         let (hi, hr) = (files.instructions.hash().to_owned(), files.rules.hash().to_owned());
         self.note_change(self.last_instructions_hash.clone().as_deref(), &hi, "instructions-updated");
-        self.warn_of_rules(files, "[SystemPrompt] ", log);
+        self.warn_of_rules(files, log);
         self.note_change(self.last_rules_hash.clone().as_deref(), &hr, "rules-updated");
         self.has_injected = true;
         self.last_injection_turn = Some(self.turn_count);
         self.last_rules_injection_turn = Some(self.turn_count);
         self.last_instructions_hash = Some(hi.clone());
         self.last_rules_hash = Some(hr.clone());
-        log.push(LogLine::new(Level::Info, format!("[SystemPrompt] {reason} instructions={} rules={hr}", short(&hi))));
+        log.push(LogLine::new(Level::Info, format!("{reason} instructions={} rules={hr}", short(&hi))));
         let instructions =
             instructions.map(|text| StandingPart { kind: PartKind::Instructions, text: vec![text.trimmed()] });
         let rules = files.rules.text().filter(|text| !text.is_blank());
@@ -67,11 +67,11 @@ impl ReinjectState {
     }
 
     /// Warns once that the rules are missing.
-    pub(super) fn warn_of_rules(&mut self, files: &InjectionInput, prefix: &str, log: &mut Vec<LogLine>) {
+    pub(super) fn warn_of_rules(&mut self, files: &InjectionInput, log: &mut Vec<LogLine>) {
         let is_missing = files.rules.text().is_none() && files.rules != FoundFile::NotWanted;
         if is_missing && !self.warned.rules {
             let path = files.rules.path();
-            let text = format!("{prefix}workspace rules missing at {path}, continuing with instructions only");
+            let text = format!("workspace rules missing at {path}, continuing with instructions only");
             log.push(LogLine::new(Level::Warn, text));
         }
         self.warned.rules = is_missing;

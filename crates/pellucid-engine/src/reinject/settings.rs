@@ -121,12 +121,12 @@ impl ReinjectSettings {
         let Self { variant, enabled, turns, rules_turns, trigger, thresholds } = self;
         match variant {
             Variant::Design => format!(
-                "[SystemPrompt] reinjection enabled:{enabled} turns:{turns} trigger:{} thresholds:{}",
+                "reinjection enabled:{enabled} turns:{turns} trigger:{} thresholds:{}",
                 trigger.word(),
                 thresholds.iter().map(f64::to_string).collect::<Vec<_>>().join(",")
             ),
             Variant::Current => format!("reinjection enabled={enabled} turns={turns} rulesTurns={rules_turns}"),
-            Variant::Initial => format!("[SystemPrompt] reinjection enabled={enabled} turns={turns}"),
+            Variant::Initial => format!("reinjection enabled={enabled} turns={turns}"),
         }
     }
 }

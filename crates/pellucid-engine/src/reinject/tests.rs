@@ -62,13 +62,11 @@ impl Session {
         let shown = match injection {
             Ok(None) => "-".to_owned(),
             Ok(Some(injection)) => format!("{} {:?}", injection.reason, injection.text()),
-            Err(blocked) => {
-                format!("held back, {}: {}", blocked.code, blocked.message.trim_start_matches("[SystemPrompt] "))
-            }
+            Err(blocked) => format!("held back, {}: {}", blocked.code, blocked.message),
         };
         self.lines += &format!("{}: {shown}\n", self.state.turn_count);
         for line in log.iter().filter(|line| line.level != Level::Debug && line.level != Level::Info) {
-            self.lines += &format!("   {}: {}\n", line.level.word(), line.text.trim_start_matches("[SystemPrompt] "));
+            self.lines += &format!("   {}: {}\n", line.level.word(), line.text);
         }
         self.state.complete_turn();
     }

@@ -10,6 +10,7 @@ use pellucid_engine::reinject::{Injection, InjectionDecision, LogLine, PartKind,
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::LOG_PREFIX;
 use crate::golden::cases::{self, Verdict, same};
 
 #[derive(Deserialize)]
@@ -194,7 +195,7 @@ fn compare_log(log: &[LogLine], expected: &[ExpectLog]) -> Result<(), String> {
         same("log level", &line.level.word(), &expected.level.as_str())?;
         same("log code", &line.code, &expected.code.as_deref())?;
         if let Some(text) = &expected.line {
-            same("log line", &line.text, text)?;
+            same("log line", &format!("{LOG_PREFIX}{}", line.text), text)?;
         }
         if let Some(file) = &expected.file {
             same("log file", &line.file.map(FileRole::word), &Some(file.as_str()))?;

@@ -13,6 +13,7 @@ use pellucid_workspace::standing_files::{Instructions, StandingFiles, StandingSo
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::LOG_PREFIX;
 use crate::golden::cases::{self, Verdict, same};
 use crate::scratch::Scratch;
 
@@ -240,14 +241,20 @@ impl World {
                 "rules_hash": injection.rules_hash,
                 "text": injection.text().replace("<skill_system>\n{{SKILLS}}\n</skill_system>", "{{SKILL_SYSTEM}}"),
             }),
-            Err(blocked) => json!({ "error": self.named(&blocked.message) }),
+            Err(blocked) => json!({ "error": self.logged(&blocked.message) }),
         }
     }
 
     fn compare_log(&self, log: &[LogLine], expected: Option<Vec<Value>>) -> Result<(), String> {
-        let row = |it: &LogLine| json!({ "level": it.level.word(), "message": self.named(&it.text) });
+        let row = |it: &LogLine| json!({ "level": it.level.word(), "message": self.logged(&it.text) });
         let found: Vec<Value> = log.iter().map(row).collect();
         same("log", &found, &expected.unwrap_or_default())
+    }
+
+    /// A text as the variant logs it: the first one put a prefix before every line.
+    fn logged(&self, text: &str) -> String {
+        let text = self.named(text);
+        if self.variant == Variant::Initial { format!("{LOG_PREFIX}{text}") } else { text }
     }
 
     /// A text with the names of the vectors in place of the folders.

@@ -24,7 +24,7 @@ const UNATTENDED: &str = "exec";
 #[derive(Debug, Clone, PartialEq)]
 pub enum StartedBy {
     /// A person, through a client of this name.
-    Face(&'static str),
+    Client(&'static str),
     /// A session that wants a review.
     Review,
     /// A session in whose background memories of past sessions are written.
@@ -42,7 +42,7 @@ impl StartedBy {
     /// The value in session files.
     pub fn source(&self) -> Value {
         match self {
-            Self::Face(name) => Value::from(*name),
+            Self::Client(name) => Value::from(*name),
             Self::Review => json!({ "subagent": "review" }),
             Self::Memories => json!({ "subagent": "memory_consolidation" }),
             Self::Spawned { parent, depth } => {
@@ -54,7 +54,7 @@ impl StartedBy {
     /// How many sessions are above a session of this origin and started it for their work.
     pub(crate) fn depth(&self) -> usize {
         match self {
-            Self::Face(_) | Self::Review | Self::Memories => 0,
+            Self::Client(_) | Self::Review | Self::Memories => 0,
             Self::Spawned { depth, .. } => *depth,
         }
     }
@@ -63,15 +63,15 @@ impl StartedBy {
     /// follows the session they work for.
     pub(crate) fn audience(&self) -> Audience {
         match self {
-            Self::Face(UNATTENDED) | Self::Memories => Audience::Nobody,
-            Self::Face(_) | Self::Review | Self::Spawned { .. } => Audience::Client,
+            Self::Client(UNATTENDED) | Self::Memories => Audience::Absent,
+            Self::Client(_) | Self::Review | Self::Spawned { .. } => Audience::Client,
         }
     }
 
     /// The value of the header in requests; a person's session has none.
     pub fn header(&self) -> Option<&'static str> {
         match self {
-            Self::Face(_) => None,
+            Self::Client(_) => None,
             Self::Review => Some("review"),
             Self::Memories => Some("memory_consolidation"),
             Self::Spawned { .. } => Some("collab_spawn"),

@@ -70,7 +70,7 @@ impl Session {
             transcript.record(item, &origin);
         }
         self.log.compacted(undo::UNDONE.to_owned(), Some(items));
-        self.log_origins_of(if is_all_known { Extent::New } else { Extent::Told });
+        self.log_origins_of(if is_all_known { Extent::New } else { Extent::Covered });
         self.note_tokens();
         Ok(())
     }

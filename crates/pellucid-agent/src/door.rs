@@ -71,11 +71,11 @@ pub(crate) struct EventSender {
 
 /// The client dropped its end of the door.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FaceGone;
+pub(crate) struct ClientGone;
 
 impl EventSender {
     /// Records an event where session files keep it, then sends it to the client.
-    pub(crate) async fn send(&self, log: &mut Log, id: &str, msg: EventMessage) -> Result<(), FaceGone> {
+    pub(crate) async fn send(&self, log: &mut Log, id: &str, msg: EventMessage) -> Result<(), ClientGone> {
         self.send_items(log, id).await?;
         let echoes = msg.echoes(self.raw);
         for msg in std::iter::once(msg).chain(echoes) {
@@ -84,7 +84,7 @@ impl EventSender {
             if let Some(status) = agent_status::after(&msg) {
                 self.status.send_replace(status);
             }
-            self.sender.send(Event { id: id.to_owned(), msg }).await.map_err(|_gone| FaceGone)?;
+            self.sender.send(Event { id: id.to_owned(), msg }).await.map_err(|_gone| ClientGone)?;
         }
         Ok(())
     }
@@ -104,10 +104,10 @@ impl EventSender {
     }
 
     /// Sends recorded items to clients that want them raw.
-    async fn send_items(&self, log: &mut Log, id: &str) -> Result<(), FaceGone> {
+    async fn send_items(&self, log: &mut Log, id: &str) -> Result<(), ClientGone> {
         for item in log.take_raw() {
             let msg = EventMessage::RawResponseItem { item };
-            self.sender.send(Event { id: id.to_owned(), msg }).await.map_err(|_gone| FaceGone)?;
+            self.sender.send(Event { id: id.to_owned(), msg }).await.map_err(|_gone| ClientGone)?;
         }
         Ok(())
     }
@@ -146,7 +146,7 @@ pub fn run(session: Session, mut inside: Inside) -> impl Future<Output = Session
     async move {
         match contained("session", serve(&mut session, &mut inside)).await {
             Ok(Ok(())) => {}
-            Ok(Err(FaceGone)) => tracing::debug!("the session ended because its client is gone"),
+            Ok(Err(ClientGone)) => tracing::debug!("the session ended because its client is gone"),
             Err(_is_logged) => {
                 tracing::error!(session = %session.id(), "a session failed inside Pellucid and was closed");
                 // What made the session fail may make this fail too; then the end of the events is all that clients get.
@@ -161,7 +161,7 @@ pub fn run(session: Session, mut inside: Inside) -> impl Future<Output = Session
 
 /// Reports that an error of ours ended a session, and its turn if one was running. The state in memory may be half
 /// changed, so the session is closed; its file is complete up to the error, as after a crash.
-async fn report_failure(session: &mut Session, inside: &Inside) -> Result<(), FaceGone> {
+async fn report_failure(session: &mut Session, inside: &Inside) -> Result<(), ClientGone> {
     let turn_id = inside.events.open_turn();
     let id = turn_id.as_ref().map_or("", TurnId::as_str).to_owned();
     let error = EventMessage::Error {
@@ -177,7 +177,7 @@ async fn report_failure(session: &mut Session, inside: &Inside) -> Result<(), Fa
     inside.events.send(&mut session.log, &id, EventMessage::ShutdownComplete).await
 }
 
-async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGone> {
+async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), ClientGone> {
     inside.events.send_items(&mut session.log, BEFORE_TURNS).await?;
     let configured = session.configured();
     inside.events.send(&mut session.log, "", configured).await?;
@@ -253,7 +253,7 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
                     let warning = EventMessage::Warning { message: aside.to_string() };
                     inside.events.send(&mut session.log, id.as_str(), warning).await?;
                 }
-                if matches!(session.setup.origin, StartedBy::Face(_)) {
+                if matches!(session.setup.origin, StartedBy::Client(_)) {
                     pellucid_exec::sandbox::let_go().await;
                 }
                 session.end_servers().await;
@@ -267,7 +267,7 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
 }
 
 /// Waits for the next submission. Meanwhile, sends the events of commands that outlived their turn.
-async fn next_submission(session: &mut Session, inside: &mut Inside) -> Result<Option<Submission>, FaceGone> {
+async fn next_submission(session: &mut Session, inside: &mut Inside) -> Result<Option<Submission>, ClientGone> {
     loop {
         tokio::select! {
             biased;

@@ -30,7 +30,7 @@ use waiting::Git;
 use waiting::Happened;
 use waiting::Waiting;
 
-use crate::door::FaceGone;
+use crate::door::ClientGone;
 use crate::door::Inside;
 use crate::session::Session;
 
@@ -55,7 +55,7 @@ pub(crate) enum Task {
 }
 
 /// Runs a turn to its end.
-pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut Inside) -> Result<(), FaceGone> {
+pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut Inside) -> Result<(), ClientGone> {
     // Before anything of the project is read again.
     for aside in session.jobs.toolbox.take_aside() {
         let warning = EventMessage::Warning { message: aside.to_string() };
@@ -154,7 +154,7 @@ enum Flow {
 }
 
 impl Driver<'_> {
-    async fn run(&mut self, turn: &mut RunningTurn, first: Vec<Wish>, inside: &mut Inside) -> Result<(), FaceGone> {
+    async fn run(&mut self, turn: &mut RunningTurn, first: Vec<Wish>, inside: &mut Inside) -> Result<(), ClientGone> {
         let mut wishes = first;
         while self.fulfil(turn, wishes, inside).await? == Flow::On {
             let happened = match self.events.pop_front() {
@@ -184,7 +184,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    async fn fulfil(&mut self, turn: &RunningTurn, wishes: Vec<Wish>, inside: &Inside) -> Result<Flow, FaceGone> {
+    async fn fulfil(&mut self, turn: &RunningTurn, wishes: Vec<Wish>, inside: &Inside) -> Result<Flow, ClientGone> {
         let mut wishes = VecDeque::from(wishes);
         while let Some(wish) = wishes.pop_front() {
             if self.has_to_wait(&wish) {
@@ -242,7 +242,7 @@ impl Driver<'_> {
         }
     }
 
-    async fn record_input(&mut self, inputs: &[UserInput], inside: &Inside) -> Result<(), FaceGone> {
+    async fn record_input(&mut self, inputs: &[UserInput], inside: &Inside) -> Result<(), ClientGone> {
         let mut told = self.session.record_input(inputs);
         told.extend(self.session.take_events());
         for warning in told {
@@ -255,19 +255,19 @@ impl Driver<'_> {
     }
 
     /// Shows clients an event of this turn.
-    async fn emit(&mut self, event: EventMessage, inside: &Inside) -> Result<(), FaceGone> {
+    async fn emit(&mut self, event: EventMessage, inside: &Inside) -> Result<(), ClientGone> {
         let id = self.input.id.clone();
         self.emit_as(id.as_str(), event, inside).await
     }
 
     /// Shows clients an event under another id. Once everything was stopped, a client that has gone is no error.
-    async fn emit_as(&mut self, id: &str, event: EventMessage, inside: &Inside) -> Result<(), FaceGone> {
+    async fn emit_as(&mut self, id: &str, event: EventMessage, inside: &Inside) -> Result<(), ClientGone> {
         let sent = inside.events.send(&mut self.session.log, id, event).await;
         if self.is_interrupted { Ok(()) } else { sent }
     }
 
     /// Shows clients the events that the session has for them.
-    async fn tell(&mut self, inside: &Inside) -> Result<(), FaceGone> {
+    async fn tell(&mut self, inside: &Inside) -> Result<(), ClientGone> {
         for event in self.session.take_events() {
             self.emit(event, inside).await?;
         }
@@ -276,7 +276,7 @@ impl Driver<'_> {
 
     /// Waits for what comes first: a submission, what the turn waits for, or a call. What the model has said already comes
     /// before what its calls report.
-    async fn next(&mut self, inside: &mut Inside) -> Result<Happened, FaceGone> {
+    async fn next(&mut self, inside: &mut Inside) -> Result<Happened, ClientGone> {
         loop {
             let event = tokio::select! {
                 biased;

@@ -25,7 +25,7 @@ use pellucid_tasks::Task;
 use pellucid_tools::desk::Desk;
 use pellucid_tools::desk::FromTool;
 
-use crate::door::FaceGone;
+use crate::door::ClientGone;
 use crate::door::Inside;
 use crate::session::Session;
 use crate::session::Setup;
@@ -157,7 +157,7 @@ pub(crate) fn last_snapshot(transcript: &Transcript, undone: &BTreeSet<String>) 
 }
 
 /// Restores the files of the last snapshot, as a separate task.
-pub(crate) async fn undo(session: &mut Session, id: &TurnId, inside: &Inside) -> Result<(), FaceGone> {
+pub(crate) async fn undo(session: &mut Session, id: &TurnId, inside: &Inside) -> Result<(), ClientGone> {
     session.record_due_context();
     let facts = &session.setup.gathered.facts;
     let started = EventMessage::TaskStarted {

@@ -67,7 +67,7 @@ impl Log {
 
     /// Keeps recorded items for clients that want them raw.
     #[must_use]
-    pub fn telling(mut self, raw: RawItems) -> Self {
+    pub fn keeping_raw(mut self, raw: RawItems) -> Self {
         self.raw = (raw == RawItems::Shown).then(Vec::new);
         self
     }

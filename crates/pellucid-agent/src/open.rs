@@ -261,8 +261,8 @@ pub(crate) fn begin(mut setup: Setup, opening: Opening) -> Result<Session, OpenE
     let is_written = recorder.path().is_some() && !recorder.is_held();
     let is_resumed = matches!(opening, Opening::Resumed { .. });
     setup.side = match setup.origin {
-        StartedBy::Face(_) if is_written => SideFile::open(&home, setup.session_id.as_str()),
-        StartedBy::Face(_) => SideFile::open(&home, setup.session_id.as_str()).read_only(),
+        StartedBy::Client(_) if is_written => SideFile::open(&home, setup.session_id.as_str()),
+        StartedBy::Client(_) => SideFile::open(&home, setup.session_id.as_str()).read_only(),
         // An agent keeps something beside its file from the second time it is opened.
         _ if is_written && is_resumed => SideFile::open(&home, setup.session_id.as_str()),
         _ => SideFile::default(),

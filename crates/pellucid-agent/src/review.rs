@@ -27,8 +27,8 @@ use pellucid_tasks::Task;
 use crate::child;
 use crate::child::StartedBy;
 use crate::door;
+use crate::door::ClientGone;
 use crate::door::Door;
-use crate::door::FaceGone;
 use crate::door::Inside;
 use crate::identity;
 use crate::session::Session;
@@ -42,7 +42,7 @@ pub(crate) async fn run(
     id: &TurnId,
     request: ReviewRequest,
     inside: &mut Inside,
-) -> Result<(), FaceGone> {
+) -> Result<(), ClientGone> {
     if let ReviewTarget::Custom { instructions } = &request.target
         && instructions.trim().is_empty()
     {
@@ -112,7 +112,7 @@ async fn watch(
     mut door: Door,
     prompt: String,
     inside: &mut Inside,
-) -> Result<Ending, FaceGone> {
+) -> Result<Ending, ClientGone> {
     let submit = |operation| Submission { id: identity::new_turn_id(), operation };
     let input = Operation::UserInput { items: vec![UserInput::text(prompt)], final_output_json_schema: None };
     // A send only fails when the reviewer has ended, and then its events say so.
@@ -142,7 +142,7 @@ async fn watch(
                 },
                 None => {
                     let _ = door.submissions.send(submit(Operation::Interrupt)).await;
-                    return Err(FaceGone);
+                    return Err(ClientGone);
                 }
             },
             event = door.events.recv() => {
@@ -190,7 +190,7 @@ async fn finish(
     reviewer: &SessionId,
     output: Option<ReviewOutput>,
     inside: &Inside,
-) -> Result<(), FaceGone> {
+) -> Result<(), ClientGone> {
     let (draft, text) = (review::record(session.pack(), output.as_ref()), review::render(output.as_ref()));
     session.record_draft(&draft);
     let exited = EventMessage::ExitedReviewMode { review_output: output };

@@ -76,7 +76,7 @@ pub struct SentLog {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// A request follows, whose line covers everything before it.
-    Told,
+    Covered,
     /// The line about origins names the place, even if there are no new origins.
     New,
     /// Nothing covers a copied history of which some origins are lost, so all known origins are written.
@@ -148,7 +148,7 @@ impl SentLog {
         let mut new = Vec::new();
         let (is_copied, lost) = match extent {
             Extent::Copied => (true, transcript.lost_keys()),
-            Extent::Told | Extent::New => (false, BTreeSet::new()),
+            Extent::Covered | Extent::New => (false, BTreeSet::new()),
         };
         let from = if is_copied { 0 } else { from };
         for Attributed { key, spans, is_usual } in transcript.take_attributed(|len| is_copied || self.has_kept_of(len))

@@ -145,14 +145,14 @@ impl<'a> Ground<'a> {
 
 /// A slot that is sent again, with what its budget takes from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ToldAgain {
+pub(crate) struct SlotAgain {
     pub message: LayoutMessage,
     pub omissions: Vec<Omission>,
 }
 
 /// The slot with a role alone, sent because facts changed; absent when the layout does not have it, or it is closed or
 /// empty now.
-pub(crate) fn again(pack: &Pack, before: &Facts, after: &Facts, role: SlotRole) -> Option<ToldAgain> {
+pub(crate) fn again(pack: &Pack, before: &Facts, after: &Facts, role: SlotRole) -> Option<SlotAgain> {
     let slot = pack.layout.slot_with(role)?;
     let mut omissions = Vec::new();
     let ground = Ground { pack, facts: after, before: Some(before) };
@@ -163,7 +163,7 @@ pub(crate) fn again(pack: &Pack, before: &Facts, after: &Facts, role: SlotRole) 
     };
     // Omissions of sources were reported when the session began.
     omissions.retain(|omission| matches!(omission.why, Why::Cut { .. } | Why::OverBudget { .. }));
-    Some(ToldAgain { message: LayoutMessage { slot: slot.id.clone(), role, fragments, inside }, omissions })
+    Some(SlotAgain { message: LayoutMessage { slot: slot.id.clone(), role, fragments, inside }, omissions })
 }
 
 /// The text of a slot, and the part of it inside the template. Absent when its gates are closed, no source has a

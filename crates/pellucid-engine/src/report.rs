@@ -192,7 +192,7 @@ impl Report {
 
     /// The report with one line for each part, and the rows that a request with these rows before it did not have. So
     /// the event of a long session is no longer than what is new in it.
-    pub fn told(&self, before: &[Row]) -> ContextReport {
+    pub fn since(&self, before: &[Row]) -> ContextReport {
         let mut parts: Vec<ContextPart> = Vec::new();
         for row in &self.rows {
             match parts.iter_mut().find(|part| part.part == *row.part) {

@@ -110,7 +110,7 @@ pub enum SummaryModel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstRetry {
     /// Clients see every retry.
-    Told,
+    Shown,
     /// Clients see retries from the second on: a WebSocket that was closed while it was idle is nothing to worry about.
     Silent,
 }
@@ -579,12 +579,12 @@ impl RunningTurn {
                     Wish::Record(answer, Origin::Tool { name: "local_shell".into() }),
                 ]
             }
-            CallReading::NoCall => self.told(item),
+            CallReading::NoCall => self.not_a_call(item),
         }
     }
 
-    /// Something that is no call: shown first, then recorded.
-    fn told(&mut self, item: Item) -> Vec<Wish> {
+    /// An item that is not a call is shown first, then recorded.
+    fn not_a_call(&mut self, item: Item) -> Vec<Wish> {
         if matches!(
             item,
             Item::FunctionCallOutput { .. }

@@ -6,7 +6,7 @@
 
 use crate::assemble;
 use crate::assemble::LayoutMessage;
-use crate::assemble::ToldAgain;
+use crate::assemble::SlotAgain;
 use crate::facts::Facts;
 use crate::fragment::Omission;
 use crate::fragment::concat;
@@ -34,7 +34,7 @@ pub struct Update {
     /// Whether the change concerns this rule.
     is_due: fn(&FactsChange<'_>) -> bool,
     /// Computes the message about the change.
-    tell: fn(&FactsChange<'_>, SlotRole) -> Option<ToldAgain>,
+    render: fn(&FactsChange<'_>, SlotRole) -> Option<SlotAgain>,
 }
 
 impl PartialEq for Update {
@@ -58,11 +58,11 @@ pub struct FactsChange<'a> {
 
 /// All updates that a layout can name.
 static UPDATES: [Update; 5] = [
-    Update { name: "environment", role: SlotRole::Environment, is_due: has_moved, tell: slot },
-    Update { name: "permissions", role: SlotRole::Permissions, is_due: is_permitted_otherwise, tell: slot },
-    Update { name: "collaboration", role: SlotRole::Collaboration, is_due: is_in_another_mode, tell: slot },
-    Update { name: "model_switch", role: SlotRole::Base, is_due: is_another_model, tell: model_switch },
-    Update { name: "personality", role: SlotRole::Personality, is_due: has_another_tone, tell: slot },
+    Update { name: "environment", role: SlotRole::Environment, is_due: has_moved, render: slot },
+    Update { name: "permissions", role: SlotRole::Permissions, is_due: is_permitted_otherwise, render: slot },
+    Update { name: "collaboration", role: SlotRole::Collaboration, is_due: is_in_another_mode, render: slot },
+    Update { name: "model_switch", role: SlotRole::Base, is_due: is_another_model, render: model_switch },
+    Update { name: "personality", role: SlotRole::Personality, is_due: has_another_tone, render: slot },
 ];
 
 /// Finds a rule by its name.
@@ -93,14 +93,14 @@ pub struct Updates {
 pub fn updates(change: &FactsChange<'_>) -> Updates {
     let due = change.pack.layout.updates.iter().filter(|update| (update.is_due)(change));
     let mut collected = Updates::default();
-    for ToldAgain { message, omissions } in due.filter_map(|update| (update.tell)(change, update.role)) {
+    for SlotAgain { message, omissions } in due.filter_map(|update| (update.render)(change, update.role)) {
         collected.messages.push(message);
         collected.omissions.extend(omissions);
     }
     collected
 }
 
-fn slot(change: &FactsChange<'_>, role: SlotRole) -> Option<ToldAgain> {
+fn slot(change: &FactsChange<'_>, role: SlotRole) -> Option<SlotAgain> {
     assemble::again(change.pack, change.before, change.after, role)
 }
 
@@ -126,12 +126,12 @@ fn has_another_tone(FactsChange { before, after, .. }: &FactsChange<'_>) -> bool
 }
 
 /// The instructions of the new model, whatever instructions the session was given.
-fn model_switch(change: &FactsChange<'_>, role: SlotRole) -> Option<ToldAgain> {
+fn model_switch(change: &FactsChange<'_>, role: SlotRole) -> Option<SlotAgain> {
     let FactsChange { pack, before, after, .. } = change;
     let mut own = (*after).clone();
     own.settings.base_instructions = None;
     own.world.recorded_instructions = None;
-    let ToldAgain { message: LayoutMessage { fragments: instructions, .. }, omissions } =
+    let SlotAgain { message: LayoutMessage { fragments: instructions, .. }, omissions } =
         assemble::again(pack, before, &own, role)?;
     if concat(&instructions).is_empty() {
         return None;
@@ -140,5 +140,5 @@ fn model_switch(change: &FactsChange<'_>, role: SlotRole) -> Option<ToldAgain> {
     let values = [("{{ intro }}", intro), ("{{ instructions }}", instructions)];
     let fragments = pack.template(MODEL_SWITCH).render(&values);
     let message = LayoutMessage { slot: "model_switch".into(), role: "developer", fragments, inside: None };
-    Some(ToldAgain { message, omissions })
+    Some(SlotAgain { message, omissions })
 }

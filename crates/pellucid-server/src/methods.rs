@@ -1,7 +1,7 @@
 //! The methods that clients can call, one function each.
 //!
 //! A plain method is a function of the server and its parameters, and its result is the response. A method that also
-//! notifies all clients returns the notifications beside its result ([`told::AnswerWithNotices`]). A method that sends its response
+//! notifies all clients returns the notifications beside its result ([`notices::AnswerWithNotices`]). A method that sends its response
 //! later, or sends other messages first, gets the `MethodCall`.
 
 pub mod account;
@@ -11,10 +11,10 @@ pub mod config;
 pub mod files;
 pub mod initialize;
 pub mod mcp;
+pub mod notices;
 mod paging;
 pub mod skills;
 pub mod thread;
-pub mod told;
 pub mod turn;
 pub mod warnings;
 
@@ -44,7 +44,7 @@ use crate::server::Server;
 
 /// Defines the table from method names to functions.
 ///
-/// A row is `"name" (Params) => kind function;`. Kinds: `plain` for functions of the server, `told` for those that also
+/// A row is `"name" (Params) => kind function;`. Kinds: `plain` for functions of the server, `notifying` for those that also
 /// notify all clients, `call` for those that get the call. `beside` before the kind lets the method run concurrently
 /// with the client's next requests. A gate before the arrow says what needs the experimental capability: the whole
 /// method, or a field.
@@ -90,9 +90,9 @@ macro_rules! methods {
             Err(error) => Err(error),
         }
     };
-    (@run [told $function:path] $server:ident $connection:ident $id:ident $call:ident $params:ident) => {
+    (@run [notifying $function:path] $server:ident $connection:ident $id:ident $call:ident $params:ident) => {
         match $function($server, $params).await {
-            Ok(told::AnswerWithNotices { result, notices }) => {
+            Ok(notices::AnswerWithNotices { result, notices }) => {
                 $call.answer(&result).await;
                 for notice in &notices {
                     $server.notify_all(notice).await;
@@ -152,9 +152,9 @@ methods! {
     "config/mcpServer/reload" (NoParams) -> (mcp::McpServerRefreshResponse) => [plain mcp::reload];
     "account/read" (account::GetAccountParams) -> (account::GetAccountResponse) => [plain account::read];
     "account/login/start" (account::LoginAccountParams) -> (account::LoginAccountResponse) if account::LoginAccountParams::experimental
-        => [told account::login_start];
+        => [notifying account::login_start];
     "account/login/cancel" (account::CancelLoginAccountParams) -> (account::CancelLoginAccountResponse) => [plain account::login_cancel];
-    "account/logout" (NoParams) -> (account::LogoutAccountResponse) => [told account::logout];
+    "account/logout" (NoParams) -> (account::LogoutAccountResponse) => [notifying account::logout];
     "account/rateLimits/read" (NoParams) -> (account::GetAccountRateLimitsResponse) => [plain account::rate_limits_read];
     "getAuthStatus" (account::GetAuthStatusParams) -> (account::GetAuthStatusResponse) => [plain account::auth_status];
     "feedback/upload" (mcp::FeedbackUploadParams) -> (mcp::FeedbackUploadResponse) => [plain mcp::feedback_upload];

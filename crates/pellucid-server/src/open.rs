@@ -34,7 +34,7 @@ use crate::types::settings::Personality;
 use crate::types::settings::SandboxMode;
 
 /// Every client of this server counts as an editor, so that lists show its sessions.
-const FACE: &str = "vscode";
+const CLIENT: &str = "vscode";
 
 /// The settings of a request that differ from the configuration.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -135,9 +135,9 @@ pub fn open(
         Some(script) => SessionModel::scripted(script.clone()),
         None => SessionModel::over_http(&config, &env, server.transport.clone()),
     };
-    let identity = server.identity().cloned().unwrap_or_else(|| ClientIdentity::new(FACE, &env));
+    let identity = server.identity().cloned().unwrap_or_else(|| ClientIdentity::new(CLIENT, &env));
     let Extras { dynamic_tools, raw_items } = extras;
-    let origin = StartedBy::Face(FACE);
+    let origin = StartedBy::Client(CLIENT);
     let crew = Crew::new(options);
     crew.set_nursery(Arc::new(Adoption(Arc::downgrade(server))));
     let plan = SessionPlan {

@@ -84,10 +84,10 @@ pub enum AgentError {
 
 impl AgentError {
     /// The answer to the model, for a call about an agent that should exist.
-    pub(crate) fn told(self) -> Failed {
+    pub(crate) fn answered(self) -> Failed {
         match self {
-            Self::NotFound(_) | Self::Closed(_) | Self::Unavailable => Failed::Told(self.to_string()),
-            other => Failed::Told(format!("collab tool failed: {other}")),
+            Self::NotFound(_) | Self::Closed(_) | Self::Unavailable => Failed::Answered(self.to_string()),
+            other => Failed::Answered(format!("collab tool failed: {other}")),
         }
     }
 }
@@ -95,13 +95,13 @@ impl AgentError {
 /// The message to an agent: a text or a list of items.
 pub(crate) fn said(message: Option<String>, items: Option<Vec<UserInput>>) -> Result<Vec<UserInput>, Failed> {
     match (message, items) {
-        (Some(_), Some(_)) => Err(Failed::told("Provide either message or items, but not both")),
-        (None, None) => Err(Failed::told("Provide one of: message or items")),
+        (Some(_), Some(_)) => Err(Failed::answered("Provide either message or items, but not both")),
+        (None, None) => Err(Failed::answered("Provide one of: message or items")),
         (Some(message), None) if message.trim().is_empty() => {
-            Err(Failed::told("Empty message can't be sent to an agent"))
+            Err(Failed::answered("Empty message can't be sent to an agent"))
         }
         (Some(message), None) => Ok(vec![UserInput::text(message)]),
-        (None, Some(items)) if items.is_empty() => Err(Failed::told("Items can't be empty")),
+        (None, Some(items)) if items.is_empty() => Err(Failed::answered("Items can't be empty")),
         (None, Some(items)) => Ok(items),
     }
 }
@@ -120,7 +120,7 @@ pub(crate) fn shown(items: &[UserInput]) -> String {
 
 /// The id of an agent as the model wrote it.
 pub(crate) fn parse_id(text: &str) -> Result<SessionId, Failed> {
-    agent_id::parse(text).map_err(|error| Failed::Told(error.to_string()))
+    agent_id::parse(text).map_err(|error| Failed::Answered(error.to_string()))
 }
 
 /// The arguments of a tool that is about one agent.
@@ -143,7 +143,7 @@ pub(crate) fn json(answer: &impl Serialize) -> Result<String, Failed> {
 impl CallContext {
     /// The agents of this session.
     pub(crate) fn agents(&self) -> Result<Arc<dyn Agents>, Failed> {
-        self.situation.agents.clone().ok_or_else(|| Failed::Told(AgentError::Unavailable.to_string()))
+        self.situation.agents.clone().ok_or_else(|| Failed::Answered(AgentError::Unavailable.to_string()))
     }
 }
 

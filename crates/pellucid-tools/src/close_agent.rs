@@ -43,6 +43,6 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let closed = agents.close(&receiver_thread_id).await;
     let end = EventMessage::CollabCloseEnd { call_id, sender_thread_id, receiver_thread_id, status: status.clone() };
     job.desk.tell(end).await;
-    closed.map_err(AgentError::told)?;
+    closed.map_err(AgentError::answered)?;
     Ok(agents::json(&Answer { status })?.into())
 }

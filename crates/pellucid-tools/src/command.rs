@@ -55,7 +55,7 @@ pub(crate) enum Form {
 /// Runs a command and shows it.
 pub(crate) async fn run(job: &CallContext, wanted: &Wanted) -> Result<ToolOutput, Failed> {
     if let Some(text) = permit::escalation_refusal(job, &wanted.rights) {
-        return Err(Failed::Told(text));
+        return Err(Failed::Answered(text));
     }
     if let Some(patched) = patch::intercept(job, &wanted.tool, &wanted.call_id, &wanted.argv, &wanted.cwd).await {
         return patched;
@@ -72,8 +72,8 @@ pub(crate) async fn run(job: &CallContext, wanted: &Wanted) -> Result<ToolOutput
     };
     job.desk.tell(EventMessage::ExecCommandBegin(begin.clone())).await;
     let (end, answer) = match attempt(job, wanted).await {
-        Ok(finished) => told(job, wanted, begin, &finished),
-        Err(NotRun { text, status }) => (refused_end(begin, &text, status), Err(Failed::Told(text))),
+        Ok(finished) => ended(job, wanted, begin, &finished),
+        Err(NotRun { text, status }) => (refused_end(begin, &text, status), Err(Failed::Answered(text))),
     };
     job.desk.tell(EventMessage::ExecCommandEnd(Box::new(end))).await;
     answer.map(ToolOutput::Text)
@@ -132,7 +132,7 @@ async fn attempt(job: &CallContext, wanted: &Wanted) -> Result<Finished, NotRun>
 }
 
 /// The event and the answer for a command that ended.
-fn told(
+fn ended(
     job: &CallContext,
     wanted: &Wanted,
     begin: ExecCommandBegin,
@@ -140,7 +140,7 @@ fn told(
 ) -> (ExecCommandEnd, Result<String, Failed>) {
     let Some(exit_code) = finished.exit_code() else {
         let text = finished.failure_text().unwrap_or_default();
-        return (refused_end(begin, &text, ExecStatus::Failed), Err(Failed::Told(text)));
+        return (refused_end(begin, &text, ExecStatus::Failed), Err(Failed::Answered(text)));
     };
     let (shown, policy) = (finished.shown(), job.situation.truncation);
     let ended = EndedCommand { exit_code, duration: finished.duration, output: &shown };

@@ -28,7 +28,7 @@ pub(crate) async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput
     let question =
         ClientQuestion { key, event: Box::new(EventMessage::DynamicToolCallRequest(asked)), grants: Vec::new() };
     let AskOutcome::Answered(ClientAnswer::DynamicTool(response)) = job.desk.ask(question).await else {
-        return Err(Failed::told("dynamic tool call was cancelled before receiving a response"));
+        return Err(Failed::answered("dynamic tool call was cancelled before receiving a response"));
     };
     if !response.success {
         job.notes.failed();

@@ -98,14 +98,15 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let argv = script_argv(&shell(job, wanted.shell.as_deref()), wanted.login, &wanted.cmd);
     let cwd = job.situation.folder(wanted.workdir.as_deref());
     if let Some(text) = permit::escalation_refusal(job, &wanted.rights()) {
-        return Err(Failed::Told(text.replace("you should not ask", "you cannot ask")));
+        return Err(Failed::Answered(text.replace("you should not ask", "you cannot ask")));
     }
     if let Some(patched) = patch::intercept(job, &call.name, &call.call_id, &argv, &cwd).await {
         return patched;
     }
     let started = start(job, call, &wanted, &argv, &cwd).await;
     // The permit is held until the answer: a command that continues after that does so beside the others.
-    let Started { terminal, has_ended, permit: _permit } = started.map_err(|failure| Failed::Told(failure.text()))?;
+    let Started { terminal, has_ended, permit: _permit } =
+        started.map_err(|failure| Failed::Answered(failure.text()))?;
 
     let number = reservation.number();
     let begin = ExecCommandBegin {

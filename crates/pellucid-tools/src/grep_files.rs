@@ -48,18 +48,18 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let wanted: Arguments = arguments(call)?;
     let pattern = wanted.pattern.trim();
     if pattern.is_empty() {
-        return Err(Failed::told("pattern must not be empty"));
+        return Err(Failed::answered("pattern must not be empty"));
     }
     if wanted.limit == 0 {
-        return Err(Failed::told("limit must be greater than zero"));
+        return Err(Failed::answered("limit must be greater than zero"));
     }
     let cwd = &job.situation.cwd;
     let path = wanted.path.as_ref().map_or_else(|| cwd.clone(), |path| cwd.join(path));
     let there = tokio::fs::metadata(&path).await;
-    there.map_err(|error| Failed::told(format!("unable to access `{}`: {error}", path.display())))?;
+    there.map_err(|error| Failed::answered(format!("unable to access `{}`: {error}", path.display())))?;
 
     let Some(searched) = path.to_str() else {
-        return Err(Failed::told(format!("unable to access `{}`: its name is not UTF-8", path.display())));
+        return Err(Failed::answered(format!("unable to access `{}`: its name is not UTF-8", path.display())));
     };
     let mut argv = ["rg", "--files-with-matches", "--sortr=modified", "--regexp", pattern, "--no-messages"].to_vec();
     if let Some(include) = wanted.include.as_deref().map(str::trim).filter(|include| !include.is_empty()) {
@@ -69,7 +69,7 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let argv = argv.into_iter().map(ToOwned::to_owned).collect();
     let rg = Command { argv, arg0: None, cwd: cwd.clone(), env: job.situation.children.environment.clone() };
     let ran = process::run(&rg, Some(PATIENCE), None).await.map_err(|error| {
-        Failed::told(format!("failed to launch rg: {error}. Ensure ripgrep is installed and on PATH."))
+        Failed::answered(format!("failed to launch rg: {error}. Ensure ripgrep is installed and on PATH."))
     })?;
     match ran.end {
         ProcessEnd::Exited(0) => {
@@ -82,9 +82,9 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
             Ok(if files.is_empty() { nothing() } else { files.join("\n").into() })
         }
         ProcessEnd::Exited(1) => Ok(nothing()),
-        ProcessEnd::TimedOut => Err(Failed::told("rg timed out after 30 seconds")),
+        ProcessEnd::TimedOut => Err(Failed::answered("rg timed out after 30 seconds")),
         ProcessEnd::Exited(_) | ProcessEnd::Signalled(_) => {
-            Err(Failed::told(format!("rg failed: {}", String::from_utf8_lossy(&ran.stderr.bytes))))
+            Err(Failed::answered(format!("rg failed: {}", String::from_utf8_lossy(&ran.stderr.bytes))))
         }
     }
 }

@@ -78,7 +78,7 @@ struct Arguments {
 
 async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let piece = match &call.payload {
-        Payload::Custom { input } => Piece::parse(input).map_err(|error| Failed::told(error.to_string()))?,
+        Payload::Custom { input } => Piece::parse(input).map_err(|error| Failed::answered(error.to_string()))?,
         _ => {
             let Arguments { code, timeout_ms } = arguments(call)?;
             Piece { code, timeout: timeout_ms.map(Duration::from_millis) }
@@ -100,7 +100,7 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let outcome = job.toolbox.kernel().execute(job, &piece).await;
     let end = end(job, begin, &outcome, started.elapsed());
     job.desk.tell(EventMessage::ExecCommandEnd(Box::new(end))).await;
-    let text = outcome.map_err(Failed::told)?;
+    let text = outcome.map_err(Failed::answered)?;
     Ok(ToolOutput::Parts(vec![ContentPart::InputText { text }]))
 }
 

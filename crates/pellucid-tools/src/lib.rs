@@ -188,7 +188,7 @@ const BROKEN: &str = "the tool failed: an error inside Pellucid ended this call 
 enum Failed {
     /// The answer to the model.
     #[error("{0}")]
-    Told(String),
+    Answered(String),
     /// The call is left without an answer.
     #[error("{0}")]
     Fatal(String),
@@ -198,8 +198,8 @@ enum Failed {
 }
 
 impl Failed {
-    fn told(text: impl Into<String>) -> Self {
-        Self::Told(text.into())
+    fn answered(text: impl Into<String>) -> Self {
+        Self::Answered(text.into())
     }
 }
 
@@ -306,7 +306,7 @@ async fn dispatch(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, NoOu
     let done = contained("tool call", async { run(call, job).await }).await;
     match done.unwrap_or(Err(Failed::Broken)) {
         Ok(output) => Ok(output),
-        Err(Failed::Told(text)) => {
+        Err(Failed::Answered(text)) => {
             job.notes.failed();
             // The answer may contain anything that the call read, so it is logged only at a level that the user has
             // to ask for.
@@ -323,7 +323,7 @@ async fn dispatch(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, NoOu
 /// The arguments of a call that should be JSON.
 fn arguments<'a, T: serde::Deserialize<'a>>(call: &'a ToolCall) -> Result<T, Failed> {
     serde_json::from_str(text_of(call))
-        .map_err(|error| Failed::Told(format!("failed to parse function arguments: {error}")))
+        .map_err(|error| Failed::Answered(format!("failed to parse function arguments: {error}")))
 }
 
 /// The arguments of a call, as the model wrote them.

@@ -66,16 +66,16 @@ struct Entry {
 async fn run(call: &ToolCall, _job: &CallContext) -> Result<ToolOutput, Failed> {
     let wanted: Arguments = arguments(call)?;
     if wanted.offset == 0 {
-        return Err(Failed::told("offset must be a 1-indexed entry number"));
+        return Err(Failed::answered("offset must be a 1-indexed entry number"));
     }
     if wanted.limit == 0 {
-        return Err(Failed::told("limit must be greater than zero"));
+        return Err(Failed::answered("limit must be greater than zero"));
     }
     if wanted.depth == 0 {
-        return Err(Failed::told("depth must be greater than zero"));
+        return Err(Failed::answered("depth must be greater than zero"));
     }
     if !wanted.dir_path.is_absolute() {
-        return Err(Failed::told("dir_path must be an absolute path"));
+        return Err(Failed::answered("dir_path must be an absolute path"));
     }
     blocking(move || list(&wanted)).await.map(ToolOutput::Text)
 }
@@ -88,7 +88,7 @@ fn list(wanted: &Arguments) -> Result<String, Failed> {
         let rest = entries
             .get(start..)
             .filter(|rest| !rest.is_empty())
-            .ok_or_else(|| Failed::told("offset exceeds directory entry count"))?;
+            .ok_or_else(|| Failed::answered("offset exceeds directory entry count"))?;
         let slice = &rest[..wanted.limit.min(rest.len())];
         lines.extend(slice.iter().map(|entry| format!("{}{}{}", "  ".repeat(entry.level), entry.name, entry.mark)));
         if slice.len() < rest.len() {
@@ -102,11 +102,11 @@ fn collect(folder: &Path, depth: usize) -> Result<Vec<Entry>, Failed> {
     let mut entries = Vec::new();
     let mut folders = vec![(folder.to_owned(), String::new(), 0)];
     while let Some((path, prefix, level)) = folders.pop() {
-        let read = |error| Failed::told(format!("failed to read directory: {error}"));
+        let read = |error| Failed::answered(format!("failed to read directory: {error}"));
         for entry in std::fs::read_dir(&path).map_err(read)? {
             let entry = entry.map_err(read)?;
             let kind = entry.file_type();
-            let kind = kind.map_err(|error| Failed::told(format!("failed to inspect entry: {error}")))?;
+            let kind = kind.map_err(|error| Failed::answered(format!("failed to inspect entry: {error}")))?;
             let name = entry.file_name().to_string_lossy().into_owned();
             let below = if prefix.is_empty() { name.clone() } else { format!("{prefix}/{name}") };
             if kind.is_dir() && level + 1 < depth {

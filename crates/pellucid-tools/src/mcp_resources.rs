@@ -24,7 +24,7 @@ use crate::When;
 use crate::mcp_tool::Asking;
 use crate::mcp_tool::Listed;
 use crate::mcp_tool::ListingAll;
-use crate::mcp_tool::Told;
+use crate::mcp_tool::ShownCall;
 use crate::mcp_tool::ToolServers;
 use crate::text_of;
 
@@ -118,7 +118,7 @@ async fn listing(
 async fn read(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let arguments = given(call)?;
     let Some(wanted) = &arguments else {
-        return Err(Failed::told("failed to parse function arguments: expected value"));
+        return Err(Failed::answered("failed to parse function arguments: expected value"));
     };
     let ReadArguments { server, uri } = parsed(wanted)?;
     let server = required("server", server)?;
@@ -145,19 +145,19 @@ where
     F: Future<Output = Result<Value, String>>,
 {
     let invocation = McpInvocation { server, tool: call.name.clone(), arguments };
-    let told = Told::begin(&job.desk, call, invocation).await;
+    let shown_call = ShownCall::begin(&job.desk, call, invocation).await;
     let servers = job.toolbox.servers().unwrap_or_else(|| Arc::new(NoServers));
     match ask(servers).await {
         Ok(answer) => {
             let text = answer.to_string();
             let content = vec![json!({ "type": "text", "text": text })];
             let result = McpToolResult { content, is_error: Some(false), ..McpToolResult::default() };
-            told.end(&job.desk, Ok(result)).await;
+            shown_call.end(&job.desk, Ok(result)).await;
             Ok(text.into())
         }
         Err(message) => {
-            told.end(&job.desk, Err(message.clone())).await;
-            Err(Failed::Told(message))
+            shown_call.end(&job.desk, Err(message.clone())).await;
+            Err(Failed::Answered(message))
         }
     }
 }
@@ -215,7 +215,7 @@ fn parsed<T: serde::de::DeserializeOwned>(arguments: &Value) -> Result<T, Failed
 }
 
 fn wrong(error: &serde_json::Error) -> Failed {
-    Failed::Told(format!("failed to parse function arguments: {error}"))
+    Failed::Answered(format!("failed to parse function arguments: {error}"))
 }
 
 /// A text that says something.
@@ -224,7 +224,7 @@ fn stated(text: Option<String>) -> Option<String> {
 }
 
 fn required(field: &str, text: String) -> Result<String, Failed> {
-    stated(Some(text)).ok_or_else(|| Failed::Told(format!("{field} must be provided")))
+    stated(Some(text)).ok_or_else(|| Failed::Answered(format!("{field} must be provided")))
 }
 
 #[cfg(test)]
@@ -247,12 +247,12 @@ mod tests {
     #[track_caller]
     fn check_answer_of(bench: &Bench, tool: &str, arguments: &str, expected: &Expect) {
         let shown = bench.show(&function(tool, arguments));
-        let told = shown.lines().filter(|line| line.contains("_begin")).filter_map(|line| {
+        let begins = shown.lines().filter(|line| line.contains("_begin")).filter_map(|line| {
             let from = line.find("\"server\":\"")? + "\"server\":\"".len();
-            line[from..].split('"').next().map(|server| format!("told of {server}\n"))
+            line[from..].split('"').next().map(|server| format!("begins at {server}\n"))
         });
         let answer = shown.lines().filter(|line| line.starts_with("=>")).map(|line| format!("{line}\n"));
-        expected.assert_eq(&told.chain(answer).collect::<String>());
+        expected.assert_eq(&begins.chain(answer).collect::<String>());
     }
 
     #[test]
@@ -261,7 +261,7 @@ mod tests {
             "list_mcp_resources",
             "",
             &expect![[r#"
-                told of codex
+                begins at codex
                 => {"resources":[{"server":"library","uri":"book://1","name":"One"}]}
             "#]],
         );
@@ -269,7 +269,7 @@ mod tests {
             "list_mcp_resources",
             r#"{"server":" library ","cursor":"2"}"#,
             &expect![[r#"
-                told of library
+                begins at library
                 => {"server":"library","resources":[{"server":"library","uri":"book://1","name":"One"}],"nextCursor":"2+"}
             "#]],
         );
@@ -277,7 +277,7 @@ mod tests {
             "list_mcp_resource_templates",
             "null",
             &expect![[r#"
-                told of codex
+                begins at codex
                 => {"resourceTemplates":[{"server":"library","uriTemplate":"book://{id}","name":"Any"}]}
             "#]],
         );
@@ -289,7 +289,7 @@ mod tests {
             "read_mcp_resource",
             r#"{"server":"library","uri":"book://1"}"#,
             &expect![[r#"
-                told of library
+                begins at library
                 => {"server":"library","uri":"book://1","contents":[{"uri":"book://1","text":"Once."}]}
             "#]],
         );
@@ -299,12 +299,12 @@ mod tests {
     fn without_servers_nothing_is_listed_and_none_is_known() {
         let check = |tool, arguments, expected| check_answer_of(&Bench::new(), tool, arguments, expected);
         let nothing = expect![[r#"
-            told of codex
+            begins at codex
             => {"resources":[]}
         "#]];
         check("list_mcp_resources", "{}", &nothing);
         let unknown = expect![[r#"
-            told of nobody
+            begins at nobody
             => resources/read failed: unknown MCP server 'nobody'
         "#]];
         check("read_mcp_resource", r#"{"server":"nobody","uri":"memo://one"}"#, &unknown);
@@ -316,7 +316,7 @@ mod tests {
             "list_mcp_resources",
             r#"{"cursor":"2"}"#,
             &expect![[r#"
-                told of codex
+                begins at codex
                 => cursor can only be used when a server is specified
             "#]],
         );
@@ -324,7 +324,7 @@ mod tests {
             "list_mcp_resources",
             r#"{"server":"nowhere"}"#,
             &expect![[r#"
-                told of nowhere
+                begins at nowhere
                 => resources/list failed: unknown MCP server 'nowhere'
             "#]],
         );

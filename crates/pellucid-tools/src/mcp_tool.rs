@@ -73,21 +73,21 @@ pub struct McpRoute {
 pub(crate) async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let route = job.situation.tools.mcp_tools.iter().find(|route| route.name == call.name);
     let (Some(route), Some(servers)) = (route, job.toolbox.servers()) else {
-        return Err(Failed::Told(format!("unsupported call: {}", call.name)));
+        return Err(Failed::Answered(format!("unsupported call: {}", call.name)));
     };
     let Payload::Function { arguments } = &call.payload else {
         return Err(Failed::Fatal(format!("tool {} invoked with incompatible payload", call.name)));
     };
     let arguments = match mcp::arguments(arguments) {
         Ok(arguments) => arguments,
-        Err(told) => {
+        Err(answer) => {
             job.notes.failed();
-            return Ok(told);
+            return Ok(answer);
         }
     };
     let McpRoute { server, tool, .. } = route;
     let invocation = McpInvocation { server: server.clone(), tool: tool.clone(), arguments: arguments.clone() };
-    let told = Told::begin(&job.desk, call, invocation).await;
+    let shown_call = ShownCall::begin(&job.desk, call, invocation).await;
     let answer = match object(arguments) {
         Ok(arguments) => servers.call(server, tool, arguments).await,
         Err(failure) => Err(failure),
@@ -107,7 +107,7 @@ pub(crate) async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput
             mcp::failure_output(message)
         }
     };
-    told.end(&job.desk, answer).await;
+    shown_call.end(&job.desk, answer).await;
     Ok(output)
 }
 
@@ -122,12 +122,12 @@ fn object(arguments: Option<Value>) -> Result<Option<Map<String, Value>>, McpFai
 
 /// A call whose begin event was emitted and whose end event will be.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct ShownCall {
     begin: McpToolCallBegin,
     began: Instant,
 }
 
-impl Told {
+impl ShownCall {
     pub(crate) async fn begin(desk: &Desk, call: &ToolCall, invocation: McpInvocation) -> Self {
         let begin = McpToolCallBegin { call_id: call.call_id.clone(), invocation };
         desk.tell(EventMessage::McpToolCallBegin(begin.clone())).await;

@@ -84,7 +84,7 @@ pub(crate) async fn apply(job: &CallContext, call_id: &str, body: &str, cwd: &Pa
         if decision.grounds == PatchGrounds::OutsideUnasked {
             permit::tell_refusal(job, call_id, FailureCode::Approval, text).await;
         }
-        return Err(Failed::told(text));
+        return Err(Failed::answered(text));
     }
     let changes = verified.changes();
     let is_auto = decision.requirement.is_auto_approved();
@@ -130,7 +130,7 @@ pub(crate) async fn apply(job: &CallContext, call_id: &str, body: &str, cwd: &Pa
     match &outcome {
         Ok(summary) => Ok(ended(0, summary)),
         Err(Unwritten::Failed(text)) => Ok(ended(1, text)),
-        Err(Unwritten::Declined) => Err(Failed::told(DECLINED)),
+        Err(Unwritten::Declined) => Err(Failed::answered(DECLINED)),
     }
 }
 
@@ -151,7 +151,7 @@ impl Unwritten {
 
 /// Reads the patch and computes what it would change.
 fn check(body: &str, cwd: &Path) -> Result<VerifiedPatch, Failed> {
-    let failed = |error: &dyn std::fmt::Display| Failed::Told(format!("apply_patch verification failed: {error}"));
+    let failed = |error: &dyn std::fmt::Display| Failed::Answered(format!("apply_patch verification failed: {error}"));
     let patch = parse(body).map_err(|error| failed(&error))?;
     verify(&patch, cwd, &Disk, Reader::Model).map_err(|error| failed(&error))
 }
@@ -254,7 +254,7 @@ async fn write(
     job.notes.runs(sandbox);
     let written = blocking(move || {
         let summary = verified.summary().to_string();
-        verified.apply(&writable).map_err(|error| Failed::Told(error.to_string()))?;
+        verified.apply(&writable).map_err(|error| Failed::Answered(error.to_string()))?;
         Ok(summary)
     });
     let written = written.await.map_err(|error| Unwritten::failed(&error));
@@ -292,7 +292,7 @@ pub(crate) async fn intercept(
     cwd: &Path,
 ) -> Option<Result<ToolOutput, Failed>> {
     match script::patch_in(argv, is_patch_text)? {
-        PatchIn::Bare => Some(Err(Failed::told(
+        PatchIn::Bare => Some(Err(Failed::answered(
             "apply_patch verification failed: patch detected without explicit call to apply_patch. \
              Rerun as [\"apply_patch\", \"<patch>\"]",
         ))),

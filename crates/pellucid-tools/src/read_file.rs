@@ -86,13 +86,13 @@ fn limit() -> usize {
 async fn run(call: &ToolCall, _job: &CallContext) -> Result<ToolOutput, Failed> {
     let wanted: Arguments = arguments(call)?;
     if wanted.offset == 0 {
-        return Err(Failed::told("offset must be a 1-indexed line number"));
+        return Err(Failed::answered("offset must be a 1-indexed line number"));
     }
     if wanted.limit == 0 {
-        return Err(Failed::told("limit must be greater than zero"));
+        return Err(Failed::answered("limit must be greater than zero"));
     }
     if !wanted.file_path.is_absolute() {
-        return Err(Failed::told("file_path must be an absolute path"));
+        return Err(Failed::answered("file_path must be an absolute path"));
     }
     blocking(move || read(&wanted)).await.map(ToolOutput::Text)
 }
@@ -119,7 +119,7 @@ fn slice(path: &Path, offset: usize, limit: usize) -> Result<String, Failed> {
         }
     }
     if shown.is_empty() {
-        return Err(Failed::told("offset exceeds file length"));
+        return Err(Failed::answered("offset exceeds file length"));
     }
     Ok(shown.join("\n"))
 }
@@ -128,15 +128,15 @@ fn block(wanted: &Arguments) -> Result<String, Failed> {
     let options = wanted.indentation.clone().unwrap_or_default();
     let anchor = options.anchor_line.unwrap_or(wanted.offset);
     if anchor == 0 {
-        return Err(Failed::told("anchor_line must be a 1-indexed line number"));
+        return Err(Failed::answered("anchor_line must be a 1-indexed line number"));
     }
     let lines_max = options.max_lines.unwrap_or(wanted.limit);
     if lines_max == 0 {
-        return Err(Failed::told("max_lines must be greater than zero"));
+        return Err(Failed::answered("max_lines must be greater than zero"));
     }
     let lines = lines(&wanted.file_path)?.collect::<Result<Vec<_>, _>>()?;
     if anchor > lines.len() {
-        return Err(Failed::told("anchor_line exceeds file length"));
+        return Err(Failed::answered("anchor_line exceeds file length"));
     }
     let rules = indentation::Rules {
         levels_max: options.max_levels,
@@ -156,7 +156,7 @@ fn numbered(n: usize, line: &str) -> String {
 /// The lines of a file, decoded as well as can be, without their ends. Of a very long one only the
 /// beginning is kept. What is no regular file has no end that could be waited for.
 fn lines(path: &Path) -> Result<impl Iterator<Item = Result<String, Failed>>, Failed> {
-    let failed = |error: std::io::Error| Failed::told(format!("failed to read file: {error}"));
+    let failed = |error: std::io::Error| Failed::answered(format!("failed to read file: {error}"));
     let mut reader = BufReader::new(pellucid_files::open(path).map_err(failed)?);
     Ok(std::iter::from_fn(move || match next_line(&mut reader) {
         Ok(line) => line.map(Ok),

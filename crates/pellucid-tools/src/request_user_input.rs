@@ -42,11 +42,11 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
         CollaborationModeKind::Default => Some("Default"),
     };
     if let Some(mode) = mode {
-        return Err(Failed::Told(format!("request_user_input is unavailable in {mode} mode")));
+        return Err(Failed::Answered(format!("request_user_input is unavailable in {mode} mode")));
     }
     let Arguments { mut questions } = arguments(call)?;
     if questions.iter().any(|question| question.options.as_ref().is_none_or(Vec::is_empty)) {
-        return Err(Failed::told("request_user_input requires non-empty options for every question"));
+        return Err(Failed::answered("request_user_input requires non-empty options for every question"));
     }
     for question in &mut questions {
         question.is_other = true;
@@ -56,7 +56,7 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let (key, event) = (AskKey::Question(turn_id), Box::new(EventMessage::RequestUserInput(asked)));
     let question = ClientQuestion { key, event, grants: Vec::new() };
     let AskOutcome::Answered(ClientAnswer::Answers(answers)) = job.desk.ask(question).await else {
-        return Err(Failed::told("request_user_input was cancelled before receiving a response"));
+        return Err(Failed::answered("request_user_input was cancelled before receiving a response"));
     };
     let text = serde_json::to_string(&answers)
         .map_err(|error| Failed::Fatal(format!("failed to serialize request_user_input response: {error}")))?;

@@ -32,7 +32,7 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let receiver_thread_id = agents::parse_id(&id)?;
     let agents = job.agents()?;
     if agents.depth() == agents::Depth::Reached {
-        return Err(Failed::told("Agent depth limit reached. Solve the task yourself."));
+        return Err(Failed::answered("Agent depth limit reached. Solve the task yourself."));
     }
     let (call_id, sender_thread_id) = (call.call_id.clone(), job.situation.session_id.clone());
     let begin = EventMessage::CollabResumeBegin {
@@ -45,6 +45,6 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let status = agents.status(&receiver_thread_id).borrow().clone();
     let end = EventMessage::CollabResumeEnd { call_id, sender_thread_id, receiver_thread_id, status: status.clone() };
     job.desk.tell(end).await;
-    resumed.map_err(AgentError::told)?;
+    resumed.map_err(AgentError::answered)?;
     Ok(agents::json(&Answer { status })?.into())
 }

@@ -56,10 +56,10 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let Arguments { query, limit } = arguments(call)?;
     let query = query.trim();
     if query.is_empty() {
-        return Err(Failed::told("query must not be empty"));
+        return Err(Failed::answered("query must not be empty"));
     }
     if limit == 0 {
-        return Err(Failed::told("limit must be greater than zero"));
+        return Err(Failed::answered("limit must be greater than zero"));
     }
     let all = &job.situation.tools.app_tools;
     let texts: Vec<String> = all.iter().map(AppTool::text).collect();

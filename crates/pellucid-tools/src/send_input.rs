@@ -51,7 +51,7 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let prompt = agents::shown(&message);
     let agents = job.agents()?;
     if interrupt && *agents.status(&id).borrow() == AgentStatus::NotFound {
-        return Err(AgentError::NotFound(id).told());
+        return Err(AgentError::NotFound(id).answered());
     }
     let (call_id, sender_thread_id) = (call.call_id.clone(), job.situation.session_id.clone());
     let begin = EventMessage::CollabAgentInteractionBegin {
@@ -70,6 +70,6 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let end =
         EventMessage::CollabAgentInteractionEnd { call_id, sender_thread_id, receiver_thread_id: id, prompt, status };
     job.desk.tell(end).await;
-    let submission_id = sent.map_err(AgentError::told)?;
+    let submission_id = sent.map_err(AgentError::answered)?;
     Ok(agents::json(&Sent { submission_id })?.into())
 }

@@ -50,7 +50,7 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let prompt = agents::shown(&task);
     let agents = job.agents()?;
     if agents.depth() == Depth::Reached {
-        return Err(Failed::told("Agent depth limit reached. Solve the task yourself."));
+        return Err(Failed::answered("Agent depth limit reached. Solve the task yourself."));
     }
     let (call_id, sender_thread_id) = (call.call_id.clone(), job.situation.session_id.clone());
     let begin = EventMessage::CollabAgentSpawnBegin {
@@ -62,7 +62,7 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let started = agents.spawn(role, task).await;
     if let Err(error @ (AgentError::UnknownRole(_) | AgentError::RoleUnusable)) = &started {
         // A role that cannot be had leaves its beginning without an end.
-        return Err(Failed::Told(error.to_string()));
+        return Err(Failed::Answered(error.to_string()));
     }
     let new_thread_id = started.as_ref().ok().cloned();
     let status = new_thread_id.as_ref().map_or(AgentStatus::NotFound, |id| agents.status(id).borrow().clone());
@@ -72,7 +72,7 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     job.desk.tell(end).await;
     match started {
         Ok(agent_id) => Ok(agents::json(&Started { agent_id })?.into()),
-        Err(AgentError::Unavailable) => Err(Failed::Told(AgentError::Unavailable.to_string())),
-        Err(error) => Err(Failed::Told(format!("collab spawn failed: {error}"))),
+        Err(AgentError::Unavailable) => Err(Failed::Answered(AgentError::Unavailable.to_string())),
+        Err(error) => Err(Failed::Answered(format!("collab spawn failed: {error}"))),
     }
 }

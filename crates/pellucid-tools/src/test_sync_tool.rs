@@ -71,14 +71,14 @@ async fn run(call: &ToolCall, _job: &CallContext) -> Result<ToolOutput, Failed> 
 
 async fn wait(wanted: &BarrierArguments) -> Result<(), Failed> {
     if wanted.participants == 0 {
-        return Err(Failed::told("barrier participants must be greater than zero"));
+        return Err(Failed::answered("barrier participants must be greater than zero"));
     }
     if wanted.timeout_ms == 0 {
-        return Err(Failed::told("barrier timeout must be greater than zero"));
+        return Err(Failed::answered("barrier timeout must be greater than zero"));
     }
     let barrier = join(wanted)?;
     let met = timeout(Duration::from_millis(wanted.timeout_ms), barrier.wait()).await;
-    let met = met.map_err(|_too_late| Failed::told("test_sync_tool barrier wait timed out"))?;
+    let met = met.map_err(|_too_late| Failed::answered("test_sync_tool barrier wait timed out"))?;
     if met.is_leader() {
         let mut barriers = BARRIERS.lock().unwrap_or_else(PoisonError::into_inner);
         if barriers.get(&wanted.id).is_some_and(|(_, known)| Arc::ptr_eq(known, &barrier)) {
@@ -96,7 +96,7 @@ fn join(wanted: &BarrierArguments) -> Result<Arc<Barrier>, Failed> {
             if *participants != wanted.participants {
                 let id = &wanted.id;
                 let text = format!("barrier {id} already registered with {participants} participants");
-                return Err(Failed::told(text));
+                return Err(Failed::answered(text));
             }
             Ok(barrier.clone())
         }

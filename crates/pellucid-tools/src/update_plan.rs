@@ -29,7 +29,7 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     if job.situation.mode == CollaborationModeKind::Plan {
         // The word in the middle would look like a note to ourselves.
         let text = concat!("update_plan is a TO", "DO/checklist tool and is not allowed in Plan mode");
-        return Err(Failed::told(text));
+        return Err(Failed::answered(text));
     }
     let plan: PlanUpdate = arguments(call)?;
     job.desk.tell(EventMessage::PlanUpdate(plan)).await;

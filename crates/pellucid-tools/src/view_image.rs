@@ -34,15 +34,16 @@ struct Arguments {
 
 async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     if !job.situation.sees_pictures {
-        return Err(Failed::told("view_image is not allowed because you do not support image inputs"));
+        return Err(Failed::answered("view_image is not allowed because you do not support image inputs"));
     }
     let Arguments { path } = arguments(call)?;
     let path = job.situation.cwd.join(path);
     let shown = path.display();
     let metadata = tokio::fs::metadata(&path).await;
-    let metadata = metadata.map_err(|error| Failed::told(format!("unable to locate image at `{shown}`: {error}")))?;
+    let metadata =
+        metadata.map_err(|error| Failed::answered(format!("unable to locate image at `{shown}`: {error}")))?;
     if !metadata.is_file() {
-        return Err(Failed::told(format!("image path `{shown}` is not a file")));
+        return Err(Failed::answered(format!("image path `{shown}` is not a file")));
     }
     job.desk.say(FromTool::Image(path.clone())).await;
     job.desk.tell(EventMessage::ViewImageToolCall { call_id: call.call_id.clone(), path }).await;

@@ -52,7 +52,7 @@ struct Waited {
 async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let Arguments { ids, timeout_ms } = arguments(call)?;
     if ids.is_empty() {
-        return Err(Failed::told("ids must be non-empty"));
+        return Err(Failed::answered("ids must be non-empty"));
     }
     let ids = ids.iter().map(|id| agents::parse_id(id)).collect::<Result<Vec<_>, _>>()?;
     let patience = patience(timeout_ms)?;
@@ -81,7 +81,7 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
 /// How long to wait, within bounds that keep a model from asking all the time.
 fn patience(timeout_ms: Option<i64>) -> Result<Duration, Failed> {
     match timeout_ms.unwrap_or(DEFAULT_MS) {
-        ..=0 => Err(Failed::told("timeout_ms must be greater than zero")),
+        ..=0 => Err(Failed::answered("timeout_ms must be greater than zero")),
         ms => Ok(Duration::from_millis(ms.clamp(MIN_MS, MAX_MS).unsigned_abs())),
     }
 }
@@ -117,7 +117,7 @@ mod tests {
             [None, Some(1), Some(10_000), Some(25_000), Some(i64::MAX)].map(|it| patience(it).unwrap().as_millis());
         assert_eq!(ms, [30_000, 10_000, 10_000, 25_000, 300_000]);
         for nothing in [0, -5, i64::MIN] {
-            assert_eq!(patience(Some(nothing)), Err(Failed::told("timeout_ms must be greater than zero")));
+            assert_eq!(patience(Some(nothing)), Err(Failed::answered("timeout_ms must be greater than zero")));
         }
     }
 }

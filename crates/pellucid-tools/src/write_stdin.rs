@@ -38,11 +38,11 @@ struct Arguments {
 
 async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let Arguments { session_id, chars, yield_time_ms, max_output_tokens } = arguments(call)?;
-    let unknown = |_| Failed::Told(format!("write_stdin failed: Unknown process id {session_id}"));
+    let unknown = |_| Failed::Answered(format!("write_stdin failed: Unknown process id {session_id}"));
     let number = u32::try_from(session_id).map_err(unknown)?;
     let limit = terminal::yield_write(yield_time_ms, &chars);
     let written = job.toolbox.terminals.write(number, &chars, limit).await;
-    let written = written.map_err(|error| Failed::Told(error.to_string()))?;
+    let written = written.map_err(|error| Failed::Answered(error.to_string()))?;
     let (because, call) = (Unasked::OpenTerminal, Some(written.call_id.clone()));
     job.notes.decided(CallGrounds::NotNeeded { because, call });
     if let Some(sandbox) = job.toolbox.terminal_sandbox(number, written.chunk.exit_code.is_some()) {

@@ -280,7 +280,7 @@ impl Start {
             policy,
             pack: Arc::new(pack),
             asked,
-            origin: StartedBy::Face("exec"),
+            origin: StartedBy::Client("exec"),
             dynamic_tools: Vec::new(),
             raw_items: RawItems::Hidden,
             crew: Crew::new(options),

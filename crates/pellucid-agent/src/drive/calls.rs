@@ -22,7 +22,7 @@ use pellucid_tools::desk::Asking;
 use pellucid_tools::desk::FromTool;
 
 use super::Driver;
-use crate::door::FaceGone;
+use crate::door::ClientGone;
 use crate::door::Inside;
 use crate::open_notes::Upto;
 
@@ -53,7 +53,7 @@ impl Askers {
 
 impl Driver<'_> {
     /// Does what the turn wishes for its calls.
-    pub(super) async fn handle_calls(&mut self, wish: CallWish, inside: &Inside) -> Result<(), FaceGone> {
+    pub(super) async fn handle_calls(&mut self, wish: CallWish, inside: &Inside) -> Result<(), ClientGone> {
         match wish {
             CallWish::Run { index, call } => {
                 self.start_git();
@@ -64,18 +64,18 @@ impl Driver<'_> {
             }
             CallWish::Cancel => self.cancel(inside).await?,
             CallWish::Interrupt => self.interrupt(inside).await,
-            CallWish::TellDiff => self.tell_diff(inside).await?,
+            CallWish::ShowDiff => self.show_diff(inside).await?,
             CallWish::Over => {
                 self.askers.waiting.clear();
                 self.session.log_calls(Upto::End);
-                self.tell_diff(inside).await?;
+                self.show_diff(inside).await?;
             }
         }
         Ok(())
     }
 
     /// Does what the turn wishes about a question. Gives the wishes that waited for the outcome.
-    pub(super) async fn handle_question(&mut self, wish: AskWish, inside: &Inside) -> Result<Vec<Wish>, FaceGone> {
+    pub(super) async fn handle_question(&mut self, wish: AskWish, inside: &Inside) -> Result<Vec<Wish>, ClientGone> {
         match wish {
             AskWish::Client { event, .. } => self.emit(*event, inside).await?,
             AskWish::Answer { ask, outcome } => match self.askers.waiting.remove(&ask) {
@@ -123,9 +123,9 @@ impl Driver<'_> {
     }
 
     /// Takes what a call says. Gives the event for the turn, if it is one.
-    pub(super) async fn heard(&mut self, message: FromTool, inside: &Inside) -> Result<Option<TurnEvent>, FaceGone> {
+    pub(super) async fn heard(&mut self, message: FromTool, inside: &Inside) -> Result<Option<TurnEvent>, ClientGone> {
         Ok(Some(match message {
-            FromTool::Event(event) => TurnEvent::Call(CallEvent::Told(Box::new(event))),
+            FromTool::Event(event) => TurnEvent::Call(CallEvent::Event(Box::new(event))),
             FromTool::Diff => TurnEvent::Call(CallEvent::Patched),
             FromTool::Finished { index, answer } => TurnEvent::Call(CallEvent::Finished { index, answer }),
             FromTool::Ask(Asking { question, asker }) => {
@@ -155,15 +155,15 @@ impl Driver<'_> {
     }
 
     /// Stops the calls of the reply. Clients see what the calls said last; answers and questions are forgotten with them.
-    async fn cancel(&mut self, inside: &Inside) -> Result<(), FaceGone> {
+    async fn cancel(&mut self, inside: &Inside) -> Result<(), ClientGone> {
         let (last, _) = self.session.jobs.stop().await;
         self.session.log_calls(Upto::End);
         self.events.clear();
         for message in last {
             let is_of_person = matches!(message, FromTool::UserCommandEnded { .. });
             match self.heard(message, inside).await? {
-                Some(TurnEvent::Call(CallEvent::Told(event))) => self.emit(*event, inside).await?,
-                Some(TurnEvent::Call(CallEvent::Patched)) => self.tell_diff(inside).await?,
+                Some(TurnEvent::Call(CallEvent::Event(event))) => self.emit(*event, inside).await?,
+                Some(TurnEvent::Call(CallEvent::Patched)) => self.show_diff(inside).await?,
                 event => self.events.extend(event.filter(|_| is_of_person)),
             }
         }
@@ -195,7 +195,7 @@ impl Driver<'_> {
     }
 
     /// Shows what the patches of this turn changed so far, if they changed something.
-    async fn tell_diff(&mut self, inside: &Inside) -> Result<(), FaceGone> {
+    async fn show_diff(&mut self, inside: &Inside) -> Result<(), ClientGone> {
         if let Some(unified_diff) = self.session.jobs.toolbox.turn_diff() {
             self.emit(EventMessage::TurnDiff { unified_diff }, inside).await?;
         }

@@ -11,7 +11,7 @@ use pellucid_protocol::reply::ReplyErrorKind;
 
 use super::Driver;
 use super::waiting::Waiting;
-use crate::door::FaceGone;
+use crate::door::ClientGone;
 use crate::door::Inside;
 use crate::memory;
 use crate::memory::Remembered;
@@ -21,7 +21,7 @@ use crate::session::TurnHeaders;
 
 impl Driver<'_> {
     /// Asks the model, after what has to be remembered for it.
-    pub(super) async fn ask_model(&mut self, turn: &RunningTurn, inside: &Inside) -> Result<(), FaceGone> {
+    pub(super) async fn ask_model(&mut self, turn: &RunningTurn, inside: &Inside) -> Result<(), ClientGone> {
         self.session.record_before_request();
         self.tell(inside).await?;
         let is_first = !std::mem::replace(&mut self.has_asked, true);
@@ -45,7 +45,11 @@ impl Driver<'_> {
     }
 
     /// Takes over what the servers that have started offer. Gives what is wished next, or asks the model.
-    pub(super) async fn servers_started(&mut self, turn: &RunningTurn, inside: &Inside) -> Result<Vec<Wish>, FaceGone> {
+    pub(super) async fn servers_started(
+        &mut self,
+        turn: &RunningTurn,
+        inside: &Inside,
+    ) -> Result<Vec<Wish>, ClientGone> {
         self.session.learn_server_tools();
         self.frame = self.session.frame(self.input.output_schema.clone());
         let situation = self.session.situation(&self.input.id);
@@ -68,7 +72,7 @@ impl Driver<'_> {
         turn: &mut RunningTurn,
         mut remembered: Remembered,
         inside: &Inside,
-    ) -> Result<Vec<Wish>, FaceGone> {
+    ) -> Result<Vec<Wish>, ClientGone> {
         let is_mistake = remembered.result.as_ref().is_err_and(|failure| failure.is_raised);
         let fit = if is_mistake { FailureCode::Other } else { FailureCode::Overflow };
         let code = remembered.failure.take().unwrap_or(fit);
@@ -90,7 +94,7 @@ impl Driver<'_> {
     }
 
     /// Sends a request with everything that is recorded.
-    pub(super) async fn send(&mut self, turn: &RunningTurn, inside: &Inside) -> Result<(), FaceGone> {
+    pub(super) async fn send(&mut self, turn: &RunningTurn, inside: &Inside) -> Result<(), ClientGone> {
         self.session.jobs.next_reply();
         // The earlier request is let go first, so that its bytes can be added to.
         self.request = None;

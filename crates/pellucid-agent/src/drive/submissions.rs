@@ -10,7 +10,7 @@ use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
 
 use super::Driver;
-use crate::door::FaceGone;
+use crate::door::ClientGone;
 use crate::door::Inside;
 
 impl Driver<'_> {
@@ -19,7 +19,7 @@ impl Driver<'_> {
         &mut self,
         submission: Option<Submission>,
         inside: &mut Inside,
-    ) -> Result<Option<TurnEvent>, FaceGone> {
+    ) -> Result<Option<TurnEvent>, ClientGone> {
         let Some(submission) = submission else {
             return Ok(Some(TurnEvent::InterruptRequested));
         };

@@ -16,7 +16,7 @@ use pellucid_protocol::item::Item;
 use super::Driver;
 use super::input_text;
 use super::waiting::Waiting;
-use crate::door::FaceGone;
+use crate::door::ClientGone;
 use crate::door::Inside;
 use crate::session::AskKind;
 use crate::session::SummaryRequest;
@@ -39,7 +39,7 @@ impl Driver<'_> {
         turn: &RunningTurn,
         wish: CompactionWish,
         inside: &Inside,
-    ) -> Result<(), FaceGone> {
+    ) -> Result<(), ClientGone> {
         match wish {
             CompactionWish::Start(summariser) => self.start_compaction(turn, summariser, inside).await?,
             CompactionWish::AskAgain => {
@@ -85,7 +85,7 @@ impl Driver<'_> {
         turn: &RunningTurn,
         summariser: SummaryModel,
         inside: &Inside,
-    ) -> Result<(), FaceGone> {
+    ) -> Result<(), ClientGone> {
         let compaction = self.session.compaction(Some(&input_text(&self.input.items)));
         let facts = self.session.summary_facts(summariser);
         if let Some(error) = compaction.failure() {
@@ -128,7 +128,7 @@ impl Driver<'_> {
     }
 
     /// Asks the model or the provider for the summary that is being made.
-    async fn ask_for_summary(&mut self, turn: &RunningTurn, inside: &Inside) -> Result<(), FaceGone> {
+    async fn ask_for_summary(&mut self, turn: &RunningTurn, inside: &Inside) -> Result<(), ClientGone> {
         let Some(summary) = &mut self.summary else {
             return Ok(());
         };

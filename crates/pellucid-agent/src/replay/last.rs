@@ -41,7 +41,7 @@ pub(crate) struct Before {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reader {
     /// A user asked for it, so a long record is read too.
-    Face,
+    Client,
     /// A session is resumed. Resuming must not take longer for longer sessions, so a long record is not read.
     InPassing,
 }

@@ -98,7 +98,7 @@ impl Session {
         let needed = needed_variables(&self.setup, inputs, self.skill_place());
         let missing = self.skills.missing_variables(&self.setup, needed);
         let origin = &self.setup.origin;
-        let can_answer = matches!(origin, child::StartedBy::Face(_)) && origin.audience() == Audience::Client;
+        let can_answer = matches!(origin, child::StartedBy::Client(_)) && origin.audience() == Audience::Client;
         (can_answer && !missing.is_empty()).then(|| variables::question(&self.setup.pack, turn_id, &missing))
     }
 

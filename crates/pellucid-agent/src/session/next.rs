@@ -137,7 +137,7 @@ impl Session {
             summarised_by: self.summarised_by(),
             takeover: self.takeover().filter(|_| !self.has_memory()),
             compaction: self.compaction_rules(),
-            first_retry: if self.socket_version().is_some() { FirstRetry::Silent } else { FirstRetry::Told },
+            first_retry: if self.socket_version().is_some() { FirstRetry::Silent } else { FirstRetry::Shown },
         }
     }
 

@@ -74,7 +74,7 @@ impl Session {
             context = assemble::assemble(&setup.pack, &setup.gathered.facts);
         }
         let sent = sent_log(&setup, &recorder);
-        let mut log = Log::new(recorder, sent, user_instructions).telling(setup.raw_items);
+        let mut log = Log::new(recorder, sent, user_instructions).keeping_raw(setup.raw_items);
         begin_log(&mut log, &setup, &context, beginning, file.zip(past.as_mut()))?;
         let mut session = match (file, past) {
             (Some((file, _)), Some(past)) => Self::with_history(setup, log, &context, beginning, file, past),
@@ -156,7 +156,7 @@ impl Session {
             Beginning::Forked(..) => {
                 self.look_at_files();
                 let is_all_known = self.conversation.transcript().is_attributed();
-                self.log_origins_of(if is_all_known { Extent::Told } else { Extent::Copied });
+                self.log_origins_of(if is_all_known { Extent::Covered } else { Extent::Copied });
                 self.record_context_after_history(context);
                 return;
             }

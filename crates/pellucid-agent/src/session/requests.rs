@@ -192,8 +192,8 @@ impl Requests {
     /// Reads once what the record has of the requests of earlier processes: what all of them cost, and what the next
     /// request is compared with. It is read only for clients that ask for it and for the record itself.
     fn recall(&mut self, setup: &Setup, is_recording: bool) {
-        let reader = if setup.context_events.are_wanted() { Reader::Face } else { Reader::InPassing };
-        let is_needed = reader == Reader::Face || is_recording;
+        let reader = if setup.context_events.are_wanted() { Reader::Client } else { Reader::InPassing };
+        let is_needed = reader == Reader::Client || is_recording;
         let file = self.restored_from.take().filter(|_| is_needed);
         let home = &setup.sources.config.folders.home;
         let Some(before) = file.and_then(|file| Before::read(home, &file, reader)) else {
@@ -290,7 +290,7 @@ impl Requests {
         if readers.take_new_reader() {
             self.reported_rows.clear();
         }
-        let new = report.told(&self.reported_rows);
+        let new = report.since(&self.reported_rows);
         self.reported_rows.clone_from(&report.rows);
         EventMessage::ContextReport(ContextReport { purpose: purpose.map(str::to_owned), ..new })
     }

@@ -110,7 +110,7 @@ impl Session {
 
     /// Records where the bytes of items came from, as far as the bytes do not show it.
     pub(crate) fn log_origins(&mut self) {
-        self.log_origins_of(Extent::Told);
+        self.log_origins_of(Extent::Covered);
     }
 
     /// The same behind a history that was replaced or copied, after which this process may send no request. Of items whose

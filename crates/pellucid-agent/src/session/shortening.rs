@@ -310,7 +310,7 @@ impl Session {
                 sent.rebuilt(at, &before, &after);
             }
             let is_attributed = self.conversation.transcript().is_attributed();
-            self.log_origins_of(if is_attributed { Extent::New } else { Extent::Told });
+            self.log_origins_of(if is_attributed { Extent::New } else { Extent::Covered });
         }
     }
 

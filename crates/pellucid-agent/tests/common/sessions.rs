@@ -63,7 +63,7 @@ pub fn setup_with(files: &Workspace, pack: impl FnOnce(&str) -> Pack, model: imp
     let mut gathered = gather::gather(&sources);
     prepare::prepare(&mut gathered, &pack, &sources).unwrap();
     Setup {
-        origin: StartedBy::Face("exec"),
+        origin: StartedBy::Client("exec"),
         side: SideFile::default(),
         crew,
         session_id: identity::new_session_id(),

@@ -73,7 +73,7 @@ pub fn talk_in(
     let server = MockServer::start(replies);
     configure(files, config, &server);
     let mut setup = setup(files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
-    setup.origin = StartedBy::Face("vscode");
+    setup.origin = StartedBy::Client("vscode");
     setup.gathered.facts.tools.dynamic_tools = tools;
     let session = Session::open(setup, Recorder::none(), Beginning::Nothing).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -49,7 +49,7 @@ impl World {
     }
 
     fn session(&self, recorder: Recorder, tools: Vec<DynamicTool>) -> Session {
-        self.session_of(StartedBy::Face("vscode"), recorder, tools)
+        self.session_of(StartedBy::Client("vscode"), recorder, tools)
     }
 
     /// A session with this origin, which decides who can be asked.

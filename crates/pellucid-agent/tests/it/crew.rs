@@ -273,7 +273,7 @@ fn what_goes_wrong_in_an_agent_is_told() {
     );
 }
 
-/// A face that keeps the agents it is given.
+/// A client that keeps the agents it is given.
 #[derive(Debug, Default)]
 struct Keeper {
     children: Mutex<Vec<NewChild>>,
@@ -296,7 +296,7 @@ fn a_face_is_given_every_agent_and_hears_all_of_it() {
         async |mut stage| {
             stage.answer_agents([MockReply::say("Twelve.")]);
             stage.call("spawn_agent", r#"{"message":"Count."}"#).await;
-            // The crew knows how far the agent is, though the face has not looked yet.
+            // The crew knows how far the agent is, though the client has not looked yet.
             let waited = stage.call("wait", r#"{"ids":["<A>"]}"#).await;
             assert_eq!(waited, r#"{"status":{"A":{"completed":"Twelve."}},"timed_out":false}"#);
             let mut child = keeper.children.lock().unwrap().pop().unwrap();
@@ -307,7 +307,7 @@ fn a_face_is_given_every_agent_and_hears_all_of_it() {
             let file = std::fs::read_to_string(child.path.unwrap()).unwrap();
             let meta: Value = serde_json::from_str(file.lines().next().unwrap()).unwrap();
             assert_eq!((&meta["payload"]["id"], &meta["payload"]["source"]), (&json!(stage.ids[0]), &child.source));
-            // A face may speak to an agent itself.
+            // A client may speak to an agent itself.
             let submission = Submission { id: identity::new_turn_id(), operation: Operation::Shutdown };
             child.submissions.send(submission).await.unwrap();
             let mut names = Vec::new();
@@ -365,7 +365,7 @@ fn agents_go_on_when_the_turn_is_broken_off_and_end_with_the_session() {
             while let Some(event) = child.events.recv().await {
                 last = Some(event.msg);
             }
-            assert!(child.submissions.is_closed(), "it ended with its session, not when a face let go of it");
+            assert!(child.submissions.is_closed(), "it ended with its session, not when a client let go of it");
             assert!(
                 !matches!(last, Some(EventMessage::TurnAborted { .. } | EventMessage::ShutdownComplete)),
                 "{last:?}"

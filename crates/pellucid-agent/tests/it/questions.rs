@@ -47,7 +47,7 @@ fn an_abort_stops_both_calls_and_is_in_the_record() {
     let world = World::new("", vec![MockReply::items([command("c1"), command("c2")]), MockReply::say("Next.")]);
     let began = "2026-01-02T03:04:05".parse().unwrap();
     let path = name::path(&world.files.folder("home"), began, "0199a3c4-1d7e-7000-8000-000000000001");
-    let session = world.session_of(StartedBy::Face("vscode"), Recorder::new(path.clone()), Vec::new());
+    let session = world.session_of(StartedBy::Client("vscode"), Recorder::new(path.clone()), Vec::new());
     let mut open = Vec::new();
     let events = play(session, vec![asking(), say("one"), say("two")], |event| {
         if let EventMessage::ExecApprovalRequest(request) = event {
@@ -78,7 +78,7 @@ fn an_abort_stops_both_calls_and_is_in_the_record() {
 #[test]
 fn a_session_without_a_client_refuses_at_once_what_needs_an_approval() {
     let world = World::new("", vec![MockReply::items([command("c1")]), MockReply::say("Done.")]);
-    let session = world.session_of(StartedBy::Face("exec"), Recorder::none(), Vec::new());
+    let session = world.session_of(StartedBy::Client("exec"), Recorder::none(), Vec::new());
     let events = play(session, vec![asking(), say("one")], |_| Vec::new());
     assert_eq!((count(&events, "exec_approval_request"), count(&events, "task_complete")), (0, 1));
     assert_eq!(world.outputs(), ["exec command rejected by user"]);
@@ -87,7 +87,7 @@ fn a_session_without_a_client_refuses_at_once_what_needs_an_approval() {
 #[test]
 fn the_answer_to_a_question_of_a_reviewer_reaches_the_reviewer() {
     let world = World::new("", vec![call("ask_client", &json!({})), MockReply::say("Fine.")]);
-    let session = world.session_of(StartedBy::Face("vscode"), Recorder::none(), vec![tool()]);
+    let session = world.session_of(StartedBy::Client("vscode"), Recorder::none(), vec![tool()]);
     let target = ReviewTarget::Custom { instructions: "Look.".to_owned() };
     let review = Operation::Review { review_request: ReviewRequest { target, user_facing_hint: None } };
     let events = play(session, vec![review], |event| match event {

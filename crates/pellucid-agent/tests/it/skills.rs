@@ -74,8 +74,8 @@ impl World {
         self.session_of("exec", "[[reply]]\nsay = \"One.\"\n[[reply]]\nsay = \"Two.\"\n")
     }
 
-    /// A session of this face, whose model says what a script says.
-    fn session_of(&self, face: &'static str, script: &str) -> Session {
+    /// A session of this client, whose model says what a script says.
+    fn session_of(&self, client: &'static str, script: &str) -> Session {
         let env = Env::from_pairs([("HOME", self.root.join("user").to_str().unwrap())]);
         let mut options = LoadOptions::new(self.root.join("work"), self.root.join("state"), env.clone());
         options.system.config = self.root.join("system/config.toml");
@@ -85,7 +85,7 @@ impl World {
         let sources = FactSources::new(config, env);
         Session::open(
             Setup {
-                origin: StartedBy::Face(face),
+                origin: StartedBy::Client(client),
                 side: SideFile::default(),
                 crew: Crew::default(),
                 session_id: identity::new_session_id(),
@@ -114,7 +114,7 @@ impl World {
 async fn run(world: &World, session: Session, turns: Vec<(&dyn Fn(), Vec<UserInput>)>) -> String {
     let (door::Door { submissions, mut events }, inside) = door::open(&session);
     let mut shown = String::new();
-    let face = async {
+    let client = async {
         for (before, items) in turns {
             before();
             let operation = Operation::UserInput { items, final_output_json_schema: None };
@@ -132,7 +132,7 @@ async fn run(world: &World, session: Session, turns: Vec<(&dyn Fn(), Vec<UserInp
         submissions.send(Submission { id: identity::new_turn_id(), operation: Operation::Shutdown }).await.unwrap();
         while events.recv().await.is_some() {}
     };
-    let (mut session, ()) = tokio::join!(door::run(session, inside), face);
+    let (mut session, ()) = tokio::join!(door::run(session, inside), client);
     let frame = session.frame(None);
     let body: Value = serde_json::from_slice(&session.request(&frame).body()).unwrap();
     for item in body["input"].as_array().unwrap() {
@@ -260,7 +260,7 @@ fn a_skill_chosen_by_hand_needs_no_text() {
     );
 }
 
-/// A session of a face with somebody behind it, whose model runs a command that prints the variable.
+/// A session of a client with somebody behind it, whose model runs a command that prints the variable.
 fn session_with_variable(world: &World) -> Session {
     world.skill("work/.codex/skills/deploy");
     let metadata =
@@ -279,7 +279,7 @@ fn a_person_is_asked_for_a_variable_and_commands_see_it() {
     for (said, expected) in [("user_note: s3cret ", 0), ("s3cret", 1)] {
         let session = session_with_variable(&world);
         let (door::Door { submissions, mut events }, inside) = door::open(&session);
-        let face = async {
+        let client = async {
             let operation =
                 Operation::UserInput { items: vec![UserInput::text("$deploy it")], final_output_json_schema: None };
             submissions.send(Submission { id: identity::new_turn_id(), operation }).await.unwrap();
@@ -310,7 +310,8 @@ fn a_person_is_asked_for_a_variable_and_commands_see_it() {
             while events.recv().await.is_some() {}
             (order, exit_code)
         };
-        let (session, (order, exit_code)) = runtime.block_on(async { tokio::join!(door::run(session, inside), face) });
+        let (session, (order, exit_code)) =
+            runtime.block_on(async { tokio::join!(door::run(session, inside), client) });
         assert_eq!(order, ["asked", "said"]);
         assert_eq!(exit_code, Some(expected), "{said}");
         assert!(!format!("{session:?}").contains("\"s3cret\""), "the value is not shown");

@@ -217,13 +217,13 @@ fn an_event_has_a_line_for_each_part_and_only_the_rows_that_are_new() {
         Vec::new(),
         Vec::new(),
     );
-    let told = report.told(&first);
-    let parts: Vec<(&str, usize)> = told.parts.iter().map(|it| (it.part.as_str(), it.bytes)).collect();
+    let since = report.since(&first);
+    let parts: Vec<(&str, usize)> = since.parts.iter().map(|it| (it.part.as_str(), it.bytes)).collect();
     assert_eq!(parts, [("model", 15), ("user", 3)]);
-    assert_eq!((told.rows_kept, told.rows.len(), told.bytes, told.kept_bytes), (2, 2, 18, 0));
-    assert_eq!(told.tokens, report.tokens());
+    assert_eq!((since.rows_kept, since.rows.len(), since.bytes, since.kept_bytes), (2, 2, 18, 0));
+    assert_eq!(since.tokens, report.tokens());
     let other = rows(&[("model", Origin::Wire, 9)]);
-    assert_eq!((report.told(&other).rows_kept, report.told(&[]).rows.len()), (0, 4));
+    assert_eq!((report.since(&other).rows_kept, report.since(&[]).rows.len()), (0, 4));
 }
 
 #[test]

@@ -205,7 +205,7 @@ impl Rendering {
                 Shown::Changed(item) => {
                     let bytes = to_json(&item);
                     fresh.extend_from_slice(&bytes);
-                    shown_anew(entry, bytes.len())
+                    shown_otherwise(entry, bytes.len())
                 }
                 Shown::AsRecorded => {
                     let start = base + fresh.len();
@@ -237,7 +237,7 @@ impl Rendering {
             let (bytes, spans) = match shown {
                 Shown::Changed(item) => {
                     let bytes = to_json(&item);
-                    let spans = shown_anew(entry, bytes.len());
+                    let spans = shown_otherwise(entry, bytes.len());
                     (bytes, spans)
                 }
                 Shown::AsRecorded => (entry.recorded(&self.chunks).to_vec(), entry.spans.clone()),
@@ -357,7 +357,7 @@ fn missing_output(call_id: &CallId) -> Piece {
 }
 
 /// The origins of an item that is shown in another form: all of it is its author's.
-fn shown_anew(entry: &Entry, len: usize) -> Arc<[Span]> {
+fn shown_otherwise(entry: &Entry, len: usize) -> Arc<[Span]> {
     let author = entry.spans.iter().max_by_key(|span| span.len);
     author.map(|span| Span { len, raw_len: len, ..span.clone() }).into_iter().collect()
 }

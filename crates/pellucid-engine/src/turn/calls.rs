@@ -33,7 +33,7 @@ use crate::transcript::DraftPart;
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallEvent {
     /// The client is to see this event.
-    Told(Box<EventMessage>),
+    Event(Box<EventMessage>),
     /// The call applied a patch.
     Patched,
     /// The call asks the client, or the session does before the first request.
@@ -67,7 +67,7 @@ pub enum CallWish {
     /// Stop all calls and commands of the person, and report the interruption.
     Interrupt,
     /// Show what the patches of this turn changed so far, if they changed something.
-    TellDiff,
+    ShowDiff,
     /// All calls of the reply have ended: write down how, and show what patches changed.
     Over,
 }
@@ -99,8 +99,8 @@ impl RunningTurn {
 
     fn pass_on(&mut self, fact: CallEvent) -> Vec<Wish> {
         match fact {
-            CallEvent::Told(event) => vec![Wish::Emit(*event)],
-            CallEvent::Patched => vec![Wish::Call(CallWish::TellDiff)],
+            CallEvent::Event(event) => vec![Wish::Emit(*event)],
+            CallEvent::Patched => vec![Wish::Call(CallWish::ShowDiff)],
             CallEvent::Asked { ask, question } => {
                 self.questions.ask(ask, question).into_iter().map(Wish::Ask).collect()
             }
@@ -171,8 +171,8 @@ impl RunningTurn {
         }
         self.questions.forget();
         let shown = std::mem::take(&mut self.round.held_back).into_iter().filter_map(|fact| match fact {
-            CallEvent::Told(event) => Some(Wish::Emit(*event)),
-            CallEvent::Patched => Some(Wish::Call(CallWish::TellDiff)),
+            CallEvent::Event(event) => Some(Wish::Emit(*event)),
+            CallEvent::Patched => Some(Wish::Call(CallWish::ShowDiff)),
             CallEvent::Asked { .. } | CallEvent::Finished { .. } => None,
         });
         shown.chain([Wish::Call(CallWish::Cancel)]).collect()
@@ -227,7 +227,7 @@ impl Round {
             return false;
         }
         match fact {
-            CallEvent::Told(event) => ended_call(event).is_some_and(|call_id| self.made(call_id)),
+            CallEvent::Event(event) => ended_call(event).is_some_and(|call_id| self.made(call_id)),
             CallEvent::Asked { question, .. } => {
                 matches!(&question.key, AskKey::Approval(call_id) if self.made(call_id))
             }

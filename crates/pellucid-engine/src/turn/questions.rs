@@ -103,7 +103,7 @@ pub enum Audience {
     #[default]
     Client,
     /// There is none, as in `exec`: a question is unanswered at once, and no event shows it.
-    Nobody,
+    Absent,
 }
 
 /// What is to be done about questions.
@@ -162,7 +162,7 @@ impl Questions {
         if self.granted.cover(&grants) {
             return vec![AskWish::Answer { ask, outcome: AskOutcome::Granted }];
         }
-        if self.audience == Audience::Nobody {
+        if self.audience == Audience::Absent {
             return vec![AskWish::Answer { ask, outcome: AskOutcome::Unanswered }];
         }
         let earlier = self.open.insert(key, OpenQuestion { ask, grants });

@@ -39,7 +39,7 @@ fn turn() -> RunningTurn {
         compaction_limit: None,
         summarised_by: SummarisedBy::Model,
         takeover: None,
-        first_retry: FirstRetry::Told,
+        first_retry: FirstRetry::Shown,
         compaction: CompactionRules::default(),
     };
     let mut turn = RunningTurn::new(settings, Meter::default(), pack());

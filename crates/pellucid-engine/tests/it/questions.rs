@@ -312,7 +312,7 @@ fn an_approval_for_the_session_covers_the_same_later() {
         "#]],
     );
     check_questions(
-        Questions::new(Audience::Nobody, granted),
+        Questions::new(Audience::Absent, granted),
         vec![exec(1, "a")],
         &expect![[r#"
         answer(1 Granted)
@@ -345,7 +345,7 @@ fn an_approval_for_the_session_leaves_open_questions_open() {
 #[test]
 fn without_a_client_no_question_is_shown_and_each_is_unanswered() {
     check_questions(
-        Questions::new(Audience::Nobody, Grants::default()),
+        Questions::new(Audience::Absent, Grants::default()),
         vec![
             exec(1, "a"),
             patch(2, "b", &["/w/f"]),
@@ -399,7 +399,7 @@ fn questions_end_with_the_reply_whose_call_asked() {
 }
 
 fn patch_ended(call_id: &str) -> TurnEvent {
-    TurnEvent::Call(CallEvent::Told(Box::new(EventMessage::PatchApplyEnd(PatchApplyEnd {
+    TurnEvent::Call(CallEvent::Event(Box::new(EventMessage::PatchApplyEnd(PatchApplyEnd {
         call_id: call_id.to_owned(),
         turn_id: TurnId::new("turn"),
         stdout: String::new(),
@@ -411,7 +411,7 @@ fn patch_ended(call_id: &str) -> TurnEvent {
 }
 
 fn warned() -> TurnEvent {
-    TurnEvent::Call(CallEvent::Told(Box::new(EventMessage::Warning { message: "w".to_owned() })))
+    TurnEvent::Call(CallEvent::Event(Box::new(EventMessage::Warning { message: "w".to_owned() })))
 }
 
 /// Plays facts while the reply that made the calls `a` and `b` is being read.
@@ -442,14 +442,14 @@ fn what_a_call_leads_to_is_passed_on_after_the_reply_that_made_the_call() {
         &expect![[r#"
             warning
             patch_apply_end
-            calls(TellDiff)
+            calls(ShowDiff)
             ask(1 dynamic_tool_call_request)
 
 
 
             ask(3 exec_approval_request)
 
-            token_count, patch_apply_end, calls(TellDiff), ask(2 exec_approval_request), record(function_call_output ok)
+            token_count, patch_apply_end, calls(ShowDiff), ask(2 exec_approval_request), record(function_call_output ok)
             answer(2 Decision(Approved))
             record(function_call_output ok), calls(Over), AskModel
         "#]],
@@ -479,7 +479,7 @@ fn a_reply_that_breaks_off_forgets_what_its_calls_ask() {
 
 
 
-            patch_apply_end, calls(TellDiff), calls(Cancel), stream_error(Reconnecting... 1/2), pause(200ms)
+            patch_apply_end, calls(ShowDiff), calls(Cancel), stream_error(Reconnecting... 1/2), pause(200ms)
             Ignore(Question(TurnId("turn")))
             Ignore(Approval("b"))
         "#]],

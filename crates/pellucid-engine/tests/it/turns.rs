@@ -52,7 +52,7 @@ pub fn settings() -> TurnSettings {
         compaction_limit: Some(900),
         summarised_by: SummarisedBy::Model,
         takeover: None,
-        first_retry: FirstRetry::Told,
+        first_retry: FirstRetry::Shown,
         compaction: CompactionRules::default(),
     }
 }

@@ -184,7 +184,7 @@ pub fn receive(socket: impl AsFd) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
 mod tests {
     use super::*;
 
-    fn told(argv: &[&str], env: &[(&str, &str)]) -> CellCommand {
+    fn command(argv: &[&str], env: &[(&str, &str)]) -> CellCommand {
         CellCommand {
             attachment: Attachment::Terminal,
             cwd: "/w".into(),
@@ -196,12 +196,12 @@ mod tests {
     #[test]
     fn a_command_survives_the_way() {
         for command in [
-            told(&["sh", "-c", "", "a\nb"], &[("A", "1=2"), ("B", "")]),
-            told(&["true"], &[]),
+            command(&["sh", "-c", "", "a\nb"], &[("A", "1=2"), ("B", "")]),
+            command(&["true"], &[]),
             CellCommand {
                 attachment: Attachment::Nothing,
                 argv: vec![OsString::from_vec(vec![0xff])],
-                ..told(&["x"], &[])
+                ..command(&["x"], &[])
             },
         ] {
             assert_eq!(CellCommand::from_bytes(&command.to_bytes().unwrap()), Some(command));
@@ -210,9 +210,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_is_not() {
-        assert_eq!(told(&["a\0b"], &[]).to_bytes(), None);
-        assert_eq!(told(&["a"], &[("A", "1\0")]).to_bytes(), None);
-        assert_eq!(told(&["a"], &[("A=B", "1")]).to_bytes(), None);
+        assert_eq!(command(&["a\0b"], &[]).to_bytes(), None);
+        assert_eq!(command(&["a"], &[("A", "1\0")]).to_bytes(), None);
+        assert_eq!(command(&["a"], &[("A=B", "1")]).to_bytes(), None);
         assert_eq!(CellCommand::from_bytes(b"n\0/\x002\0a\0"), None);
         assert_eq!(CellCommand::from_bytes(b"n\0/\x000\0"), None);
         assert_eq!(CellCommand::from_bytes(b""), None);

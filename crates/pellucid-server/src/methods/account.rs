@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::NoParams;
 use super::current;
-use super::told::AnswerWithNotices;
+use super::notices::AnswerWithNotices;
 use crate::rpc::RpcError;
 use crate::server::Server;
 use crate::types::notification::AccountLoginCompletedNotification;

@@ -39,7 +39,7 @@ pub fn run(mut order: Order) -> Result<ExitCode, HelperError> {
     }
     command.args(args(&order, &ourselves, rustix::process::geteuid().is_root()));
     let child = watch::spawn(&mut command, &bubblewrap)?;
-    let sweeper = sweeper.map(Sweeper::told);
+    let sweeper = sweeper.map(Sweeper::close);
     let status = watch::wait(child, agent.as_ref())?;
     if let Some(sweeper) = sweeper.filter(|_| status.is_some()) {
         watch::wait_for(sweeper);

@@ -234,7 +234,7 @@ impl Sweeper {
     }
 
     /// Closes the pipe: no id follows.
-    pub fn told(self) -> Pid {
+    pub fn close(self) -> Pid {
         self.process
     }
 }

@@ -55,7 +55,7 @@ pub fn run(mut order: Order) -> Result<ExitCode, HelperError> {
     if let Some(sweeper) = &sweeper {
         write!(sweeper.pipe(), "{}", init.process().as_raw_nonzero()).step("telling the sweeper")?;
     }
-    let sweeper = sweeper.map(Sweeper::told);
+    let sweeper = sweeper.map(Sweeper::close);
     init.is_ready_with_proc()?;
     confine(&order)?;
     let child = watch::spawn(&mut command(&order), &order.command[0])?;

@@ -1,5 +1,6 @@
 //! The pack `ads`: standing instructions and a workspace's rules, over several runs.
 
+use expect_test::expect;
 use std::fs;
 
 use serde_json::Value;
@@ -79,11 +80,8 @@ fn rules_that_cannot_be_read_hold_the_input_back() {
     for _ in 0..2 {
         let ran = begin(&world, "one");
         assert_eq!(ran.status, 1);
-        assert!(
-            ran.stderr.contains("the rules are not valid UTF-8: save ROOT/work/.ads/rules.md as UTF-8"),
-            "{}",
-            ran.stderr
-        );
+        let said = "error: the rules are not valid UTF-8: save ROOT/work/.ads/rules.md as UTF-8 and try again; nothing was sent";
+        assert_eq!(ran.stderr.lines().last(), Some(said));
     }
     let ran = world.run_in(
         &["exec", "--pack", "ads", "--script", "script.toml", "--session-id", ID, "one"],
@@ -104,13 +102,8 @@ fn missing_rules_warn_and_missing_instructions_stop() {
     let pack = world.files.path("mine");
     let ran = world.run(&["exec", "--pack", pack.to_str().unwrap(), "--script", "script.toml", "two"]);
     assert_eq!(ran.status, 1);
-    assert!(
-        ran.stderr.contains(
-            "the instructions are missing: put the product's file back at /nowhere/templates/instructions.md"
-        ),
-        "{}",
-        ran.stderr
-    );
+    let said = "error: the instructions are missing: put the product's file back at /nowhere/templates/instructions.md; nothing was sent";
+    assert_eq!(ran.stderr.lines().last(), Some(said));
 }
 
 #[test]
@@ -120,11 +113,8 @@ fn a_phase_goes_before_every_input() {
     assert!(ran.out().contains("\n\nPhase: review. Change nothing."), "{}", ran.out());
     assert!(ran.out().contains("a way to see it.\n\nlook\n"), "{}", ran.out());
     let ran = world.run(&["exec", "--pack", "ads", "-c", "phase=rest", "--script", "script.toml", "look"]);
-    assert!(
-        ran.stderr.contains("phase `rest`: the pack `ads` knows implementation, requirements, review"),
-        "{}",
-        ran.stderr
-    );
+    let warning = "warning: phase `rest`: the pack `ads` knows implementation, requirements, review";
+    assert!(ran.stderr.lines().any(|line| line == warning), "{}", ran.stderr);
 }
 
 #[test]
@@ -139,7 +129,10 @@ fn the_shipped_variants_look_for_other_files() {
     world.files.write("mine/pack.toml", "name = \"mine\"\nfrom = \"ads\"\n[reinject]\nvariant = \"initial\"\n");
     let ran = world.run(&["prompt", "--pack", pack, "hello"]);
     assert_eq!(ran.status, 1);
-    assert!(ran.stderr.contains("instructions: ROOT/work/.ads/templates/instructions.md"), "{}", ran.stderr);
+    expect![[r#"
+        error: 无法读取 instructions: ROOT/work/.ads/templates/instructions.md
+    "#]]
+    .assert_eq(&ran.stderr);
 }
 
 #[test]
@@ -150,8 +143,8 @@ fn the_example_about_ads_is_up_to_date() {
     example += &rows_of(&world.shown(ran.out()).replace("ROOT/work/", "./"), "user");
     begin(&world, "Add a test");
     let log = |ran: &Ran| {
-        let lines = ran.stderr.lines().filter(|line| line.contains("[SystemPrompt]"));
-        lines.map(|line| format!("{}\n", &line[line.find("[SystemPrompt]").unwrap()..])).collect::<String>()
+        let lines = ran.stderr.lines().filter_map(|line| line.split_once("pellucid_agent::standing: "));
+        lines.map(|(_, text)| format!("{text}\n")).collect::<String>()
     };
     let args = ["exec", "--pack", "ads", "--script", "script.toml", "resume", ID];
     let with_log = [("RUST_LOG", "info")];

@@ -307,14 +307,22 @@ fn without_the_commit_or_a_repository_patches_find_their_places() {
     scene.go_to_last_turn();
     scene.write_session(None);
     let ran = scene.apply(&["--3way"]);
-    assert_eq!((ran.status, ran.stderr.contains("--3way needs the commit")), (1, true), "{}", ran.stderr);
+    assert_eq!(ran.status, 1);
+    expect![[r#"
+        error: --3way needs the commit at which the session began, which is not available here; nothing was changed
+    "#]]
+    .assert_eq(&ran.stderr);
     assert_eq!(scene.apply(&["--check"]).status, 0);
     let work = scene.world.files.path("work");
     std::fs::remove_dir_all(work.join(".git")).unwrap();
     // Outside of a repository the current folder takes the place of the folder that the session worked in.
     let ran = scene.apply(&[]);
     assert_eq!(ran.status, 1);
-    assert!(ran.stderr.contains("the session changed files outside of"), "{}", ran.stderr);
+    expect![[r#"
+        error: the session changed files outside of ROOT/work/sub (it worked in ROOT/work/sub); nothing was changed
+        Nothing was changed.
+    "#]]
+    .assert_eq(&ran.stderr);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `sessions calls`: what the record has of calls of tools, for people and for programs.
 
+use expect_test::expect;
 use serde_json::Value;
 use serde_json::json;
 
@@ -76,7 +77,10 @@ fn calls_are_listed_with_times_sandbox_and_grounds() {
     );
     let none = world.run(&["sessions", "calls", &id, "c9"]);
     assert_eq!(none.status, 1);
-    assert!(none.stderr.contains("the record has no call `c9`; `pellucid sessions calls"), "{}", none.stderr);
+    expect![[r#"
+        error: the record has no call `c9`; `pellucid sessions calls ID` lists those that it has
+    "#]]
+    .assert_eq(&none.stderr.replace(&id, "ID"));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Bytes that the model does not see as they are: files that are not UTF-8, images that cannot be decoded.
 
+use expect_test::expect;
 use serde_json::Value;
 
 use crate::World;
@@ -115,17 +116,26 @@ fn texts_that_must_be_utf8_are_refused_by_name() {
     let ran =
         world.run(&["exec", "--script", "answer.toml", "-c", "model_instructions_file=\"../home/base.md\"", "hi"]);
     assert_eq!((ran.status, ran.out()), (1, ""), "{}", ran.stderr);
-    assert!(ran.stderr.contains("home/base.md"), "{}", ran.stderr);
+    expect![[r#"
+        error: failed to read model instructions file ROOT/home/base.md: stream did not contain valid UTF-8
+    "#]]
+    .assert_eq(&ran.stderr);
     world.files.write("mine/pack.toml", "name = \"mine\"\nfrom = \"codex\"\n");
     world.files.write("mine/texts/base/codex.md", LATIN);
     world.files.write("mine/base/codex.md", LATIN);
     let ran = world.run(&["exec", "--script", "answer.toml", "--pack", "../mine", "hi"]);
     assert_eq!((ran.status, ran.out()), (1, ""), "{}", ran.stderr);
-    assert!(ran.stderr.contains("mine/"), "{}", ran.stderr);
+    expect![[r#"
+        error: ROOT/mine/base/codex.md is not UTF-8; the files of a pack are texts
+    "#]]
+    .assert_eq(&ran.stderr);
     world.files.write("work/.agents/skills/odd/SKILL.md", b"---\nname: odd\ndescription: caf\xe9\n---\n");
     let ran = world.run(&["exec", "--script", "answer.toml", "--strict-context", "hi"]);
     assert_eq!((ran.status, ran.out()), (1, ""), "{}", ran.stderr);
-    assert!(ran.stderr.contains("skills/odd/SKILL.md: "), "{}", ran.stderr);
+    expect![[r#"
+        warning: ROOT/work/.agents/skills/odd/SKILL.md: failed to read file: stream did not contain valid UTF-8
+        error: --strict-context: nothing was sent, because the warnings above name content that is changed, cut or left out
+    "#]].assert_eq(&ran.stderr);
 }
 
 #[test]
@@ -149,10 +159,23 @@ fn an_image_that_cannot_be_decoded_is_named_with_the_true_reason() {
     let ran = world.run(&events);
     assert!(ran.out().contains("\"context.omission\",\"part\":\"user\",\"what\":\"bad.png\""), "{}", ran.out());
     for option in ["--strict-context", "--typed-exit-codes"] {
-        for image in ["bad.png", "none.png"] {
+        for (image, said) in [
+            (
+                "bad.png",
+                expect![[r#"
+            error: failed to decode image at bad.png: its bytes are not those of image/png, nor of another image format that can be read; nothing was sent
+        "#]],
+            ),
+            (
+                "none.png",
+                expect![[r#"
+            error: failed to read image at none.png: No such file or directory (os error 2); nothing was sent
+        "#]],
+            ),
+        ] {
             let ran = world.run(&["exec", "--script", "answer.toml", option, "-i", image, "--", "hi"]);
             assert_eq!((ran.status, ran.out()), (1, ""), "{option} {image}: {}", ran.stderr);
-            assert!(ran.stderr.contains(image) && ran.stderr.contains("nothing was sent"), "{}", ran.stderr);
+            said.assert_eq(&ran.stderr);
         }
     }
 }

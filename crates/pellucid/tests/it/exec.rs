@@ -121,10 +121,23 @@ fn the_prompt_may_come_from_standard_input() {
     };
     assert!(run(&[], b"piped\n").stderr.starts_with("Reading prompt from stdin...\n"));
     assert!(run(&["-"], b"\xFF\xFEh\0i\0").stderr.contains("user\nhi\n"));
-    for (bytes, why) in [(&b" \n"[..], "No prompt provided via stdin."), (b"a\xFF", "not valid UTF-8 from byte 1")] {
+    for (bytes, why) in [
+        (
+            &b" \n"[..],
+            expect![[r#"
+        error: No prompt provided via stdin.
+    "#]],
+        ),
+        (
+            b"a\xFF",
+            expect![[r#"
+        error: Failed to read prompt from stdin: it is not valid UTF-8 from byte 1 on; convert it to UTF-8
+    "#]],
+        ),
+    ] {
         let ran = run(&["-"], bytes);
         assert_eq!(ran.status, 1);
-        assert!(ran.stderr.contains(why), "{}", ran.stderr);
+        why.assert_eq(&ran.stderr);
     }
 }
 

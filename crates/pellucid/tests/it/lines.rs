@@ -2,6 +2,8 @@
 
 use crate::Ran;
 use crate::World;
+use expect_test::Expect;
+use expect_test::expect;
 
 const ANSWER: &str = "//- work/answer.toml\n[[reply]]\nsay = \"Done.\"\n";
 const ID: &str = "00000000-0000-7000-8000-000000000009";
@@ -12,11 +14,10 @@ fn exec(world: &World, args: &[&str]) -> Ran {
 
 /// Checks that a run ends with 1 before anything is sent, and says this.
 #[track_caller]
-fn check_refused(world: &World, args: &[&str], said: &str) {
+fn check_refused(world: &World, args: &[&str], said: &Expect) {
     let ran = world.run(args);
     assert_eq!((ran.status, ran.out()), (1, ""), "{args:?}: {}", ran.stderr);
-    assert!(ran.stderr.contains(said), "{args:?}: {}", ran.stderr);
-    assert!(!ran.stderr.contains("session id:"), "{args:?}: a turn began: {}", ran.stderr);
+    said.assert_eq(&ran.stderr);
 }
 
 #[test]
@@ -84,7 +85,14 @@ fn a_session_that_is_not_there_or_not_whole_is_not_replaced_in_silence() {
     assert!(ran.stderr.starts_with(said) && ran.stderr.contains("; a new session begins\n"), "{}", ran.stderr);
     for option in ["--typed-exit-codes", "--strict-context"] {
         let args = ["exec", "--script", "answer.toml", option, "resume", "nosuch", "hi"];
-        check_refused(&world, &args, "there is no session with the id or name nosuch");
+        check_refused(
+            &world,
+            &args,
+            &expect![[r#"
+            error: there is no session with the id or name nosuch
+            hint: `pellucid sessions list` shows those that are stored
+        "#]],
+        );
     }
     assert_eq!(exec(&world, &["--session-id", ID, "hi"]).status, 0);
     let mut folder = world.files.path("home/sessions");
@@ -94,14 +102,32 @@ fn a_session_that_is_not_there_or_not_whole_is_not_replaced_in_silence() {
     let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
     let file = files.into_iter().find(|path| path.to_string_lossy().contains(ID)).unwrap();
     std::fs::write(&file, "").unwrap();
-    check_refused(&world, &["exec", "--script", "answer.toml", "resume", ID, "hi"], "is empty; nothing was sent");
+    let ran = exec(&world, &["resume", ID, "hi"]);
+    assert_eq!((ran.status, ran.out()), (1, ""), "{}", ran.stderr);
+    expect![[r#"
+        error: the session file FILE is empty; nothing was sent
+    "#]]
+    .assert_eq(&ran.stderr.replace(&world.shown(&file.to_string_lossy()), "FILE"));
 }
 
 #[test]
 fn a_file_for_the_last_message_is_tried_first() {
     let world = World::new(ANSWER);
-    for file in ["no/such/last.txt", "."] {
-        check_refused(&world, &["exec", "--script", "answer.toml", "-o", file, "hi"], "cannot be written");
+    for (file, said) in [
+        (
+            "no/such/last.txt",
+            expect![[r#"
+        error: --output-last-message no/such/last.txt cannot be written: No such file or directory (os error 2); nothing was sent
+    "#]],
+        ),
+        (
+            ".",
+            expect![[r#"
+        error: --output-last-message . cannot be written: is a directory; nothing was sent
+    "#]],
+        ),
+    ] {
+        check_refused(&world, &["exec", "--script", "answer.toml", "-o", file, "hi"], &said);
     }
     assert_eq!(exec(&world, &["-o", "last.txt", "hi"]).status, 0);
     assert_eq!(world.files.read("work/last.txt"), "Done.");
@@ -117,7 +143,13 @@ fn a_folder_that_is_not_there_is_named() {
     let world = World::new(ANSWER);
     for command in ["exec", "context", "prompt"] {
         let args = [command, "--script", "answer.toml", "-C", "no/such", "hi"];
-        check_refused(&world, &args, "--cd no/such: No such file or directory");
+        check_refused(
+            &world,
+            &args,
+            &expect![[r#"
+            error: --cd no/such: No such file or directory (os error 2)
+        "#]],
+        );
     }
 }
 
@@ -149,13 +181,31 @@ fn a_review_is_on_standard_output_and_of_something_that_is_there() {
     assert_eq!(world.files.read("work/findings.md"), "Done.");
     let ran = world.run(&["review", "--script", "answer.toml", "--base", "main"]);
     assert_eq!((ran.status, ran.out()), (0, "Done.\n"), "{}", ran.stderr);
-    check_refused(&world, &["review", "--script", "answer.toml", "--base", "nosuch"], "there is no branch `nosuch`");
-    check_refused(&world, &["review", "--script", "answer.toml", "--commit", "abc"], "there is no commit `abc`");
+    check_refused(
+        &world,
+        &["review", "--script", "answer.toml", "--base", "nosuch"],
+        &expect![[r#"
+        error: there is no branch `nosuch`; nothing was sent
+    "#]],
+    );
+    check_refused(
+        &world,
+        &["review", "--script", "answer.toml", "--commit", "abc"],
+        &expect![[r#"
+        error: there is no commit `abc`; nothing was sent
+    "#]],
+    );
     let args = ["exec", "review", "--script", "answer.toml", "--base", "nosuch"];
     let ran = world.run(&args);
     assert_eq!((ran.status, ran.out()), (0, ""), "{}", ran.stderr);
     assert!(ran.stderr.starts_with("warning: there is no branch `nosuch`\n"), "{}", ran.stderr);
-    check_refused(&world, &[&args[..], &["--typed-exit-codes"]].concat(), "there is no branch `nosuch`");
+    check_refused(
+        &world,
+        &[&args[..], &["--typed-exit-codes"]].concat(),
+        &expect![[r#"
+        error: there is no branch `nosuch`; nothing was sent
+    "#]],
+    );
 }
 
 #[test]
@@ -178,12 +228,23 @@ fn an_editor_is_looked_for_before_the_model_is_asked() {
     // A script without replies: the model cannot be asked.
     world.files.write("work/none.toml", "");
     let args = ["compact", ID, "--edit", "--script", "answer.toml"];
-    for (editor, said) in
-        [("", "set VISUAL or EDITOR"), ("no-such-editor -w", "the editor `no-such-editor` was not found")]
-    {
+    for (editor, said) in [
+        (
+            "",
+            expect![[r#"
+        error: --edit: set VISUAL or EDITOR to your editor
+    "#]],
+        ),
+        (
+            "no-such-editor -w",
+            expect![[r#"
+        error: --edit: the editor `no-such-editor` was not found; set VISUAL or EDITOR to your editor
+    "#]],
+        ),
+    ] {
         let ran = world.run_in(&args, &[("EDITOR", editor)]);
         assert_eq!((ran.status, ran.out()), (1, ""), "{}", ran.stderr);
-        assert!(ran.stderr.contains(said) && ran.stderr.lines().count() == 1, "{}", ran.stderr);
+        said.assert_eq(&ran.stderr);
     }
     assert_eq!(world.run_in(&args, &[("EDITOR", "true")]).status, 0);
 }
@@ -197,7 +258,10 @@ fn a_list_without_a_folder_that_cannot_be_read_says_so() {
     for options in [&[][..], &["--json"]] {
         let ran = world.run(&[&["sessions", "list"], options].concat());
         assert_eq!((ran.status, ran.out().contains("no sessions")), (1, false), "{}", ran.stderr);
-        assert!(ran.stderr.contains("warning: ROOT/home/sessions cannot be read"), "{}", ran.stderr);
+        expect![[r#"
+            warning: ROOT/home/sessions cannot be read, so its sessions are missing: Not a directory (os error 20)
+        "#]]
+        .assert_eq(&ran.stderr);
     }
 }
 

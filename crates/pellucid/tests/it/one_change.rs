@@ -1,6 +1,7 @@
 //! Single changes between two runs of the program, on every wire: the report of the next request, the event, the
 //! record and the line on standard error give the same cause, the same part and the same number of tokens.
 
+use expect_test::expect;
 use std::fs;
 use std::path::Path;
 
@@ -445,8 +446,13 @@ fn an_order_that_a_provider_states_is_followed_and_unknown_words_are_refused() {
     assert_eq!(broken("[\"schema\", \"tools\", \"instructions\", \"items\"]"), "schema");
     let ran = next("[\"system\"]");
     assert_ne!(ran.status, 0);
-    let words = "`system`, expected one of `schema`, `tools`, `instructions`, `items`, `settings`";
-    assert!(ran.stderr.contains(words), "{}", ran.stderr);
+    expect![[r#"
+        error: config.toml cannot be loaded:
+        ROOT/home/config.toml:8:16: unknown variant `system`, expected one of `schema`, `tools`, `instructions`, `items`, `settings`
+          |
+        8 | cache_order = ["system"]
+          |                ^^^^^^^^
+    "#]].assert_eq(&ran.stderr);
 }
 
 #[test]

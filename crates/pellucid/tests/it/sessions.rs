@@ -1,5 +1,6 @@
 //! Session files: when they appear, what they survive, how a session continues.
 
+use expect_test::expect;
 use std::fs;
 use std::path::PathBuf;
 
@@ -226,7 +227,10 @@ fn a_compaction_can_be_tried_done_and_undone() {
     assert!(next_request(&world) == before, "the earlier request is back");
     let again = world.run(&["compact", "--script", "script.toml", "--last", "--undo"]);
     assert_eq!(again.status, 1);
-    assert!(again.stderr.contains("the session has no compaction that could be undone"), "{}", again.stderr);
+    expect![[r#"
+        error: the session has no compaction that could be undone
+    "#]]
+    .assert_eq(&again.stderr);
 }
 
 /// Every paid request for a summary is recorded and proved, on every wire, though the session file does not change.
@@ -309,13 +313,23 @@ fn a_summary_can_be_edited_before_it_is_stored() {
         )
     };
     for (script, expected) in [
-        ("exit 3", "ended with status 3; nothing was changed"),
-        ("printf ' \\n' > \"$1\"", "the edited summary is blank; nothing was changed"),
+        (
+            "exit 3",
+            expect![[r#"
+        error: the editor `/bin/sh ROOT/work/editor.sh` ended with status 3; nothing was changed
+    "#]],
+        ),
+        (
+            "printf ' \\n' > \"$1\"",
+            expect![[r#"
+        error: the edited summary is blank; nothing was changed
+    "#]],
+        ),
     ] {
         let ran = compact(script);
         assert_eq!(ran.status, 1, "{}", ran.stderr);
-        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
-        assert!(fs::read(&file).unwrap() == written, "{expected}");
+        expected.assert_eq(&ran.stderr);
+        assert!(fs::read(&file).unwrap() == written, "{script}");
     }
     let ran = compact("printf 'And mine.\\n' >> \"$1\"");
     assert_eq!(ran.status, 0, "{}", ran.stderr);
@@ -328,7 +342,10 @@ fn a_summary_can_be_edited_before_it_is_stored() {
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert!(next_request(&world) == before, "the earlier request is back");
     let ran = world.run(&["compact", "--script", "summary-script.toml", "--last", "--edit"]);
-    assert!(ran.stderr.contains("set VISUAL or EDITOR"), "{}", ran.stderr);
+    expect![[r#"
+        error: --edit: set VISUAL or EDITOR to your editor
+    "#]]
+    .assert_eq(&ran.stderr);
 }
 
 #[test]
@@ -443,7 +460,7 @@ say = "done"
     // What a command writes to its two outputs arrives in any order.
     let both = world.run(&["sessions", "output", ID, "by_terminal"]).out().replacen("end\n", "", 1);
     assert!(both == whole, "both outputs are whole");
-    expect_test::expect![[r#"
+    expect![[r#"
         CALL         BYTES   KEPT
         by_shell     168894  whole
         by_terminal  168898  whole
@@ -451,7 +468,9 @@ say = "done"
     .assert_eq(world.run(&["sessions", "output", ID]).out());
     let none = world.run(&["sessions", "output", ID, "short"]);
     assert_eq!(none.status, 1);
-    assert!(none.stderr.contains("no output of a call `short` is kept"), "{}", none.stderr);
+    expect![[r#"
+        error: no output of a call `short` is kept; `pellucid sessions output 11111111-1111-4111-8111-111111111111` lists those that are
+    "#]].assert_eq(&none.stderr);
     // A session without a file leaves nothing behind.
     let ran = world.run(&["exec", "--script", "s.toml", "--ephemeral", "count"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);

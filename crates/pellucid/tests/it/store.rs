@@ -231,7 +231,10 @@ fn an_export_has_no_secrets_and_says_so() {
     assert!(replay.out().contains("\n1 request: 0 equal, 0 different, 1 not provable\n"), "{}", replay.out());
     let shown = world.run_in(&["prompt", &format!("{id}#1")], &home);
     assert_eq!(shown.status, 3);
-    assert!(shown.stderr.contains("secrets were blanked"), "{}", shown.stderr);
+    expect![[r#"
+        error: ID: request 1 is not provable: secrets were blanked when the session was exported
+    "#]]
+    .assert_eq(&shown.stderr.replace(&id, "ID"));
     assert_eq!(world.run_in(&["prompt", &format!("{id}#2")], &home).status, 2, "replay counts one request");
     assert_eq!(world.run_in(&["sessions", "fsck", &id], &home).status, 3);
     let ran = world.run_in(&["resume", "--script", "script.toml", &id, "on"], &home);

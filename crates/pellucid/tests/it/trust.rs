@@ -1,5 +1,6 @@
 //! Configuration of projects that reaches outside of them: not applied, shown, accepted, changed, taken back.
 
+use expect_test::expect;
 use std::io::Read;
 use std::io::Write;
 
@@ -65,7 +66,9 @@ fn a_program_of_the_project_runs_once_it_was_accepted_and_until_it_changes() {
     let refused = world.run(&["trust", "accept"]);
     assert_eq!(refused.status, 1);
     assert!(refused.out().contains("notify = [\"sh\",\"-c\",\"echo ran > notified\"]"), "{}", refused.out());
-    assert!(refused.stderr.contains("there is no terminal to ask on"), "{}", refused.stderr);
+    expect![[r#"
+        error: there is no terminal to ask on, so nothing was accepted; use a terminal, or add --yes to accept these values
+    "#]].assert_eq(&refused.stderr);
     turn(&world);
 
     assert_eq!(world.run(&["trust", "accept", "--yes"]).status, 0);
@@ -140,7 +143,11 @@ fn an_untrusted_project_has_no_say_at_all() {
         assert!(shown.contains(&format!("  {what} (user_instructions): {why}")), "{shown}");
     }
     let accept = world.run(&["trust", "accept", "--yes"]);
-    assert!(accept.status == 1 && accept.stderr.contains("is not trusted"), "{}", accept.stderr);
+    assert_eq!(accept.status, 1);
+    expect![[r#"
+        warning: ROOT/work/.codex/config.toml is not used at all: ROOT/work is marked as untrusted in ROOT/home/config.toml; set `trust_level = "trusted"` under `[projects."ROOT/work"]` there to use this file
+        error: the project ROOT/work is not trusted, so there is nothing to accept
+    "#]].assert_eq(&accept.stderr);
 }
 
 #[cfg(unix)]
@@ -160,7 +167,10 @@ fn a_link_out_of_the_project_is_left_out_and_named() {
     let script = world.files.path("answer.toml");
     let strict = world.run(&["exec", "--strict-context", "--script", script.to_str().unwrap(), "hi"]);
     assert_eq!(strict.status, 1);
-    assert!(strict.stderr.contains("to ROOT/user/.ssh/id"), "{}", strict.stderr);
+    expect![[r#"
+        warning: ROOT/work/AGENTS.md: left out, as it is a link out of the project, to ROOT/user/.ssh/id
+        error: --strict-context: nothing was sent, because the warnings above name content that is changed, cut or left out
+    "#]].assert_eq(&strict.stderr);
 
     std::fs::remove_file(world.files.path("work/AGENTS.md")).unwrap();
     link("docs/real.md", "work/AGENTS.md");

@@ -396,7 +396,7 @@ mod tests {
         connection.execute_batch("PRAGMA user_version = 2").unwrap();
         drop(connection);
         let later = Memories::open(home.path()).unwrap_err().to_string();
-        assert_eq!(later, "pellucid_memories.sqlite is of a later version of this program");
+        assert_eq!(later, "pellucid_memories.sqlite was written by a later version of this program");
         std::fs::write(&path, "this is a text and no database at all ".repeat(100)).unwrap();
         let text = Memories::open_existing(home.path()).unwrap_err().to_string();
         assert_eq!(text, "pellucid_memories.sqlite cannot be used: file is not a database");

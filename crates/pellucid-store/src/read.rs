@@ -441,8 +441,8 @@ mod tests {
         assert_eq!(
             error.to_string(),
             format!(
-                "the session file {} does not begin with the line that says which session it is of (session_meta): its \
-                 beginning is missing; `pellucid sessions fsck` says what else is",
+                "the session file {} has lost its beginning: its first line is not `session_meta`; `pellucid sessions \
+                 fsck` shows what else is damaged",
                 path.display()
             )
         );

@@ -241,7 +241,7 @@ fn every_error_has_its_words_and_its_code() {
     let lines: Vec<String> = all.iter().map(|it| format!("{:?}: {it}", it.code())).collect();
     expect![[r#"
         Overflow: the summary did not make the history small enough (10 tokens before, 9 after, at least 20 % less is wanted); start a new session, or lower compaction.saving_min
-        Overflow: a summary did not make the history smaller (10 tokens before, 11 after), so none is made again; start a new session or raise model_auto_compact_token_limit
+        Overflow: a summary did not make the history smaller (10 tokens before, 11 after), so no further summary is made; start a new session or raise model_auto_compact_token_limit
         Overflow: even the request for a summary does not fit the model's window; start a new session
         Overflow: the request for a summary does not fit the model's window after 3 attempts; start a new session, or raise compaction.overflow_calls_max
         Other: the summary does not mark these completed requests as completed: 1, 4

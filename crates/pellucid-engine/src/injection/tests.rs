@@ -174,15 +174,15 @@ fn what_is_no_item_is_named_with_its_place() {
         &world,
         &json!({ "type": "provided", "context_key": "mine" }),
         &expect![[r#"
-        [provided 0] first.md: error 0→0 (it is no map)
-        [provided 0] mine[1]: error 0→0 (target must be one of [:system_section, :preamble_message] (got "sidebar"))
-        [provided 0] mine[2]: error 0→0 (`target` is of the wrong type)
-        [provided 0] mine[3]: error 0→0 (`target` is of the wrong type)
-        [provided 0] mine[4]: error 0→0 (preamble_message requires role)
-        [provided 0] mine[5]: error 0→0 (role must be one of [:user, :assistant] (got "system"))
-        [provided 0] mine[6]: error 0→0 (`role` is of the wrong type)
-        [provided 0] mine[7]: error 0→0 (`prompt_modes` is of the wrong type)
-    "#]],
+            [provided 0] first.md: error 0→0 (it is not a map)
+            [provided 0] mine[1]: error 0→0 (target must be one of [:system_section, :preamble_message] (got "sidebar"))
+            [provided 0] mine[2]: error 0→0 (`target` is of the wrong type)
+            [provided 0] mine[3]: error 0→0 (`target` is of the wrong type)
+            [provided 0] mine[4]: error 0→0 (preamble_message requires role)
+            [provided 0] mine[5]: error 0→0 (role must be one of [:user, :assistant] (got "system"))
+            [provided 0] mine[6]: error 0→0 (`role` is of the wrong type)
+            [provided 0] mine[7]: error 0→0 (`prompt_modes` is of the wrong type)
+        "#]],
     );
     check_source(&world, &json!({ "type": "provided" }), &expect![""]);
     let no_list = World::with(&json!({ "prompt_injections": "text" }));
@@ -216,55 +216,55 @@ fn texts_of_a_store_are_wrapped() {
         &world,
         &source(1),
         &expect![[r##"
-        system_section  0: "text"
-        system_section  0: "<x>text</x>"
-        system_section  0: "# Heading\ntext"
-        system_section  0: "[text]"
-        system_section  0: "(text text)"
-        system_section  0: "<C:\\new{{content}}>"
-        system_section  0: "\\k<x>"
-        preamble_message user 0: "01\n...\n89"
-        [text_store 0] a: injected 4→4
-        [text_store 0] a: injected 11→11
-        [text_store 0] a: injected 14→14
-        [text_store 0] a: injected 6→6
-        [text_store 0] a: injected 11→11
-        [text_store 0] path: injected 19→19
-        [text_store 0] group: injected 5→5
-        [text_store 0] gone: missing 0→0 (it is not there)
-        [text_store 0] entry: error 0→0 (it needs `key` and `target`)
-        [text_store 0] entry: error 0→0 (it needs `key` and `target`)
-        [text_store 0] entry: error 0→0 (it is no map)
-        [text_store 0] a: error 0→0 (target must be one of [:system_section, :preamble_message] (got "nowhere"))
-        [text_store 0] long: injected 10→9 cut
-    "##]],
+            system_section  0: "text"
+            system_section  0: "<x>text</x>"
+            system_section  0: "# Heading\ntext"
+            system_section  0: "[text]"
+            system_section  0: "(text text)"
+            system_section  0: "<C:\\new{{content}}>"
+            system_section  0: "\\k<x>"
+            preamble_message user 0: "01\n...\n89"
+            [text_store 0] a: injected 4→4
+            [text_store 0] a: injected 11→11
+            [text_store 0] a: injected 14→14
+            [text_store 0] a: injected 6→6
+            [text_store 0] a: injected 11→11
+            [text_store 0] path: injected 19→19
+            [text_store 0] group: injected 5→5
+            [text_store 0] gone: missing 0→0 (it is not there)
+            [text_store 0] entry: error 0→0 (it needs `key` and `target`)
+            [text_store 0] entry: error 0→0 (it needs `key` and `target`)
+            [text_store 0] entry: error 0→0 (it is not a map)
+            [text_store 0] a: error 0→0 (target must be one of [:system_section, :preamble_message] (got "nowhere"))
+            [text_store 0] long: injected 10→9 cut
+        "##]],
     );
     check_source(
         &world,
         &source(2),
         &expect![[r##"
-        system_section  0: "text"
-        system_section  0: "<x>text</x>"
-        system_section  0: "# Heading\ntext"
-        system_section  0: "[text]"
-        system_section  0: "(text text)"
-        system_section  0: "<C:\\\\new\\0>"
-        system_section  0: "<\\k<x>>"
-        preamble_message user 0: "01\n...\n89"
-        [text_store 0] a: injected 4→4
-        [text_store 0] a: injected 11→11
-        [text_store 0] a: injected 14→14
-        [text_store 0] a: injected 6→6
-        [text_store 0] a: injected 11→11
-        [text_store 0] path: injected 11→11
-        [text_store 0] group: injected 7→7
-        [text_store 0] gone: missing 0→0 (it is not there)
-        [text_store 0] entry: error 0→0 (it needs `key` and `target`)
-        [text_store 0] entry: error 0→0 (it needs `key` and `target`)
-        [text_store 0] entry: error 0→0 (it is no map)
-        [text_store 0] a: error 0→0 (target must be one of [:system_section, :preamble_message] (got "nowhere"))
-        [text_store 0] long: injected 10→9 cut
-    "##]],
+            system_section  0: "text"
+            system_section  0: "<x>text</x>"
+            system_section  0: "# Heading\ntext"
+            system_section  0: "[text]"
+            system_section  0: "(text text)"
+            system_section  0: "<C:\\\\new\\0>"
+            system_section  0: "<\\k<x>>"
+            preamble_message user 0: "01\n...\n89"
+            [text_store 0] a: injected 4→4
+            [text_store 0] a: injected 11→11
+            [text_store 0] a: injected 14→14
+            [text_store 0] a: injected 6→6
+            [text_store 0] a: injected 11→11
+            [text_store 0] path: injected 11→11
+            [text_store 0] group: injected 7→7
+            [text_store 0] gone: missing 0→0 (it is not there)
+            [text_store 0] entry: error 0→0 (it needs `key` and `target`)
+            [text_store 0] entry: error 0→0 (it needs `key` and `target`)
+            [text_store 0] entry: error 0→0 (it is not a map)
+            [text_store 0] a: error 0→0 (target must be one of [:system_section, :preamble_message] (got "nowhere"))
+            [text_store 0] long: injected 10→9 cut
+        "##]],
     );
     check_source(&World::default(), &source(1), &expect![""]);
 }
@@ -852,5 +852,5 @@ fn every_account_is_given_whole() {
     let lines: Vec<String> = collected.injected.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
     expect![[r#"
         {"source_type":"provided","source_index":0,"item_id":"prompt_injections[0]","target":"preamble_message","role":"user","order":2,"prompt_mode":"full","origin":[{"path":"prompt_injections[0]","bytes":2}],"bytes_before":2,"bytes_after":2,"chars_after":1,"tokens_estimate":1,"truncated":false,"outcome":"injected"}
-        {"source_type":"provided","source_index":0,"item_id":"prompt_injections[1]","order":0,"prompt_mode":"full","origin":[],"bytes_before":0,"bytes_after":0,"chars_after":0,"tokens_estimate":0,"truncated":false,"outcome":"error","reason":"it is no map"}"#]].assert_eq(&lines.join("\n"));
+        {"source_type":"provided","source_index":0,"item_id":"prompt_injections[1]","order":0,"prompt_mode":"full","origin":[],"bytes_before":0,"bytes_after":0,"chars_after":0,"tokens_estimate":0,"truncated":false,"outcome":"error","reason":"it is not a map"}"#]].assert_eq(&lines.join("\n"));
 }

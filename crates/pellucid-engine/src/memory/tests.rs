@@ -139,63 +139,63 @@ fn one_running_summary_stands_for_the_oldest_entries() {
         100.0,
         None,
         &expect![[r#"
-        52 tokens
-          user "a a a one two" [m0]
-          assistant "b b b three four" [m1]
-          user "c c c five six" [m2]
-          assistant "d d seven" [m3]
-          user "e e eight" [m4]
-          assistant "a a nine" [m5]
-        Some(Stored { memory: None, last_id: None })
-    "#]],
+            52 tokens
+              user "a a a one two" [m0]
+              assistant "b b b three four" [m1]
+              user "c c c five six" [m2]
+              assistant "d d seven" [m3]
+              user "e e eight" [m4]
+              assistant "a a nine" [m5]
+            Some(SupaMemory { memory: None, last_id: None })
+        "#]],
     );
     check_supa(
         supa::SupaMode::Supa,
         50.0,
         None,
         &expect![[r#"
-        summarise "user: Ann: a a a one two\n\nBob: b b b three four\n\n | system: Sum up."
-        37 tokens
-          system "S1" [supaMemory]
-          user "c c c five six" [m2]
-          assistant "d d seven" [m3]
-          user "e e eight" [m4]
-          assistant "a a nine" [m5]
-        Some(Stored { memory: Some("m2\nS1"), last_id: Some("m2") })
-    "#]],
+            summarise "user: Ann: a a a one two\n\nBob: b b b three four\n\n | system: Sum up."
+            37 tokens
+              system "S1" [supaMemory]
+              user "c c c five six" [m2]
+              assistant "d d seven" [m3]
+              user "e e eight" [m4]
+              assistant "a a nine" [m5]
+            Some(SupaMemory { memory: Some("m2\nS1"), last_id: Some("m2") })
+        "#]],
     );
     check_supa(
         supa::SupaMode::Supa,
         40.0,
         None,
         &expect![[r#"
-        summarise "user: Ann: a a a one two\n\n | system: Sum up."
-        summarise "user: Bob: b b b three four\n\n | system: Sum up."
-        38 tokens
-          system "S1\n\nS2" [supaMemory]
-          user "c c c five six" [m2]
-          assistant "d d seven" [m3]
-          user "e e eight" [m4]
-          assistant "a a nine" [m5]
-        Some(Stored { memory: Some("m2\nS1\n\nS2"), last_id: Some("m2") })
-    "#]],
+            summarise "user: Ann: a a a one two\n\n | system: Sum up."
+            summarise "user: Bob: b b b three four\n\n | system: Sum up."
+            38 tokens
+              system "S1\n\nS2" [supaMemory]
+              user "c c c five six" [m2]
+              assistant "d d seven" [m3]
+              user "e e eight" [m4]
+              assistant "a a nine" [m5]
+            Some(SupaMemory { memory: Some("m2\nS1\n\nS2"), last_id: Some("m2") })
+        "#]],
     );
     check_supa(
         supa::SupaMode::Supa,
         5.0,
         None,
         &expect![[r#"
-        summarise "user: Ann: a a a one two\n\n | system: Sum up."
-        summarise "user: Bob: b b b three four\n\n | system: Sum up."
-        summarise "user: Ann: c c c five six\n\n | system: Sum up."
-        summarise "user: Bob: d d seven\n\n | system: Sum up."
-        summarise "user: Ann: e e eight\n\n | system: Sum up."
-        summarise "user: S1\n\nS2\n\nS3\n\nS4 | system: Sum up."
-        summarise "user: Bob: a a nine\n\n | system: Sum up."
-        summarise "user: S6\n\nS5\n\nS7 | system: Sum up."
-        fails: the window is too small for a summary and what was said last (not_enough_tokens, [])
-        None
-    "#]],
+            summarise "user: Ann: a a a one two\n\n | system: Sum up."
+            summarise "user: Bob: b b b three four\n\n | system: Sum up."
+            summarise "user: Ann: c c c five six\n\n | system: Sum up."
+            summarise "user: Bob: d d seven\n\n | system: Sum up."
+            summarise "user: Ann: e e eight\n\n | system: Sum up."
+            summarise "user: S1\n\nS2\n\nS3\n\nS4 | system: Sum up."
+            summarise "user: Bob: a a nine\n\n | system: Sum up."
+            summarise "user: S6\n\nS5\n\nS7 | system: Sum up."
+            fails: the window is too small for a summary and the last messages (not_enough_tokens, [])
+            None
+        "#]],
     );
 }
 
@@ -206,14 +206,14 @@ fn a_stored_summary_is_taken_up_where_it_ends() {
         40.0,
         Some("m2\nWhat was before."),
         &expect![[r#"
-        39 tokens
-          system "What was before.\n\n" [supaMemory]
-          user "c c c five six" [m2]
-          assistant "d d seven" [m3]
-          user "e e eight" [m4]
-          assistant "a a nine" [m5]
-        Some(Stored { memory: None, last_id: None })
-    "#]],
+            39 tokens
+              system "What was before.\n\n" [supaMemory]
+              user "c c c five six" [m2]
+              assistant "d d seven" [m3]
+              user "e e eight" [m4]
+              assistant "a a nine" [m5]
+            Some(SupaMemory { memory: None, last_id: None })
+        "#]],
     );
     check_supa(
         supa::SupaMode::Supa,
@@ -229,16 +229,16 @@ fn a_stored_summary_is_taken_up_where_it_ends() {
         40.0,
         Some("m2"),
         &expect![[r#"
-        summarise "user: Ann: a a a one two\n\n | system: Sum up."
-        summarise "user: Bob: b b b three four\n\n | system: Sum up."
-        38 tokens
-          system "S1\n\nS2" [supaMemory]
-          user "c c c five six" [m2]
-          assistant "d d seven" [m3]
-          user "e e eight" [m4]
-          assistant "a a nine" [m5]
-        Some(Stored { memory: Some("m2\nS1\n\nS2"), last_id: Some("m2") })
-    "#]],
+            summarise "user: Ann: a a a one two\n\n | system: Sum up."
+            summarise "user: Bob: b b b three four\n\n | system: Sum up."
+            38 tokens
+              system "S1\n\nS2" [supaMemory]
+              user "c c c five six" [m2]
+              assistant "d d seven" [m3]
+              user "e e eight" [m4]
+              assistant "a a nine" [m5]
+            Some(SupaMemory { memory: Some("m2\nS1\n\nS2"), last_id: Some("m2") })
+        "#]],
     );
     check_supa(
         supa::SupaMode::Supa,
@@ -259,31 +259,31 @@ fn fragments_of_the_past_come_back_by_likeness() {
         45.0,
         Some(stored),
         &expect![[r#"
-        vectors ["about aaa", "about eee", "about ddd"] Kept
-        vectors ["d d seven\n\ne e eight\n\na a nine\n\nBob:"] Once
-        summarise "user: Bob: d d seven\n\nAnn: e e eight\n\n | system: Sum up."
-        36 tokens
-          system "past events: about eee,about aaa,about ddd" [hypaMemory]
-          system "Before.\n\nS1" [supaMemory]
-          assistant "a a nine" [m5]
-        Some(Stored { memory: Some("hypa:\n[\n  {\n    \"id\": \"m5\",\n    \"hypa\": [\n      \"about aaa\",\n      \"about eee\",\n      \"about ddd\",\n      \"Before\",\n      \"x\",\n      \"S1\"\n    ],\n    \"supa\": \"Before.\\n\\nS1\"\n  },\n  {\n    \"id\": \"m3\",\n    \"supa\": \"Before.\",\n    \"hypa\": [\n      \"about aaa\",\n      \"about eee\",\n      \"about ddd\",\n      \"Before\",\n      \"x\"\n    ]\n  }\n]"), last_id: Some("m5") })
-    "#]],
+            vectors ["about aaa", "about eee", "about ddd"] Kept
+            vectors ["d d seven\n\ne e eight\n\na a nine\n\nBob:"] Once
+            summarise "user: Bob: d d seven\n\nAnn: e e eight\n\n | system: Sum up."
+            36 tokens
+              system "past events: about eee,about aaa,about ddd" [hypaMemory]
+              system "Before.\n\nS1" [supaMemory]
+              assistant "a a nine" [m5]
+            Some(SupaMemory { memory: Some("hypa:\n[\n  {\n    \"id\": \"m5\",\n    \"hypa\": [\n      \"about aaa\",\n      \"about eee\",\n      \"about ddd\",\n      \"Before\",\n      \"x\",\n      \"S1\"\n    ],\n    \"supa\": \"Before.\\n\\nS1\"\n  },\n  {\n    \"id\": \"m3\",\n    \"supa\": \"Before.\",\n    \"hypa\": [\n      \"about aaa\",\n      \"about eee\",\n      \"about ddd\",\n      \"Before\",\n      \"x\"\n    ]\n  }\n]"), last_id: Some("m5") })
+        "#]],
     );
     check_supa(
         supa::SupaMode::HypaV1,
         45.0,
         None,
         &expect![[r#"
-        summarise "user: Ann: a a a one two\n\n | system: Sum up."
-        45 tokens
-          system "S1" [supaMemory]
-          assistant "b b b three four" [m1]
-          user "c c c five six" [m2]
-          assistant "d d seven" [m3]
-          user "e e eight" [m4]
-          assistant "a a nine" [m5]
-        Some(Stored { memory: Some("hypa:\n[\n  {\n    \"id\": \"m1\",\n    \"hypa\": [\n      \"S1\"\n    ],\n    \"supa\": \"S1\"\n  }\n]"), last_id: Some("m1") })
-    "#]],
+            summarise "user: Ann: a a a one two\n\n | system: Sum up."
+            45 tokens
+              system "S1" [supaMemory]
+              assistant "b b b three four" [m1]
+              user "c c c five six" [m2]
+              assistant "d d seven" [m3]
+              user "e e eight" [m4]
+              assistant "a a nine" [m5]
+            Some(SupaMemory { memory: Some("hypa:\n[\n  {\n    \"id\": \"m1\",\n    \"hypa\": [\n      \"S1\"\n    ],\n    \"supa\": \"S1\"\n  }\n]"), last_id: Some("m1") })
+        "#]],
     );
     check_supa(
         supa::SupaMode::HypaV1,
@@ -606,7 +606,7 @@ fn every_failure_has_its_words() {
         window the conversation needs 30 tokens and 20 fit; the last 4 messages cannot be summarised
         window the conversation needs 30 tokens and 20 fit; the last 4 messages cannot be summarised
         - a message has 30 tokens, more than chunk_size 20
-        window the window is too small for a summary and what was said last
+        window the window is too small for a summary and the last messages
         window with its memory the conversation has 30 tokens of 20
         - chat id not found"#]]
     .assert_eq(&codes.map(line).join("\n"));

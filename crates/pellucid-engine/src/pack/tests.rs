@@ -159,8 +159,8 @@ fn what_is_there_twice_is_refused() {
         &expect![[r#"
             /packs/mine/pack.toml:10:6: a slot before this one has the id `a` too
             /packs/mine/pack.toml:12:8: slot `a` has the role `user_instructions` already
-            /packs/mine/pack.toml:6:8: the tool `wait` is there twice
-            /packs/mine/pack.toml:4:25: the update `permissions` is there twice"#]],
+            /packs/mine/pack.toml:6:8: the tool `wait` is listed twice
+            /packs/mine/pack.toml:4:25: the update `permissions` is listed twice"#]],
     );
 }
 
@@ -174,8 +174,8 @@ fn an_update_needs_a_slot_that_it_can_tell() {
             "[updates]\norder = ['permissions']\n[[slot]]\nid = 'a'\ntarget = 'developer'\nsource = 'permissions'\nrole = 'permissions'\n",
         ],
         &expect![[r#"
-            /packs/mine/pack.toml:4:10: the update `permissions` has no slot to tell: write `role = "permissions"`
-            /packs/mine/pack.toml:4:10: the update `permissions` has no slot to tell: write `role = "permissions"`, perhaps in slot `a`
+            /packs/mine/pack.toml:4:10: the update `permissions` has no slot to describe: write `role = "permissions"`
+            /packs/mine/pack.toml:4:10: the update `permissions` has no slot to describe: write `role = "permissions"`, perhaps in slot `a`
             fine: mine"#]],
     );
 }

@@ -182,11 +182,11 @@ fn the_design_holds_an_input_back_while_a_file_cannot_be_read() {
     session.input(&both(), None);
     session.check(&expect![[r#"
         0: held back, instructions_missing: the instructions are missing: put the product's file back at /w/instructions.md; nothing was sent
-        1: held back, instructions_unreadable: the instructions cannot be read: /w/instructions.md: Permission denied; mend its permissions; nothing was sent
-        2: held back, instructions_corrupt: the instructions are no UTF-8 text: write /w/instructions.md anew; nothing was sent
+        1: held back, instructions_unreadable: the instructions cannot be read: /w/instructions.md: Permission denied; correct its permissions; nothing was sent
+        2: held back, instructions_corrupt: the instructions are not valid UTF-8: save /w/instructions.md as UTF-8 and try again; nothing was sent
            error: instructions could not be read 3 times in a row; check /w/instructions.md
-        3: held back, rules_unreadable: the rules cannot be read: /w/rules.md: Permission denied; mend its permissions; nothing was sent
-        4: held back, rules_corrupt: the rules are no UTF-8 text: write /w/rules.md anew; nothing was sent
+        3: held back, rules_unreadable: the rules cannot be read: /w/rules.md: Permission denied; correct its permissions; nothing was sent
+        4: held back, rules_corrupt: the rules are not valid UTF-8: save /w/rules.md as UTF-8 and try again; nothing was sent
         5: initial "I1\n\n\nR1"
     "#]]);
     assert_eq!(session.state.figures.n_failures, 5);

@@ -86,7 +86,7 @@ fn every_omission_is_told_whole() {
         {"part":"docs","what":"/w/a.md","kind":"left_window","status":"left the window","why":"12 bytes left the window for a summary","bytes":12}
         {"part":"docs","what":"/w/a.md","kind":"blank","status":"omitted","why":"blank","bytes":0}
         {"part":"docs","what":"/w/a.md","kind":"missing","status":"missing","why":"there is no such file","bytes":0}
-        {"part":"docs","what":"/w/a.md","kind":"duplicate","status":"duplicate","why":"it is there already","bytes":0}
+        {"part":"docs","what":"/w/a.md","kind":"duplicate","status":"duplicate","why":"it is in the context already","bytes":0}
         {"part":"docs","what":"/w/a.md","kind":"switched_off","status":"disabled","why":"switched off in the configuration","bytes":0}
         {"part":"docs","what":"/w/a.md","kind":"on_mention","status":"on mention","why":"used only when it is mentioned","bytes":0}
         {"part":"docs","what":"/w/a.md","kind":"shadowed","status":"shadowed","why":"/a has the same name and comes first","bytes":0}
@@ -143,7 +143,7 @@ fn every_source_has_one_row_with_what_became_of_it() {
         /w/2.md Some("docs") omitted 0 12 bytes left the window
         /w/3.md Some("docs") omitted 0 12 bytes left the window for a summary
         /w/5.md Some("docs") missing 0 there is no such file
-        /w/6.md Some("docs") duplicate 0 it is there already
+        /w/6.md Some("docs") duplicate 0 it is in the context already
         /w/7.md Some("docs") omitted 0 switched off in the configuration
         /w/8.md Some("docs") omitted 0 used only when it is mentioned
         /w/9.md Some("docs") shadowed 0 /a has the same name and comes first

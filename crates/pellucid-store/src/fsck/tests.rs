@@ -200,18 +200,18 @@ fn a_broken_index_is_named_and_no_index_is_made() {
     check_home(
         &home,
         &expect![[r#"
-        0 sessions, 0 records, 0 unproved
-        - pellucid_index.sqlite: the session index was broken and is made again: file is not a database
-    "#]],
+            0 sessions, 0 records, 0 unproved
+            - pellucid_index.sqlite: the session index was corrupt and is rebuilt: file is not a database
+        "#]],
     );
     let home = Workspace::empty();
     home.folder(crate::index::FILE);
     check_home(
         &home,
         &expect![[r#"
-        0 sessions, 0 records, 0 unproved
-        - pellucid_index.sqlite: no session index, so all session files are read: unable to open database file: ~/pellucid_index.sqlite
-    "#]],
+            0 sessions, 0 records, 0 unproved
+            - pellucid_index.sqlite: no session index is available, so all session files are read: unable to open database file: ~/pellucid_index.sqlite
+        "#]],
     );
 }
 

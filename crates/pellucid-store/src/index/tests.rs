@@ -202,9 +202,9 @@ fn a_broken_database_is_made_again() {
         assert_eq!(index.check(), Some(Ok(())));
     }
     expect_test::expect![[r#"
-        the session index was broken and is made again: file is not a database
-        the session index was broken and is made again: database disk image is malformed
-        the session index was broken and is made again: database disk image is malformed"#]]
+        the session index was corrupt and is rebuilt: file is not a database
+        the session index was corrupt and is rebuilt: database disk image is malformed
+        the session index was corrupt and is rebuilt: database disk image is malformed"#]]
     .assert_eq(&told.join("\n"));
 }
 
@@ -244,7 +244,7 @@ fn without_a_database_lists_come_from_the_files() {
     let mut index = refreshed(&home);
     assert_eq!(pages(&mut index, &all()), [id(1)]);
     let why = format!("unable to open database file: {}", home.path(FILE).display());
-    assert_eq!(index.take_warnings(), [format!("no session index, so all session files are read: {why}")]);
+    assert_eq!(index.take_warnings(), [format!("no session index is available, so all session files are read: {why}")]);
     assert_eq!(index.check(), None);
 }
 

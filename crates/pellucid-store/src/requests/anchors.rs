@@ -192,7 +192,8 @@ mod tests {
     fn a_folder_in_its_place_is_named() {
         let home = Workspace::empty();
         fs::create_dir(home.path(FILE)).unwrap();
-        let warning = "anchors.jsonl cannot be read, so a cut end would not show: Is a directory (os error 21)";
+        let warning =
+            "anchors.jsonl cannot be read, so a truncated record would not be detected: Is a directory (os error 21)";
         assert_eq!(Anchors::read(home.root(), None).warning().as_deref(), Some(warning));
         assert!(append(home.root(), &anchor("a", 1)).is_err());
     }

@@ -160,7 +160,7 @@ mod tests {
         let path = parts.path(&sha256);
         let said = |text: Result<String, PartError>| text.unwrap_err().to_string().replace(&sha256, "X");
         fs::write(&path, "x [redacted:key] x").unwrap();
-        assert_eq!(said(parts.text(&piece)), "the part X has secrets blanked out");
+        assert_eq!(said(parts.text(&piece)), "the part X was redacted");
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();
         assert_eq!(said(parts.text(&piece)), "the part X cannot be read: Is a directory (os error 21)");

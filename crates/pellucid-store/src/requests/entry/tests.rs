@@ -198,7 +198,7 @@ fn kinds_that_this_version_does_not_know_are_named() {
     );
     check_refused(
         &json!({ "kind": "noted", "at": 1, "item": { "sha256": "h" } }),
-        &expect!["data did not match any variant of untagged enum Text"],
+        &expect!["data did not match any variant of untagged enum StoredText"],
     );
     check_refused(
         &json!({ "kind": "noted", "at": 1.5, "item": { "text": "" } }),

@@ -16,6 +16,7 @@ pub mod mock_server;
 pub mod mock_socket;
 pub mod mock_wires;
 mod page;
+mod prefix_cache;
 #[cfg(unix)]
 pub mod swapper;
 #[cfg(unix)]

@@ -29,6 +29,7 @@ use serde_json::json;
 
 use crate::mock_socket;
 use crate::mock_socket::MockSocket;
+use crate::prefix_cache;
 
 /// A running server; it stops when dropped.
 #[derive(Debug)]
@@ -70,6 +71,8 @@ pub struct MockReply {
     ending: Ending,
     only_for: Vec<Condition>,
     made_from: Option<fn(&RecordedRequest) -> MockReply>,
+    /// Whether the usage is that of a provider with a cache.
+    is_charged: bool,
 }
 
 /// The requests that a reply is for.
@@ -118,7 +121,21 @@ impl MockReply {
             ending: Ending::Whole,
             only_for: Vec::new(),
             made_from: None,
+            is_charged: false,
         }
+    }
+
+    /// The same reply with the usage of a provider that caches what it has read: the beginning of the request, in the order
+    /// of reading, that an earlier request to the same model had.
+    #[must_use]
+    pub fn charged(mut self) -> Self {
+        self.is_charged = true;
+        self
+    }
+
+    /// The frames of the reply, for changing its usage.
+    pub(crate) fn frames_mut(&mut self) -> &mut Vec<Vec<u8>> {
+        &mut self.frames
     }
 
     /// A reply that depends on the request, for values that no script can know, such as ids.
@@ -365,8 +382,10 @@ fn converse(stream: &TcpStream, connection: usize, shared: &Mutex<Shared>) -> io
             let next = guard.replies.iter().position(is_for_it);
             let reply = next.map(|at| guard.replies.remove(at));
             let reply = reply.map(|reply| reply.made_from.map_or(reply, |make| make(&request)));
+            let charge = prefix_cache::charge(&guard.requests, &request);
             guard.requests.push(request);
             match reply {
+                Some(reply) if reply.is_charged => prefix_cache::charged(reply, charge),
                 Some(reply) => reply,
                 None => {
                     let message = format!("the script has no reply for request {}", guard.requests.len());

@@ -42,6 +42,7 @@ pub mod sessions;
 pub mod side;
 pub mod sink;
 pub mod summary;
+pub mod token_counts;
 pub mod tool_lists;
 pub mod walk;
 

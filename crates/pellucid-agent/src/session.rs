@@ -143,6 +143,11 @@ impl Session {
         self.notices.refuse_losses();
     }
 
+    /// Refuses requests that diverge from the one before without an expected cause.
+    pub fn refuse_breaks(&mut self) {
+        self.requests.refuse_breaks();
+    }
+
     /// Removes what sessions left behind that could not clean up after their commands.
     pub(crate) fn clean_login_snapshots(&self) {
         if self.jobs.toolbox.has_login_snapshot() {

@@ -125,6 +125,15 @@ impl Cause {
         }
     }
 
+    /// Whether the difference follows from something that a person or the program did on purpose: a summary, turns taken
+    /// back, another model, other settings or tools.
+    pub fn is_expected(self) -> bool {
+        match self {
+            Self::Compaction | Self::RollBack | Self::Model | Self::Tools | Self::Settings => true,
+            Self::Memory | Self::Instructions | Self::Schema | Self::Items => false,
+        }
+    }
+
     fn of(section: ReadSection) -> Self {
         match section {
             ReadSection::Schema => Self::Schema,

@@ -69,6 +69,8 @@ pub(super) struct Requests {
     cache: CacheState,
     /// Why the next request may not extend the last one.
     cause: Option<Cause>,
+    /// Whether a request that diverges from the one before without an expected cause is refused.
+    refuses_breaks: bool,
     ledger: Ledger,
     /// The rows that the last report to clients had.
     reported_rows: Vec<Row>,
@@ -260,6 +262,32 @@ impl Requests {
     /// Where the last request differs from the one before, if it does.
     pub(super) fn cache_break(&self) -> Option<CacheBreak> {
         cache_break(self.last.as_ref()?.continuity.as_ref()?)
+    }
+
+    /// Refuses requests from now on that diverge from the one before without an expected cause.
+    pub(super) fn refuse_breaks(&mut self) {
+        self.refuses_breaks = true;
+    }
+
+    /// Checks that the last request may be sent although it diverges from the one before.
+    ///
+    /// # Errors
+    /// The cause is not an expected one, and such requests are refused.
+    pub(super) fn check_break(&self) -> Result<(), ReplyError> {
+        let broken = self.last.as_ref().and_then(|last| last.continuity.as_ref()?.broken.as_ref());
+        match broken.filter(|broken| self.refuses_breaks && !broken.cause.is_expected()) {
+            Some(broken) => {
+                let message = format!(
+                    "the request diverges from the one before at {} ({}), which costs {} tokens, so --strict-cache did not \
+                     send it",
+                    broken.part,
+                    broken.cause.as_str(),
+                    broken.tokens_rebilled,
+                );
+                Err(ReplyError::new(ReplyErrorKind::Local, message))
+            }
+            None => Ok(()),
+        }
     }
 
     /// What the last request was made of; absent before the first.

@@ -60,8 +60,10 @@ impl Session {
     /// Admits a request that asks for an answer. What is not admitted is not recorded as sent.
     ///
     /// # Errors
-    /// There is no key, a limit is reached, or the request is certain not to fit the window.
+    /// There is no key, a limit is reached, the request is certain not to fit the window, or it diverges from the one
+    /// before and such requests are refused.
     pub(crate) fn admit(&mut self, request: &Request) -> Result<Ticket, ReplyError> {
+        self.requests.check_break()?;
         if let Some(window) = known_window(&self.setup) {
             let model = &self.setup.gathered.facts.settings.model.slug;
             self.requests.check_window(request, window, &least(&self.setup), model)?;

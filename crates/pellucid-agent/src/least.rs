@@ -37,10 +37,10 @@ impl Least {
         }
     }
 
-    /// Lets a request out. It is only counted where tokens are limited.
+    /// Lets a request out. It is only counted where tokens or money are limited.
     pub(crate) fn admit(&self, model: &Model, body: &[Bytes]) -> Result<Ticket, ReplyError> {
         let least = if model.budget().counts_tokens() { self.tokens(body) } else { 0 };
-        model.admit(least)
+        model.admit(&self.model, least)
     }
 }
 

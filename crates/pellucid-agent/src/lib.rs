@@ -42,6 +42,7 @@ pub mod open;
 mod open_notes;
 pub mod own_git;
 pub mod prepare;
+pub mod prices;
 pub mod replay;
 pub mod restore;
 mod review;

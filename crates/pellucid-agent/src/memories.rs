@@ -81,7 +81,7 @@ impl Background {
 pub(crate) fn start(session: &Session) -> Option<Background> {
     let setup = &session.setup;
     let config = &setup.sources.config;
-    let is_limited = config.limits.max_requests.is_some() || config.limits.max_tokens.is_some();
+    let is_limited = config.limits.are_set();
     let is_wanted = is_on(config) && matches!(setup.origin, StartedBy::Client(_)) && session.log.is_kept();
     if !is_wanted {
         return None;

@@ -20,6 +20,7 @@ use pellucid_model::Model;
 use pellucid_model::Script;
 use pellucid_model::Transport;
 use pellucid_model::budget::BudgetLimits;
+use pellucid_model::budget::CostLimit;
 use pellucid_model::compression::Compression;
 use pellucid_model::credentials::Login;
 use pellucid_protocol::dynamic_tool::DynamicTool;
@@ -49,6 +50,9 @@ use crate::identity::ClientIdentity;
 use crate::login;
 use crate::prepare;
 use crate::prepare::InjectError;
+use crate::prices;
+use crate::prices::PriceFileError;
+use crate::prices::PricesToday;
 use crate::revision::ProjectAt;
 use crate::session::Beginning;
 use crate::session::Session;
@@ -238,6 +242,9 @@ pub enum OpenError {
     /// A file that is to be injected cannot be used.
     #[error(transparent)]
     Inject(#[from] InjectError),
+    /// There is a limit in money, and the user's prices cannot be used.
+    #[error(transparent)]
+    Prices(#[from] PriceFileError),
 }
 
 /// Opens a session for a client.
@@ -277,6 +284,19 @@ pub(crate) fn begin(mut setup: Setup, opening: Opening) -> Result<Session, OpenE
 }
 
 /// What a client's session is made of.
+/// The limits of a session. Prices are only read where money is limited.
+fn budget(config: &Config) -> Result<Budget, PriceFileError> {
+    let LimitSettings { max_tokens, max_requests, max_cost } = config.limits;
+    let max_cost = match max_cost {
+        Some(units) => {
+            let prices = Arc::new(PricesToday(prices::price_table(&config.folders.home)?));
+            Some(CostLimit { units, prices })
+        }
+        None => None,
+    };
+    Ok(Budget::new(BudgetLimits { max_tokens, max_requests, max_cost }))
+}
+
 fn setup(plan: SessionPlan, opening: &Opening) -> Result<Setup, OpenError> {
     let SessionPlan {
         config,
@@ -295,8 +315,7 @@ fn setup(plan: SessionPlan, opening: &Opening) -> Result<Setup, OpenError> {
     let raw_reasoning = if config.display.show_raw_reasoning { RawReasoning::Shown } else { RawReasoning::Hidden };
     let mut notices = notices(&config);
     notices.extend(opening.file().and_then(SessionFile::warning).map(|message| EventMessage::Warning { message }));
-    let LimitSettings { max_tokens, max_requests } = config.limits;
-    let budget = Budget::new(BudgetLimits { max_tokens, max_requests });
+    let budget = budget(&config)?;
     let compact_prompt = config.prompt.compact_prompt.as_ref().map(gather::provided);
     if let Err(error) = bundled::install(&config.prompt.pack, &config.folders.home) {
         tracing::warn!(%error, "the skills of the pack could not be put into place");

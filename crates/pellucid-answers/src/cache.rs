@@ -4,17 +4,19 @@
 mod tests;
 
 use pellucid_engine::continuity::Cause;
+use pellucid_engine::prices::PriceTable;
 use pellucid_protocol::cache::CacheChangeKind;
 use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::cache::CacheWord;
 use pellucid_protocol::event::CacheBreak;
+use pellucid_protocol::price::Money;
 use pellucid_protocol::usage::UsageSplit;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::cost::UsedPrice;
+use crate::cost::money_json;
 use crate::figures::RequestFigures;
-use crate::prices::Money;
-use crate::prices::PriceTable;
 
 /// The name and version of the form.
 pub const SCHEMA: &str = "pellucid.cache/1";
@@ -32,6 +34,10 @@ pub struct CacheAnswer {
     pub cost: Option<Money>,
     /// What of the cost was for tokens that had been sent before.
     pub cost_rebilled: Option<Money>,
+    /// The prices that were used.
+    pub prices: Vec<UsedPrice>,
+    /// Whether the session has no record, so that all is estimated from what the provider charged.
+    pub is_estimated: bool,
 }
 
 /// What came of the provider's cache for one request. Tokens are estimated from bytes, but for those that the provider read.
@@ -98,8 +104,18 @@ impl CacheAnswer {
             tokens_rebilled: rows.iter().map(|row| row.rebilled).sum(),
             cost: all(rows.iter().map(|row| row.cost.clone()).collect()),
             cost_rebilled: all(again),
+            prices: UsedPrice::all(
+                prices,
+                requests.iter().map(|it| (it.model.as_str(), it.sent_at.as_deref().unwrap_or_default())),
+            ),
             rows,
+            is_estimated: false,
         }
+    }
+
+    /// Adds up the requests of a session that has no record (`RequestFigures::estimated`).
+    pub fn estimated(requests: &[RequestFigures], prices: &PriceTable) -> Self {
+        Self { is_estimated: true, ..Self::of(requests, prices) }
     }
 
     /// How often each token was sent, not counting those that the provider could keep: 1.00 if nothing was sent again.
@@ -112,8 +128,7 @@ impl CacheAnswer {
 
     /// The answer as JSON.
     pub fn to_json(&self) -> Value {
-        let money =
-            |money: &Option<Money>| money.as_ref().map(|it| json!({ "amount": it.decimal(), "currency": it.currency }));
+        let money = |money: &Option<Money>| money_json(money.as_ref());
         let rows = self.rows.iter().map(|row| {
             json!({
                 "number": row.number,
@@ -132,11 +147,13 @@ impl CacheAnswer {
         json!({
             "schema": SCHEMA,
             "requests": rows.collect::<Vec<_>>(),
+            "estimated": self.is_estimated,
             "breaks": self.n_breaks,
             "tokens_rebilled": self.tokens_rebilled,
             "times_over": self.times_over().map(|ratio| format!("{ratio:.2}")),
             "cost": money(&self.cost),
             "cost_rebilled": money(&self.cost_rebilled),
+            "prices": UsedPrice::to_json(&self.prices),
         })
     }
 }

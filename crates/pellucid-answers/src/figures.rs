@@ -2,11 +2,16 @@
 //!
 //! A walk through the record gives one value for each request; `cache` and `cost` add them up.
 
+use std::time::Duration;
+
 use pellucid_engine::tokens::tokens_of_bytes;
 use pellucid_protocol::cache::CacheVerdict;
+use pellucid_protocol::cache::CacheWord;
 use pellucid_protocol::event::CacheBreak;
 use pellucid_protocol::usage::UsageSplit;
+use pellucid_store::moment::Moment;
 use pellucid_store::requests::entry;
+use pellucid_store::token_counts::TokenCountLine;
 
 /// The figures of a request.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +57,49 @@ impl RequestFigures {
             cache_break: sent.cache_break.clone(),
             failure: reply.and_then(|reply| reply.failure.clone()),
         }
+    }
+
+    /// The figures of requests that have no record, from the token counts of their session file. `kept_for` is how long a
+    /// provider keeps what it has read.
+    ///
+    /// The bytes are not known: a request that the provider did not read from its cache may have diverged from the one
+    /// before, and is called `missed`.
+    pub fn estimated(counts: &[TokenCountLine], kept_for: Duration) -> Vec<Self> {
+        let mut before: Option<&TokenCountLine> = None;
+        let mut figures = Vec::with_capacity(counts.len());
+        for (at, count) in counts.iter().enumerate() {
+            let idle = before.and_then(|before| Some(Moment::parse(&count.at)?.since(Moment::parse(&before.at)?)));
+            let expected = before.map(|before| before.usage.input_tokens.min(count.usage.input_tokens));
+            let read = count.usage.cached_input_tokens;
+            let verdict = match (expected, idle) {
+                (None, _) => CacheWord::Cold,
+                (Some(expected), _) if read > 0 && read >= expected / 2 => CacheWord::Extended,
+                (Some(_), Some(idle)) if idle > kept_for => CacheWord::Expired,
+                (Some(_), _) => CacheWord::Missed,
+            };
+            let tokens = usize::try_from(count.usage.input_tokens).unwrap_or(0);
+            figures.push(Self {
+                number: at + 1,
+                turn: count.turn.clone(),
+                purpose: "answer".to_owned(),
+                model: count.model.clone(),
+                sent_at: Some(count.at.clone()),
+                tokens,
+                bytes: 0,
+                usage: Some(UsageSplit::new(&count.usage, None)),
+                verdict: CacheVerdict {
+                    verdict,
+                    cause: None,
+                    expected,
+                    read: Some(read),
+                    idle_ms: idle.and_then(|idle| u64::try_from(idle.as_millis()).ok()),
+                },
+                cache_break: None,
+                failure: None,
+            });
+            before = Some(count);
+        }
+        figures
     }
 
     /// Whether the request asks for an answer, so that the next one continues it.

@@ -6,14 +6,14 @@
 //! - `inspected`: a request to be asked about, with its bytes and the origin of each
 //! - `figures`: sizes, charges and cache verdicts of sent requests
 //! - `cache`: why something is paid for again
+//! - `cost`: what requests cost, by part, and what they would cost under another setting
 //! - `diff`: what changed between two requests, and what that does to the provider's cache
 //! - `overview`: what fills a request, in a few groups
-//! - `prices`: what tokens cost, by model and date
 
 pub mod cache;
+pub mod cost;
 pub mod diff;
 pub mod figures;
 pub mod inspected;
 pub mod overview;
-pub mod prices;
 mod whole;

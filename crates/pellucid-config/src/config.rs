@@ -350,12 +350,21 @@ pub struct MemorySettings {
 }
 
 /// The limits of a session with its agents, reviews and summaries; absent ones do not apply.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LimitSettings {
     /// How many tokens requests and replies may have in all.
     pub max_tokens: Option<u64>,
     /// How many requests may be sent.
     pub max_requests: Option<u64>,
+    /// What requests and replies may cost in all, in the currency of the prices.
+    pub max_cost: Option<f64>,
+}
+
+impl LimitSettings {
+    /// Whether there is a limit.
+    pub fn are_set(&self) -> bool {
+        *self != Self::default()
+    }
 }
 
 /// What is recorded, and what is sent elsewhere.

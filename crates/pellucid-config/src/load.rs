@@ -236,6 +236,7 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
         limits: LimitSettings {
             max_tokens: reader.count("limits.max_tokens"),
             max_requests: reader.count("limits.max_requests"),
+            max_cost: reader.value("limits.max_cost").and_then(Value::as_number),
         },
         shell_environment: shell_environment(&reader),
         records: records(&reader),

@@ -26,6 +26,7 @@
 //! - [`visible`]: text as a terminal may show it
 //! - [`documents`]: how instruction files share a budget, import others, join later and change
 //! - [`cut`]: how much of a text is used, and where it is cut
+//! - [`prices`]: what tokens cost, by model and date
 //! - [`js_number`]: reading numbers as JavaScript does
 //!
 //! Not here: files, clocks, environment, network, waiting. Whatever varies arrives as an argument,
@@ -75,6 +76,7 @@ pub mod origins;
 pub mod pack;
 mod path;
 pub mod presets;
+pub mod prices;
 mod reading;
 pub mod reinject;
 pub mod report;

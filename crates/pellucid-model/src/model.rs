@@ -138,16 +138,16 @@ impl Model {
         &self.budget
     }
 
-    /// Admits a request that costs at least `least` tokens.
+    /// Admits a request to a model of this name that has at least `least` tokens.
     ///
     /// # Errors
     ///
     /// When the request cannot be sent: the settings are invalid, there is no key, or a limit is reached.
-    pub fn admit(&self, least: u64) -> Result<Ticket, ReplyError> {
+    pub fn admit(&self, model: &str, least: u64) -> Result<Ticket, ReplyError> {
         if let Kind::Http { endpoint, .. } = &self.kind {
             usable(endpoint)?;
         }
-        self.budget.admit(least)
+        self.budget.admit(model, least)
     }
 
     /// The same model, with this compression of request bodies.
@@ -228,7 +228,7 @@ impl Model {
     }
 
     async fn begin(&self, mut request: Ask) -> Result<Reply, ReplyError> {
-        let mut ticket = request.ticket.take().map_or_else(|| self.admit(0), Ok)?;
+        let mut ticket = request.ticket.take().map_or_else(|| self.admit("", 0), Ok)?;
         match self.connect(request, &ticket).await {
             Ok(reply) => Ok(Reply { ticket: Some(ticket), ..reply }),
             Err(error) => {
@@ -294,7 +294,7 @@ impl Model {
     }
 
     async fn summarise(&self, mut request: Ask) -> Result<ProviderSummary, ReplyError> {
-        let mut ticket = request.ticket.take().map_or_else(|| self.admit(0), Ok)?;
+        let mut ticket = request.ticket.take().map_or_else(|| self.admit("", 0), Ok)?;
         let (transport, endpoint) = match &self.kind {
             Kind::Http { transport, endpoint, .. } => (transport, endpoint),
             Kind::Scripted { script, n_asked } => {
@@ -317,7 +317,7 @@ impl Model {
             .map_err(|error| ReplyError::stream(format!("the summary cannot be read: {error}")))?;
         let usage = summary.usage.map(TokenUsage::from);
         if let Some(usage) = &usage {
-            ticket.settle(usage);
+            ticket.settle(usage, None);
         }
         Ok(ProviderSummary { items: summary.output, usage })
     }
@@ -372,7 +372,7 @@ impl Model {
         let mut headers = endpoint.request_headers(headers);
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         // A text has at least one token.
-        let ticket = self.admit(texts.len() as u64)?;
+        let ticket = self.admit(model, texts.len() as u64)?;
         let body = vec![embeddings::body(model, texts)];
         let response = transport.send(&endpoint, &headers, body, &ticket, attempts).await?;
         let body = read_whole(response, endpoint.idle_timeout()).await?;
@@ -417,6 +417,8 @@ pub struct Reply {
     listener: Option<Listener>,
     redactor: Arc<Redactor>,
     ticket: Option<Ticket>,
+    /// The tokens that the provider reports to have written to its cache.
+    cache_write: Option<i64>,
 }
 
 #[derive(Debug)]
@@ -459,6 +461,7 @@ impl Reply {
             listener: None,
             redactor: Arc::default(),
             ticket: None,
+            cache_write: None,
         }
     }
 
@@ -467,8 +470,12 @@ impl Reply {
     /// A call that is dropped while it waits loses nothing.
     pub async fn next(&mut self) -> Option<Result<ReplyEvent, ReplyError>> {
         let next = self.advance().await.map(|next| next.map_err(|error| self.redactor.error(error)));
-        if let (Some(ticket), Some(Ok(ReplyEvent::Completed { usage: Some(usage), .. }))) = (&mut self.ticket, &next) {
-            ticket.settle(usage);
+        match (&mut self.ticket, &next) {
+            (_, Some(Ok(ReplyEvent::CacheWritten(tokens)))) => self.cache_write = Some(*tokens),
+            (Some(ticket), Some(Ok(ReplyEvent::Completed { usage: Some(usage), .. }))) => {
+                ticket.settle(usage, self.cache_write);
+            }
+            _ => {}
         }
         if let (Some(listener), Some(next)) = (&mut self.listener, &next) {
             listener.hear(next);

@@ -30,6 +30,7 @@ pub mod model;
 pub mod number;
 pub mod operation;
 pub mod parsed_command;
+pub mod price;
 pub mod project_docs;
 pub mod protected;
 pub mod provider;

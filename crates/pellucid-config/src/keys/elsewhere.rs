@@ -310,6 +310,14 @@ pub(super) const RECORDS: KeySection = KeySection {
             "no limit",
             "How many requests a session may send, with its agents, reviews and summaries; 0 allows nothing.",
         ),
+        top(
+            ACCEPTED,
+            "limits.max_cost",
+            ValueKind::Float,
+            "no limit",
+            "What a session may cost, with its agents, reviews and summaries, in the currency of its model's price; 0 \
+             allows nothing. See `docs/prices.md`.",
+        ),
         top(unless(&["false"]), "otel.log_user_prompt", ValueKind::Bool, "`false`", "Puts your inputs into telemetry.")
             .not_used(TELEMETRY),
         top(FREE, "otel.environment", ValueKind::String, "`dev`", "The environment that telemetry names.")

@@ -6,19 +6,15 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-use std::sync::Arc;
-
 use globset::Glob;
 use globset::GlobMatcher;
+use pellucid_protocol::price::Money;
+use pellucid_protocol::price::TokenPrice;
 use pellucid_protocol::usage::UsageSplit;
 use serde::Deserialize;
 
 /// The prices that the program has.
 const BUILT_IN: &str = include_str!("prices.toml");
-
-/// Prices are kept as millionths of a unit of the currency for a million tokens, so one token costs so many of these.
-const PARTS_PER_UNIT: i128 = 1_000_000_000_000;
 
 /// What models cost, by name.
 #[derive(Debug, Clone, Default)]
@@ -34,26 +30,12 @@ pub struct PriceEntry {
     pub model: String,
     /// The first day on which the price counts, as `YYYY-MM-DD`.
     pub from: String,
-    /// The currency, such as `USD`.
-    pub currency: Arc<str>,
     /// Where the price was found.
     pub source: String,
+    /// What a token of each kind costs.
+    pub rates: TokenPrice,
     matcher: GlobMatcher,
     is_users: bool,
-    input: i64,
-    cached_read: i64,
-    cache_write: i64,
-    cache_write_1h: i64,
-    output: i64,
-}
-
-/// An amount of money, exact.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Money {
-    /// The currency, such as `USD`.
-    pub currency: Arc<str>,
-    /// Millionths of a millionth of a unit of the currency.
-    parts: i128,
 }
 
 /// Why a file of prices cannot be used.
@@ -156,19 +138,16 @@ fn entry(written: WrittenPrice, is_users: bool) -> Result<PriceEntry, PriceError
     let matcher = Glob::new(&written.model)
         .map_err(|error| wrong(format!("the pattern cannot be read: {error}")))?
         .compile_matcher();
-    Ok(PriceEntry {
+    let rates = TokenPrice {
+        from: from.as_str().into(),
+        currency: written.currency.as_str().into(),
         input,
         cached_read: or_input("cached_read", written.cached_read)?,
         cache_write,
         cache_write_1h: written.cache_write_1h.map_or(Ok(cache_write), |value| amount("cache_write_1h", value))?,
         output: amount("output", written.output)?,
-        from,
-        currency: written.currency.as_str().into(),
-        matcher,
-        is_users,
-        source: written.source,
-        model: written.model,
-    })
+    };
+    Ok(PriceEntry { rates, from, matcher, is_users, source: written.source, model: written.model })
 }
 
 /// Whether a text is a date as `YYYY-MM-DD`.
@@ -181,94 +160,16 @@ fn is_day(text: &str) -> bool {
 impl PriceEntry {
     /// What these tokens cost.
     pub fn cost(&self, usage: &UsageSplit) -> Money {
-        let times = |tokens: i64, price: i64| i128::from(tokens.max(0)) * i128::from(price);
-        let written = usage.cache_write.unwrap_or(0);
-        let parts = times(usage.uncached, self.input)
-            + times(usage.cached_read, self.cached_read)
-            + times(written, self.cache_write)
-            + times(usage.output, self.output);
-        Money { currency: self.currency.clone(), parts }
+        self.rates.cost(usage)
     }
 
     /// What these tokens cost if the provider keeps what is written to its cache for an hour.
     pub fn cost_kept_an_hour(&self, usage: &UsageSplit) -> Money {
-        let further =
-            i128::from(usage.cache_write.unwrap_or(0).max(0)) * i128::from(self.cache_write_1h - self.cache_write);
-        let Money { currency, parts } = self.cost(usage);
-        Money { currency, parts: parts + further }
+        self.rates.cost_kept_an_hour(usage)
     }
 
     /// Whether the entry is of the user's own file.
     pub fn is_users(&self) -> bool {
         self.is_users
-    }
-}
-
-impl Money {
-    /// The sum of amounts; absent if there is none, or they are in different currencies.
-    pub fn sum(amounts: impl IntoIterator<Item = Self>) -> Option<Self> {
-        let mut amounts = amounts.into_iter();
-        let mut sum = amounts.next()?;
-        for amount in amounts {
-            if amount.currency != sum.currency {
-                return None;
-            }
-            sum.parts += amount.parts;
-        }
-        Some(sum)
-    }
-
-    /// The amount of a limit that a person typed, such as `0.50`; absent if the text is no amount.
-    pub fn parse(text: &str, currency: &str) -> Option<Self> {
-        let (units, rest) = text.split_once('.').unwrap_or((text, ""));
-        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        if !is_number(units) || !is_number(rest) || rest.len() > 12 || (units.is_empty() && rest.is_empty()) {
-            return None;
-        }
-        let whole: i128 = if units.is_empty() { 0 } else { units.parse().ok()? };
-        let part: i128 = format!("{rest:0<12}").parse().ok()?;
-        let parts = whole.checked_mul(PARTS_PER_UNIT)?.checked_add(part)?;
-        Some(Self { currency: currency.into(), parts })
-    }
-
-    /// Whether the amount is larger than another of the same currency; absent for different currencies.
-    pub fn is_more_than(&self, other: &Self) -> Option<bool> {
-        (self.currency == other.currency).then_some(self.parts > other.parts)
-    }
-
-    /// The amount as a decimal number, exact.
-    pub fn decimal(&self) -> String {
-        let (units, rest) = (self.parts / PARTS_PER_UNIT, (self.parts % PARTS_PER_UNIT).unsigned_abs());
-        let digits = format!("{rest:012}");
-        let digits = digits.trim_end_matches('0');
-        let sign = if self.parts < 0 && units == 0 { "-" } else { "" };
-        if digits.is_empty() { format!("{sign}{units}") } else { format!("{sign}{units}.{digits}") }
-    }
-}
-
-/// The amount for people: `$12.30`, `$0.046`, `$0.0041`; smaller amounts as `<$0.0001`.
-impl fmt::Display for Money {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let size = self.parts.unsigned_abs();
-        let unit = PARTS_PER_UNIT.unsigned_abs();
-        let sign = if self.parts < 0 { "-" } else { "" };
-        let (before, after) = match &*self.currency {
-            "USD" => ("$", String::new()),
-            "EUR" => ("€", String::new()),
-            other => ("", format!(" {other}")),
-        };
-        if size > 0 && size < unit / 10_000 {
-            return write!(f, "<{before}0.0001{after}");
-        }
-        let digits: usize = if size >= unit {
-            2
-        } else if size >= unit / 100 {
-            3
-        } else {
-            4
-        };
-        let scale = 10_u128.pow(u32::try_from(digits).unwrap_or(4));
-        let rounded = (size * scale + unit / 2) / unit;
-        write!(f, "{sign}{before}{}.{:0digits$}{after}", rounded / scale, rounded % scale)
     }
 }

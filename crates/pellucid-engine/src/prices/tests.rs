@@ -76,7 +76,7 @@ fn the_program_has_dated_prices() {
         &expect![[r#"$0.022 0.02205 hour $0.024 from 2026-11-16 by "litellm 1.108.4""#]],
     );
     for entry in entries_of_program().unwrap() {
-        assert!(entry.input > 0 && entry.output > 0, "{}", entry.model);
+        assert!(entry.rates.input > 0 && entry.rates.output > 0, "{}", entry.model);
         assert!(!entry.source.is_empty(), "{}", entry.model);
     }
 }

@@ -1,0 +1,427 @@
+//! The same requests under another setting, with recorded answers and times and a simulated cache.
+//!
+//! A provider's cache has the beginnings of requests that it read, in the order of reading, for a time. A request that begins
+//! with the whole of an earlier one reads as many tokens from the cache as the provider counted in that one; a request that
+//! diverges within it reads its share. What the provider does beyond that (blocks of tokens, a least length, no cache at
+//! all) is learned from the recorded figures, so that the simulation without a setting gives these.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use pellucid_engine::prices::PriceEntry;
+use pellucid_engine::prices::PriceTable;
+use pellucid_protocol::price::Money;
+use pellucid_protocol::usage::UsageSplit;
+use serde_json::Value;
+use serde_json::json;
+
+use super::CostedRequest;
+use super::ReadText;
+use super::UsedPrice;
+use super::ledger;
+use super::money_json;
+
+/// The settings that can be simulated, for messages.
+const POSSIBLE: &str = "possible are model=M, ttl=TIME (such as 5m or 1h), without=PART, order=stable-first";
+
+/// How many tokens some providers read from their cache at once.
+const BLOCK: i64 = 128;
+
+/// The least that such providers keep.
+const BLOCKS_LEAST: i64 = 1024;
+
+/// A setting under which requests are simulated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CostSetting {
+    /// Another model is asked, which answers the same.
+    Model(String),
+    /// The provider keeps what it reads for so many milliseconds.
+    Ttl(i64),
+    /// A part is not sent.
+    Without(String),
+    /// What changes in a session is read last.
+    StableFirst,
+}
+
+/// Why a setting cannot be simulated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SettingError(String);
+
+/// What requests would cost under a setting.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SimulatedCost {
+    /// The setting as a person types it; absent for the recorded one.
+    pub setting: Option<String>,
+    /// What the simulation assumes, in one line.
+    pub note: String,
+    /// The tokens of each request that has figures, with its session and number.
+    pub requests: Vec<(Arc<str>, usize, UsageSplit)>,
+    /// All requests together.
+    pub usage: UsageSplit,
+    /// What all requests cost; absent where a price is unknown.
+    pub cost: Option<Money>,
+    /// The prices that were used.
+    pub prices: Vec<UsedPrice>,
+}
+
+impl CostSetting {
+    /// Reads a setting as a person types it.
+    ///
+    /// # Errors
+    /// When the setting is none, or none that can be simulated.
+    pub fn parse(text: &str) -> Result<Self, SettingError> {
+        let wrong = |why: &str| SettingError(format!("`{text}` {why}: {POSSIBLE}"));
+        let (key, value) =
+            text.split_once('=').filter(|(_, value)| !value.is_empty()).ok_or_else(|| wrong("is no setting"))?;
+        match (key, value) {
+            ("model", model) => Ok(Self::Model(model.to_owned())),
+            ("ttl", time) => milliseconds(time).map(Self::Ttl).ok_or_else(|| wrong("is no time")),
+            ("without", part) => Ok(Self::Without(part.to_owned())),
+            ("order", "stable-first") => Ok(Self::StableFirst),
+            ("order", _) => Err(wrong("is no order that can be simulated")),
+            ("pack" | "wire" | "prompt_mode" | "mcp" | "compact_at", _) => {
+                Err(wrong("cannot be simulated, because the record does not have what requests would be made of"))
+            }
+            _ => Err(wrong("is no setting that can be simulated")),
+        }
+    }
+
+    /// The setting as a person types it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Model(model) => format!("model={model}"),
+            Self::Ttl(ms) if ms % 3_600_000 == 0 => format!("ttl={}h", ms / 3_600_000),
+            Self::Ttl(ms) if ms % 60_000 == 0 => format!("ttl={}m", ms / 60_000),
+            Self::Ttl(ms) => format!("ttl={}s", ms / 1000),
+            Self::Without(part) => format!("without={part}"),
+            Self::StableFirst => "order=stable-first".to_owned(),
+        }
+    }
+
+    fn note(&self) -> String {
+        match self {
+            Self::Model(model) => format!(
+                "{model} would have answered otherwise and counts tokens in its own way: answers and counts are the recorded ones"
+            ),
+            Self::Ttl(_) => {
+                "what the provider keeps for more than 5 minutes is written at the price for an hour".to_owned()
+            }
+            Self::Without(part) => {
+                format!("the model would have answered otherwise without {part}: answers are the recorded ones")
+            }
+            Self::StableFirst => {
+                "the model would have answered otherwise to another order: answers are the recorded ones".to_owned()
+            }
+        }
+    }
+}
+
+/// The milliseconds of a time such as `90s`, `5m` or `1h`.
+fn milliseconds(text: &str) -> Option<i64> {
+    let (number, factor) = match text.as_bytes().last()? {
+        b's' => (&text[..text.len() - 1], 1000),
+        b'm' => (&text[..text.len() - 1], 60_000),
+        b'h' => (&text[..text.len() - 1], 3_600_000),
+        _ => return None,
+    };
+    number.parse::<i64>().ok().filter(|number| *number > 0)?.checked_mul(factor)
+}
+
+impl SimulatedCost {
+    /// Simulates requests, under a setting or as they were.
+    ///
+    /// # Errors
+    /// When the setting names a part that no request has.
+    pub fn of(
+        requests: &[CostedRequest],
+        setting: Option<&CostSetting>,
+        prices: &PriceTable,
+    ) -> Result<Self, SettingError> {
+        let altered = altered(requests, setting)?;
+        let rule = Rule::learned(requests);
+        let ttl = match setting {
+            Some(CostSetting::Ttl(ms)) => Some(*ms),
+            _ => None,
+        };
+        let mut caches: BTreeMap<(&str, &str), Cache<'_>> = BTreeMap::new();
+        let mut simulated = Self {
+            setting: setting.map(CostSetting::name),
+            note: rule.note(setting),
+            requests: Vec::new(),
+            usage: UsageSplit::default(),
+            cost: None,
+            prices: Vec::new(),
+        };
+        let (mut costs, mut asked) = (Vec::new(), Vec::new());
+        for (request, sent) in requests.iter().zip(&altered) {
+            let Some(recorded) = &request.figures.usage else { continue };
+            let usage = match sent {
+                Some(sent) => {
+                    // Every model has a separate cache. What the provider had before the session is known by its
+                    // first request alone.
+                    let cache = caches.entry((&*request.session, &*request.figures.model)).or_default();
+                    let kept = ttl.or_else(|| Some(i64::try_from(request.wire?.cache_seconds()?).ok()? * 1000));
+                    let read = match cache.read(sent, request.sent_ms, kept) {
+                        Some(tokens) => rule.read(tokens),
+                        None => recorded.cached_read,
+                    };
+                    split(recorded, sent.tokens, read.min(sent.tokens))
+                }
+                None => *recorded,
+            };
+            let model = match setting {
+                Some(CostSetting::Model(model)) => model,
+                _ => &request.figures.model,
+            };
+            let entry = prices.of(model, request.day());
+            asked.push((model.as_str(), request.day()));
+            costs.push(entry.map(|entry| match ttl {
+                Some(ms) if ms > 300_000 => entry.cost_kept_an_hour(&usage),
+                _ => entry.cost(&usage),
+            }));
+            simulated.usage.add(&usage);
+            simulated.requests.push((request.session.clone(), request.figures.number, usage));
+        }
+        simulated.cost = costs.into_iter().collect::<Option<Vec<_>>>().and_then(Money::sum);
+        simulated.prices = UsedPrice::all(prices, asked);
+        Ok(simulated)
+    }
+
+    /// How many requests have other figures than the provider reported.
+    pub fn n_different(&self, requests: &[CostedRequest]) -> usize {
+        let recorded = requests.iter().filter_map(|request| request.figures.usage.as_ref());
+        self.requests.iter().zip(recorded).filter(|((_, _, usage), recorded)| usage != *recorded).count()
+    }
+
+    /// The simulation as JSON.
+    pub fn to_json(&self) -> Value {
+        let request = |(session, number, usage): &(Arc<str>, usize, UsageSplit)| {
+            json!({ "session": session, "number": number, "read": usage.cached_read, "written": usage.cache_write,
+                "uncached": usage.uncached, "answered": usage.output })
+        };
+        json!({
+            "as": self.setting,
+            "note": self.note,
+            "requests": self.requests.iter().map(request).collect::<Vec<_>>(),
+            "read": self.usage.cached_read,
+            "written": self.usage.cache_write,
+            "uncached": self.usage.uncached,
+            "answered": self.usage.output,
+            "cost": money_json(self.cost.as_ref()),
+            "prices": UsedPrice::to_json(&self.prices),
+        })
+    }
+}
+
+impl CostedRequest {
+    /// The day of the request, for its price.
+    pub(super) fn day(&self) -> &str {
+        self.figures.sent_at.as_deref().unwrap_or_default()
+    }
+
+    /// The price of the request; absent if it is unknown.
+    pub(super) fn price<'p>(&self, prices: &'p PriceTable) -> Option<&'p PriceEntry> {
+        prices.of(&self.figures.model, self.day())
+    }
+}
+
+/// A request as it would be sent.
+struct Altered<'a> {
+    read: Vec<&'a ReadText>,
+    bytes: usize,
+    tokens: i64,
+}
+
+/// The requests as they would be sent; absent where bytes or figures are not known.
+fn altered<'a>(
+    requests: &'a [CostedRequest],
+    setting: Option<&CostSetting>,
+) -> Result<Vec<Option<Altered<'a>>>, SettingError> {
+    let stable = match setting {
+        Some(CostSetting::StableFirst) => stable_texts(requests),
+        _ => BTreeSet::new(),
+    };
+    let mut n_left_out = 0;
+    let mut made = Vec::with_capacity(requests.len());
+    for request in requests {
+        let Some(usage) = request.figures.usage.as_ref().filter(|_| !request.read.is_empty()) else {
+            made.push(None);
+            continue;
+        };
+        let tokens = ledger::input(usage);
+        let whole: Vec<&ReadText> = request.read.iter().collect();
+        let (read, tokens) = match setting {
+            Some(CostSetting::Without(part)) => {
+                let weights: Vec<u64> = whole.iter().map(|text| text.bytes.len() as u64).collect();
+                let shares = ledger::deal(tokens, &weights);
+                let (mut kept, mut left) = (Vec::new(), 0);
+                for (text, share) in whole.into_iter().zip(shares) {
+                    if is_within(&text.part, part) {
+                        n_left_out += 1;
+                    } else {
+                        kept.push(text);
+                        left += share;
+                    }
+                }
+                (kept, left)
+            }
+            Some(CostSetting::StableFirst) => {
+                let mut read = whole;
+                read.sort_by_key(|text| match text {
+                    text if text.is_item => 1,
+                    text if stable.contains(&key(text)) => 0,
+                    _ => 2,
+                });
+                (read, tokens)
+            }
+            Some(CostSetting::Model(_) | CostSetting::Ttl(_)) | None => (whole, tokens),
+        };
+        let bytes = read.iter().map(|text| text.bytes.len()).sum();
+        made.push(Some(Altered { read, bytes, tokens }));
+    }
+    match setting {
+        Some(CostSetting::Without(part)) if n_left_out == 0 => Err(no_part(requests, part)),
+        _ => Ok(made),
+    }
+}
+
+fn is_within(part: &str, wanted: &str) -> bool {
+    part == wanted || part.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('/'))
+}
+
+fn no_part(requests: &[CostedRequest], part: &str) -> SettingError {
+    let parts: BTreeSet<&str> = requests.iter().flat_map(|it| it.read.iter()).map(|text| &*text.part).collect();
+    let parts = parts.into_iter().collect::<Vec<_>>().join(", ");
+    SettingError(format!("no request has the part `{part}`; the parts are: {parts}"))
+}
+
+fn key(text: &ReadText) -> (&str, &[u8]) {
+    (&text.part, &text.bytes)
+}
+
+/// The texts around items that every request has.
+fn stable_texts(requests: &[CostedRequest]) -> BTreeSet<(&str, &[u8])> {
+    let mut known = requests.iter().filter(|request| !request.read.is_empty()).map(|request| {
+        let around = request.read.iter().filter(|text| !text.is_item);
+        around.map(key).collect::<BTreeSet<_>>()
+    });
+    let first = known.next().unwrap_or_default();
+    known.fold(first, |all, next| all.intersection(&next).copied().collect())
+}
+
+/// The tokens of a request by what they are charged for, if so many are read from the cache.
+///
+/// Where the provider reports what it writes, what it did not write of the recorded request lies behind its last mark.
+fn split(recorded: &UsageSplit, tokens: i64, read: i64) -> UsageSplit {
+    let rest = tokens - read;
+    let (cache_write, uncached) = match recorded.cache_write {
+        Some(_) => {
+            let uncached = recorded.uncached.min(rest);
+            (Some(rest - uncached), uncached)
+        }
+        None => (None, rest),
+    };
+    UsageSplit { cached_read: read, cache_write, uncached, output: recorded.output }
+}
+
+/// What a provider does with beginnings that it has read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// The provider reads every token that it has.
+    Tokens,
+    /// The provider reads blocks of tokens.
+    Blocks {
+        /// The least that it keeps.
+        least: i64,
+    },
+    /// The provider reads nothing, or does not say so.
+    Nothing,
+}
+
+impl Rule {
+    fn learned(requests: &[CostedRequest]) -> Self {
+        let reads = || requests.iter().filter_map(|it| it.figures.usage.as_ref()).map(|usage| usage.cached_read);
+        let Some(least) = reads().filter(|read| *read > 0).min() else {
+            return Self::Nothing;
+        };
+        if reads().any(|read| read % BLOCK != 0) {
+            return Self::Tokens;
+        }
+        Self::Blocks { least: BLOCKS_LEAST.min(least) }
+    }
+
+    /// What a simulation under a setting assumes, in one line.
+    fn note(self, setting: Option<&CostSetting>) -> String {
+        let note = setting.map(CostSetting::note).unwrap_or_default();
+        match self {
+            Self::Nothing if setting.is_some() => {
+                format!("{note}; the provider read nothing from a cache, so none is simulated")
+            }
+            _ => note,
+        }
+    }
+
+    fn read(self, tokens: i64) -> i64 {
+        match self {
+            Self::Tokens => tokens,
+            Self::Blocks { least } if tokens >= least => tokens - tokens % BLOCK,
+            Self::Blocks { .. } | Self::Nothing => 0,
+        }
+    }
+}
+
+/// The beginnings that a provider has read.
+#[derive(Default)]
+struct Cache<'a> {
+    kept: Vec<KeptRequest<'a>>,
+    has_read: bool,
+}
+
+struct KeptRequest<'a> {
+    read: Vec<&'a ReadText>,
+    bytes: usize,
+    tokens: i64,
+    used_ms: Option<i64>,
+}
+
+impl<'a> Cache<'a> {
+    /// How many tokens of a request the cache has, absent for the first one; the request is in the cache afterwards.
+    fn read(&mut self, sent: &Altered<'a>, now: Option<i64>, kept_ms: Option<i64>) -> Option<i64> {
+        let is_kept = |used: Option<i64>| match (used, now, kept_ms) {
+            (Some(used), Some(now), Some(kept)) => now - used <= kept,
+            _ => true,
+        };
+        self.kept.retain(|kept| is_kept(kept.used_ms));
+        let mut most = 0;
+        // A request that this one begins with has nothing that this one has not.
+        self.kept.retain(|kept| {
+            let same = same_bytes(&kept.read, &sent.read);
+            let tokens = if same == kept.bytes { kept.tokens } else { share(kept.tokens, same, kept.bytes) };
+            most = most.max(tokens);
+            same < kept.bytes
+        });
+        let Altered { read, bytes, tokens } = sent;
+        self.kept.push(KeptRequest { read: read.clone(), bytes: *bytes, tokens: *tokens, used_ms: now });
+        std::mem::replace(&mut self.has_read, true).then_some(most)
+    }
+}
+
+fn share(tokens: i64, same: usize, of: usize) -> i64 {
+    let share = i128::from(tokens) * same as i128 / of.max(1) as i128;
+    i64::try_from(share).unwrap_or(i64::MAX)
+}
+
+/// How many bytes from the beginning are the same.
+fn same_bytes(one: &[&ReadText], two: &[&ReadText]) -> usize {
+    let mut same = 0;
+    for (one, two) in one.iter().zip(two) {
+        if Arc::ptr_eq(&one.bytes, &two.bytes) || one.bytes == two.bytes {
+            same += one.bytes.len();
+            continue;
+        }
+        return same + one.bytes.iter().zip(two.bytes.iter()).take_while(|(one, two)| one == two).count();
+    }
+    same
+}

@@ -4,6 +4,7 @@ mod app_server;
 mod approvals;
 mod cache;
 mod context;
+mod cost;
 mod login;
 mod mcp;
 mod memory;
@@ -38,6 +39,7 @@ pub use context::ContextArgs;
 pub use context::ContextCommand;
 pub use context::ContextDiffArgs;
 pub use context::ContextForm;
+pub use cost::CostArgs;
 pub use login::LoginArgs;
 pub use login::LoginCommand;
 pub use mcp::McpAddArgs;
@@ -183,6 +185,8 @@ pub enum ProgramCommand {
     Context(Box<ContextArgs>),
     /// Show what came of the provider's cache for every request of a session.
     Cache(CacheArgs),
+    /// Show what sessions cost, by part, and what they would cost under another setting.
+    Cost(CostArgs),
     /// Summarise the history of a stored session, or undo that.
     Compact(CompactArgs),
     /// Run a scripted turn in a throw-away folder and show what was sent.
@@ -241,6 +245,12 @@ fn number(text: &str) -> Result<usize, String> {
 /// The same for limits, which may be larger.
 fn limit(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "a whole number is needed".to_owned())
+}
+
+/// An amount of money.
+fn amount(text: &str) -> Result<f64, String> {
+    let amount = text.parse().ok().filter(|amount: &f64| amount.is_finite() && *amount >= 0.0);
+    amount.ok_or_else(|| "an amount of money is needed, such as 0.50".to_owned())
 }
 
 /// A whole number that is not 0.
@@ -348,6 +358,10 @@ pub struct ExecOptions {
     #[arg(long, global = true)]
     pub strict_context: bool,
 
+    /// Send no request that makes the provider read earlier text again without an expected cause (see docs/exec.md).
+    #[arg(long, global = true)]
+    pub strict_cache: bool,
+
     /// Add events about what each request is made of to the JSON stream.
     #[arg(long, requires = "json", global = true)]
     pub context_events: bool,
@@ -359,6 +373,10 @@ pub struct ExecOptions {
     /// Send at most N requests.
     #[arg(long, value_name = "N", global = true, value_parser = limit)]
     pub max_requests: Option<u64>,
+
+    /// Spend at most this much money, in the currency of the model's price (see docs/prices.md).
+    #[arg(long, value_name = "AMOUNT", global = true, value_parser = amount)]
+    pub max_cost: Option<f64>,
 
     /// Use a separate exit code for each kind of failure (see docs/exec.md).
     #[arg(long, global = true)]

@@ -3,17 +3,20 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use pellucid_agent::replay;
 use pellucid_agent::replay::WalkedBytes;
 use pellucid_answers::cache::CacheAnswer;
 use pellucid_answers::cache::CacheRow;
 use pellucid_answers::cache::advice;
+use pellucid_answers::cost::UsedPrice;
 use pellucid_answers::diff::RequestDiff;
 use pellucid_answers::figures::RequestFigures;
 use pellucid_answers::inspected::Inspected;
 use pellucid_store::read;
 use pellucid_store::read::SessionFile;
+use pellucid_store::token_counts::token_counts;
 
 use crate::args::CacheArgs;
 use crate::context::diff::changes_text;
@@ -32,6 +35,9 @@ use crate::style::counted;
 /// The status when the session has no record to tell by.
 const NO_RECORD: u8 = 3;
 
+/// How long the providers of other programs' sessions keep what they have read.
+const KEPT_FOR: Duration = Duration::from_secs(300);
+
 pub fn run(args: &CacheArgs) -> Result<ExitCode, ProgramFailure> {
     let home = sessions::home()?;
     let path = match &args.session {
@@ -43,11 +49,18 @@ pub fn run(args: &CacheArgs) -> Result<ExitCode, ProgramFailure> {
         return explain(&home, &file, number);
     }
     let figures = figures(&home, &file)?;
-    if figures.is_empty() {
-        style::line("error: the session has no record of what it sent, so nothing is known of its cache");
-        return Ok(ExitCode::from(NO_RECORD));
-    }
-    let answer = CacheAnswer::of(&figures, &prices::table(&home)?);
+    let answer = if figures.is_empty() {
+        let counts = token_counts(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+        if counts.is_empty() {
+            style::line(
+                "error: the session has no record of what it sent and no token counts, so nothing is known of its cache",
+            );
+            return Ok(ExitCode::from(NO_RECORD));
+        }
+        CacheAnswer::estimated(&RequestFigures::estimated(&counts, KEPT_FOR), &prices::table(&home)?)
+    } else {
+        CacheAnswer::of(&figures, &prices::table(&home)?)
+    };
     let text = if args.json { format!("{}\n", answer.to_json()) } else { text(&answer) };
     print::either(&text, OutputFormat::of(args.json))?;
     Ok(gate(args, &answer))
@@ -106,6 +119,9 @@ fn text(answer: &CacheAnswer) -> String {
     let rows: Vec<Vec<String>> = answer.rows.iter().map(row).collect();
     let headings = ["#", "SENT AT", "TOKENS", "KEPT", "NEW", "PAID AGAIN", "PROVIDER READ", "COST", "VERDICT"];
     let mut text = table(&headings, &rows);
+    if answer.is_estimated {
+        text += "estimated: the session has no record of what it sent; a request that is `missed` may have diverged\n";
+    }
     let times = answer.times_over().map_or_else(String::new, |times| format!("each token was sent {times:.2} times; "));
     let again = number(answer.tokens_rebilled);
     let cost = match (&answer.cost_rebilled, &answer.cost) {
@@ -113,6 +129,7 @@ fn text(answer: &CacheAnswer) -> String {
         _ => ", the price is unknown".to_owned(),
     };
     text += &format!("{}; {times}{again} tokens paid for again{cost}\n", counted(answer.n_breaks, "break"));
+    text += &format!("{}\n", UsedPrice::line(&answer.prices));
     text
 }
 

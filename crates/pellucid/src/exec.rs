@@ -161,9 +161,13 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: ExecJob) -> Result<E
     let limits = &mut start.config.limits;
     limits.max_tokens = options.max_tokens.or(limits.max_tokens);
     limits.max_requests = options.max_requests.or(limits.max_requests);
+    limits.max_cost = options.max_cost.or(limits.max_cost);
     let mut session = start.session(opening)?;
     if options.strict_context {
         session.refuse_losses();
+    }
+    if options.strict_cache {
+        session.refuse_breaks();
     }
     if options.json && has_context_events {
         session.context_events_switch().join();

@@ -32,6 +32,7 @@ mod args;
 mod cache;
 mod compact;
 mod context;
+mod cost;
 mod demo;
 mod doctor;
 mod edits;
@@ -139,6 +140,7 @@ fn run(args: Args) -> Result<ExitCode, ProgramFailure> {
         ProgramCommand::Prompt(args) => prompt::run(&shared, &args),
         ProgramCommand::Context(args) => context::run(&shared, &args),
         ProgramCommand::Cache(args) => cache::run(&args),
+        ProgramCommand::Cost(args) => cost::run(&args),
         ProgramCommand::Compact(args) => compact::run(&shared, &args),
         ProgramCommand::Demo(args) => demo::run(&args),
         ProgramCommand::Apply(args) => apply::run(&shared, &args),

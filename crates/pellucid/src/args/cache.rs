@@ -16,7 +16,7 @@ of the provider. Tokens are estimated from bytes, but for those that the provide
 
 Example: pellucid cache --last
 
-Exit status: 0, or 1 if a limit is exceeded, 2 for wrong usage, 3 if the session has no record.")]
+Exit status: 0, or 1 if a limit is exceeded, 2 for wrong usage, 3 if the session has neither a record nor token counts.")]
 pub struct CacheArgs {
     /// The session's id, its beginning, or its name.
     #[arg(required_unless_present = "last", conflicts_with = "last")]

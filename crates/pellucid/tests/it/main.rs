@@ -9,6 +9,7 @@ mod apply_patch;
 mod approvals;
 mod calls;
 mod context_events;
+mod cost;
 mod crashes;
 mod damaged;
 mod errors;

@@ -173,6 +173,13 @@ const ROWS: [Row; 12] = [
     },
 ];
 
+/// Checks that the last event says with this word why the turn failed.
+#[track_caller]
+fn check_word(ran: &Ran, word: &str) {
+    let last: Value = serde_json::from_str(ran.out().lines().last().unwrap()).unwrap();
+    assert_eq!((&last["type"], &last["code"]), (&json!("turn.failed"), &json!(word)), "{last}");
+}
+
 #[track_caller]
 fn check_row(row: &Row, wire: &str) {
     let name = format!("{} on {wire}", row.name);
@@ -188,9 +195,7 @@ fn check_row(row: &Row, wire: &str) {
     assert_eq!(server.requests().len(), 1, "{name}");
     let plain = run(&world, &["exec", "hi"]);
     assert_eq!(plain.status, 1, "{name}: without typed codes every failure is 1");
-    let ran = run(&world, &["exec", "--json", "--context-events", "hi"]);
-    let last: Value = serde_json::from_str(ran.out().lines().last().unwrap()).unwrap();
-    assert_eq!((&last["type"], &last["code"]), (&json!("turn.failed"), &json!(row.word)), "{name}");
+    check_word(&run(&world, &["exec", "--json", "--context-events", "hi"]), row.word);
     let ran = run(&world, &["exec", "--json", "hi"]);
     let last: Value = serde_json::from_str(ran.out().lines().last().unwrap()).unwrap();
     assert_eq!(last["code"], Value::Null, "{name}: the code is an event of our own");
@@ -256,6 +261,7 @@ fn where_no_request_can_go_out_it_stops_at_once() {
             assert_eq!(ran.status, 16, "{base_url}: {}", ran.stderr);
             assert!(ran.stderr.contains(told), "{base_url}: {}", ran.stderr);
             assert!(!ran.stderr.contains("Reconnecting"), "{base_url}: {}", ran.stderr);
+            check_word(&run(&world, &["exec", "--json", "--context-events", "hi"]), "provider");
         }
     }
 }
@@ -280,6 +286,7 @@ fn without_a_key_nothing_is_sent_to_a_public_provider() {
         assert_eq!(ran.status, 10, "{}", ran.stderr);
         assert!(ran.stderr.contains(told), "{}", ran.stderr);
         assert!(!ran.stderr.contains("Reconnecting"), "{}", ran.stderr);
+        check_word(&world.run(&["exec", "--json", "--context-events", "hi"]), "auth");
         // What was not sent is not recorded as sent.
         let name = session_id(&ran.stderr);
         let replay = world.run(&["replay", "--json", &name]);
@@ -426,6 +433,7 @@ fn limits_stop_before_a_request_is_sent() {
             assert_eq!(ran.status, 15, "{args:?}: {}", ran.stderr);
             assert!(ran.stderr.contains(told), "{args:?}: {}", ran.stderr);
             assert_eq!(server.requests().len(), n_requests, "{args:?}");
+            check_word(&run(&world, &[&["exec", "--json", "--context-events"], args, &["hi"]].concat()), "budget");
         }
         let world = World::new("//- work/x\n");
         let server = MockServer::start([said(wire, "hello")]);

@@ -1,0 +1,213 @@
+//! `cost`: what sessions cost, and what they would cost under another setting.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use pellucid_agent::replay;
+use pellucid_agent::replay::WalkedBytes;
+use pellucid_answers::cost::CostAnswer;
+use pellucid_answers::cost::CostGroup;
+use pellucid_answers::cost::CostedRequest;
+use pellucid_answers::cost::ReadText;
+use pellucid_answers::cost::ReadTexts;
+use pellucid_answers::cost::SimulatedCost;
+use pellucid_answers::cost::UsedPrice;
+use pellucid_answers::figures::RequestFigures;
+use pellucid_engine::prices::PriceTable;
+use pellucid_protocol::price::Money;
+use pellucid_protocol::provider::WireApi;
+use pellucid_protocol::usage::UsageSplit;
+use pellucid_store::read;
+use pellucid_store::read::SessionFile;
+use serde_json::Value;
+
+use crate::args::CostArgs;
+use crate::pack::table::table;
+use crate::prices;
+use crate::print;
+use crate::screen::OutputFormat;
+use crate::sessions;
+use crate::start::ProgramFailure;
+use crate::style;
+
+/// The status when a price is unknown or a session has no record.
+const NOT_KNOWN: u8 = 3;
+
+pub fn run(args: &CostArgs) -> Result<ExitCode, ProgramFailure> {
+    let home = sessions::home()?;
+    let paths = if args.last {
+        vec![sessions::last_file(&home)?]
+    } else {
+        args.sessions.iter().map(|session| sessions::file(&home, session)).collect::<Result<_, _>>()?
+    };
+    let prices = prices::table(&home)?;
+    let mut texts = ReadTexts::default();
+    let mut requests = Vec::new();
+    let mut is_known = true;
+    for path in paths {
+        let file = read::open_damaged(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+        let of_session = costed(&home, &file, &mut texts)?;
+        if of_session.is_empty() {
+            style::line(&format!("error: the session {} has no record of what it sent", file.meta.id));
+            is_known = false;
+        }
+        requests.extend(of_session);
+    }
+    if requests.is_empty() {
+        return Ok(ExitCode::from(NOT_KNOWN));
+    }
+    let answer = CostAnswer::of(&requests, args.by.into(), &prices);
+    let columns = match simulated(args, &requests, &prices) {
+        Ok(columns) => columns,
+        Err(message) => {
+            style::line(&format!("error: {message}"));
+            return Ok(ExitCode::from(2));
+        }
+    };
+    let has_unknown = |column: &SimulatedCost| column.prices.iter().any(|price| price.from.is_none());
+    let is_known = is_known && !answer.has_unknown_price() && !columns.iter().any(has_unknown);
+    let text = if args.json {
+        let mut json = answer.to_json();
+        if !columns.is_empty() {
+            json["simulated"] = columns.iter().map(SimulatedCost::to_json).collect::<Value>();
+            json["simulated_requests_that_differ"] = columns[0].n_different(&requests).into();
+        }
+        format!("{json}\n")
+    } else if columns.is_empty() {
+        answer_text(&answer)
+    } else {
+        columns_text(&answer, &columns, columns[0].n_different(&requests))
+    };
+    print::either(&text, OutputFormat::of(args.json))?;
+    Ok(ExitCode::from(if is_known { 0 } else { NOT_KNOWN }))
+}
+
+/// Every request that the session itself sent, with what the model read.
+fn costed(home: &Path, file: &SessionFile, texts: &mut ReadTexts) -> Result<Vec<CostedRequest>, ProgramFailure> {
+    let session: Arc<str> = file.meta.id.as_str().into();
+    let mut requests: Vec<CostedRequest> = Vec::new();
+    let mut known: BTreeMap<usize, (String, WireApi, Arc<[ReadText]>)> = BTreeMap::new();
+    replay::walk(home, file, &mut |walked| {
+        let read = match walked.bytes {
+            WalkedBytes::Proved(mut proved) => {
+                let wire = proved.wire();
+                let (body, report) = (proved.body(), proved.report());
+                let read = (proved.model().unwrap_or_default(), wire, texts.of(wire, &body, &report));
+                known.insert(walked.number, read.clone());
+                Some(read)
+            }
+            WalkedBytes::Again(number) => known.get(&number).cloned(),
+            WalkedBytes::Unknown(_) => None,
+        };
+        let Some(entry) = walked.entry.filter(|_| walked.session == file.meta.id) else {
+            return ControlFlow::Continue(());
+        };
+        let sent_ms = entry.sent_at.as_deref().and_then(|at| Some(at.parse::<Timestamp>().ok()?.as_millisecond()));
+        let (model, wire, read) = match read {
+            Some((model, wire, read)) => (model, Some(wire), read),
+            None => {
+                let model = requests.last().map(|it| it.figures.model.clone()).unwrap_or_default();
+                (model, None, Arc::default())
+            }
+        };
+        let figures = RequestFigures::of(walked.number, &model, entry, walked.reply);
+        requests.push(CostedRequest { session: session.clone(), figures, sent_ms, wire, read });
+        ControlFlow::Continue(())
+    })
+    .map_err(|error| ProgramFailure::new(format!("{error}")))?;
+    Ok(requests)
+}
+
+/// The recorded requests as they are simulated, and under each setting; none without settings.
+fn simulated(args: &CostArgs, requests: &[CostedRequest], prices: &PriceTable) -> Result<Vec<SimulatedCost>, String> {
+    if args.settings.is_empty() {
+        return Ok(Vec::new());
+    }
+    let settings = std::iter::once(None).chain(args.settings.iter().map(Some));
+    settings.map(|setting| SimulatedCost::of(requests, setting, prices).map_err(|error| error.to_string())).collect()
+}
+
+fn answer_text(answer: &CostAnswer) -> String {
+    let row = |group: &CostGroup| {
+        let mut row = vec![group.name.clone()];
+        row.extend(cells(&group.usage, group.cost.as_ref()));
+        row
+    };
+    let rows: Vec<Vec<String>> = answer.groups.iter().chain([&answer.total]).map(row).collect();
+    let heading = answer.by.as_str().to_uppercase();
+    let mut text = table(&[&heading, "READ", "WRITTEN", "UNCACHED", "ANSWERED", "COST"], &rows);
+    text += &notes(answer);
+    text += &format!("{}\n", UsedPrice::line(&answer.prices));
+    text
+}
+
+fn columns_text(answer: &CostAnswer, columns: &[SimulatedCost], n_different: usize) -> String {
+    let mut text = String::new();
+    for column in columns {
+        if let Some(setting) = &column.setting {
+            text += &format!("{setting}: {}\n", column.note);
+        }
+    }
+    if n_different > 0 {
+        text += &format!(
+            "the simulation of the recorded setting gives other figures than the provider for {}, so the columns are estimates\n",
+            style::counted(n_different, "request"),
+        );
+    }
+    let mut headings = vec!["TOKENS".to_owned(), "RECORDED".to_owned(), "SIMULATED".to_owned()];
+    headings.extend(columns.iter().filter_map(|column| column.setting.clone()));
+    let recorded = cells(&answer.total.usage, answer.total.cost.as_ref());
+    let simulated: Vec<_> = columns.iter().map(|column| cells(&column.usage, column.cost.as_ref())).collect();
+    let names = ["read", "written", "uncached", "answered", "cost"];
+    let rows: Vec<Vec<String>> = names
+        .iter()
+        .enumerate()
+        .map(|(at, name)| {
+            let mut row = vec![(*name).to_owned(), recorded[at].clone()];
+            row.extend(simulated.iter().map(|column| column[at].clone()));
+            row
+        })
+        .collect();
+    text += &table(&headings.iter().map(String::as_str).collect::<Vec<_>>(), &rows);
+    text += &notes(answer);
+    let mut prices: Vec<UsedPrice> = columns.iter().flat_map(|column| column.prices.clone()).collect();
+    prices.sort();
+    prices.dedup();
+    text += &format!("{}\n", UsedPrice::line(&prices));
+    text
+}
+
+/// Tokens read, written, uncached and answered, and the cost.
+fn cells(usage: &UsageSplit, cost: Option<&Money>) -> [String; 5] {
+    [
+        style::thousands(usage.cached_read),
+        usage.cache_write.map_or_else(|| "-".to_owned(), style::thousands),
+        style::thousands(usage.uncached),
+        style::thousands(usage.output),
+        cost.map_or_else(|| "unknown".to_owned(), ToString::to_string),
+    ]
+}
+
+/// How the provider's count relates to ours, and what is in no sum.
+fn notes(answer: &CostAnswer) -> String {
+    let mut text = String::new();
+    if let Some(factor) = answer.factor() {
+        let estimated = i64::try_from(answer.estimated).unwrap_or(i64::MAX);
+        text += &format!(
+            "the provider counted {} input tokens, and {} are estimated from bytes: a factor of {factor:.2}\n",
+            style::thousands(answer.counted()),
+            style::thousands(estimated),
+        );
+    }
+    if answer.n_unreported > 0 {
+        text += &format!(
+            "no figures of the provider for {}, which no sum has\n",
+            style::counted(answer.n_unreported, "request")
+        );
+    }
+    text
+}

@@ -138,6 +138,22 @@ impl Inspected {
         Some(body)
     }
 
+    /// The same with one row for each part, of which only the size is known, as a lock has it.
+    #[must_use]
+    pub fn by_parts(&self) -> Self {
+        let mut rows: Vec<InspectedRow> = Vec::new();
+        for row in &self.rows {
+            match rows.iter_mut().find(|known| known.part == row.part) {
+                Some(known) => {
+                    known.bytes += row.bytes;
+                    known.tokens += row.tokens;
+                }
+                None => rows.push(InspectedRow::of_part(row.part.clone(), row.bytes, row.tokens)),
+            }
+        }
+        Self { rows, wire: None, ..self.clone() }
+    }
+
     /// The line of its file that each row begins with, from 1, where the rows before it say so.
     ///
     /// A row that begins in the middle of a file has a line only if the row before it of the same file ends there.
@@ -164,6 +180,12 @@ impl Inspected {
 }
 
 impl InspectedRow {
+    /// A part of which only the size is known.
+    pub(crate) fn of_part(part: Arc<str>, bytes: usize, tokens: usize) -> Self {
+        let (source, origin) = ("part".into(), "".into());
+        Self { part, item: None, role: None, source, origin, file_range: None, bytes, tokens, content: None }
+    }
+
     /// Whether both rows are the same text to a model, as far as that is known.
     pub fn is_same_text(&self, other: &Self) -> bool {
         match (&self.content, &other.content) {

@@ -8,6 +8,7 @@
 //! - `cache`: why something is paid for again
 //! - `cost`: what requests cost, by part, and what they would cost under another setting
 //! - `diff`: what changed between two requests, and what that does to the provider's cache
+//! - `lock`: what the first request in a project is made of, and what changed since it was locked
 //! - `overview`: what fills a request, in a few groups
 
 pub mod cache;
@@ -15,5 +16,6 @@ pub mod cost;
 pub mod diff;
 pub mod figures;
 pub mod inspected;
+pub mod lock;
 pub mod overview;
 mod whole;

@@ -57,6 +57,7 @@ use self::models::ModelEntries;
 use self::shelf::Shelf;
 use self::tool_files::ToolFiles;
 use crate::compaction;
+use crate::digest::Digest;
 use crate::documents;
 use crate::file_version::FileVersion;
 use crate::memories;
@@ -241,6 +242,18 @@ impl Pack {
     /// The files of the pack on disk, each with its hash.
     pub fn files_on_disk(&self) -> impl Iterator<Item = &FileVersion> {
         self.shelf.users().map(|(_, file)| &file.shown)
+    }
+
+    /// The hash of the names and texts of all files, the same wherever the pack is.
+    pub fn digest(&self) -> Digest {
+        let mut pieces: Vec<u8> = Vec::new();
+        for (name, file) in self.shelf.all() {
+            for text in [name, &*file.text] {
+                pieces.extend_from_slice(&(text.len() as u64).to_be_bytes());
+                pieces.extend_from_slice(text.as_bytes());
+            }
+        }
+        Digest::of([pieces.as_slice()])
     }
 
     /// A template that a source or the layout named when the pack was loaded.

@@ -2,8 +2,10 @@
 //!
 //! Other forms are in `context/forms.rs`, reports that were saved in `context/saved.rs`.
 
+mod check;
 pub mod diff;
 mod forms;
+pub mod lock;
 mod saved;
 
 use std::process::ExitCode;
@@ -52,6 +54,8 @@ pub fn run(shared: &Shared, args: &ContextArgs) -> Result<ExitCode, ProgramFailu
     if let Some(command) = &args.command {
         return match command {
             ContextCommand::Diff(args) => diff::run(shared, args),
+            ContextCommand::Lock(args) => lock::run(shared, args),
+            ContextCommand::Check(args) => check::run(shared, args),
         };
     }
     match print_report(shared, args) {

@@ -187,9 +187,9 @@ pub fn shown(shared: &Shared, turn: &TurnArgs, args: &RequestArgs) -> Result<Sho
             let (id, path) = named::session(&home, session)?;
             sent(&home, id, &path, *number)
         }
-        Some(RequestName::Lock) => {
-            Err(RequestRefusal::usage("there is no lock file: this version does not write one yet".to_owned()))
-        }
+        Some(RequestName::Lock) => Err(RequestRefusal::unknown(
+            "a lock has the parts of a request and not its bytes; `pellucid context diff lock now` compares them",
+        )),
         Some(name @ RequestName::File { path }) => {
             no_message(name)?;
             saved(Path::new(path))
@@ -213,7 +213,32 @@ fn coming(
     of: Of<'_>,
     message: Option<String>,
 ) -> Result<ShownRequest, RequestRefusal> {
-    let mut start = Start::new(shared, turn)?;
+    let start = Start::new(shared, turn)?;
+    let coming = coming_of(start, turn, args, of, message, Warnings::Shown)?;
+    Ok(ShownRequest::Coming(Box::new(coming)))
+}
+
+/// The first request of a new session. Warnings are not printed: the report has what they say.
+pub fn first(start: Start, turn: &TurnArgs, mcp: McpLists) -> Result<Coming, RequestRefusal> {
+    let args = RequestArgs { mcp, ..RequestArgs::default() };
+    coming_of(start, turn, &args, Of::New { revision: None }, None, Warnings::Kept)
+}
+
+/// Whether warnings about a request are printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Warnings {
+    Shown,
+    Kept,
+}
+
+fn coming_of(
+    mut start: Start,
+    turn: &TurnArgs,
+    args: &RequestArgs,
+    of: Of<'_>,
+    message: Option<String>,
+    warnings: Warnings,
+) -> Result<Coming, RequestRefusal> {
     let is_new = matches!(of, Of::New { .. });
     let mut revised = None;
     let opening = match of {
@@ -238,12 +263,15 @@ fn coming(
     };
     let mut session = start.session(opening)?;
     session.context_events_switch().join();
-    exec::tell_warnings(session.take_notices());
+    let notices = session.take_notices();
+    if warnings == Warnings::Shown {
+        exec::tell_warnings(notices);
+    }
     let schema = start::output_schema(turn.output_schema.as_deref())?;
     let inputs = start::inputs(&turn.image, message);
     let mut reasons = learn_tools(&mut session, args.mcp)?;
     let next = session.next_request(&inputs, schema).map_err(ProgramFailure::new)?;
-    for warning in &next.warnings {
+    for warning in next.warnings.iter().filter(|_| warnings == Warnings::Shown) {
         style::line(&format!("warning: {warning}"));
     }
     if inputs.is_empty() {
@@ -261,7 +289,7 @@ fn coming(
         true => RequestName::Now { revision: revised.map(str::to_owned) },
         false => RequestName::Next { session: id },
     };
-    Ok(ShownRequest::Coming(Box::new(Coming { name: name.to_string(), session, next, reasons })))
+    Ok(Coming { name: name.to_string(), session, next, reasons })
 }
 
 /// Has the session know the tools of its MCP servers. Gives what cannot be promised of them.

@@ -1,5 +1,6 @@
 //! From arguments to a session: home, configuration, pack, model, facts.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,7 +28,11 @@ use pellucid_config::Env;
 use pellucid_config::HarnessOverrides;
 use pellucid_config::LoadOptions;
 use pellucid_config::Override;
+use pellucid_config::accepted;
+use pellucid_config::guard::Guarded;
 use pellucid_config::home;
+use pellucid_config::layers::FILE_NAME;
+use pellucid_config::load::SystemPaths;
 use pellucid_config::overrides::OverrideError;
 use pellucid_config::value::Data;
 use pellucid_model::Script;
@@ -151,6 +156,41 @@ impl Start {
         let cwd = working_directory(turn.cd.as_deref())?;
         let mut options = LoadOptions::new(cwd, home, env);
         options.overrides = overrides;
+        Self::load_with(options, turn, policy)
+    }
+
+    /// The same in an empty home folder, so that nothing counts but the project and the command line. The project counts as
+    /// trusted, with all keys of its configuration accepted.
+    pub fn of_project(home: &Path, shared: &Shared, turn: &TurnArgs) -> Result<Self, ProgramFailure> {
+        let user = home.join("user").into_os_string();
+        let variables = [("HOME".to_owned(), user.clone()), ("USERPROFILE".to_owned(), user)];
+        let path = Env::process().var_os("PATH").map(|path| ("PATH".to_owned(), path));
+        let env = Env::from_pairs([]).with(variables.into_iter().chain(path));
+        let mut options = LoadOptions::new(working_directory(turn.cd.as_deref())?, home, env);
+        options.system = SystemPaths::in_folder(&home.join("system"));
+        options.overrides = overrides(shared)?;
+        let read = |options: &LoadOptions| {
+            pellucid_config::load_layers(options).map_err(|error| ProgramFailure::new(error.report()))
+        };
+        let root = read(&options)?.project_root().to_owned();
+        let mut trusted = String::new();
+        for folder in BTreeSet::from([root.canonicalize().unwrap_or_else(|_| root.clone()), root]) {
+            let folder = Value::from(folder.to_string_lossy());
+            trusted += &format!("[projects.{folder}]\ntrust_level = \"trusted\"\n");
+        }
+        let failed = |error: &dyn std::fmt::Display| ProgramFailure::new(format!("{}: {error}", home.display()));
+        pellucid_files::write_private(&home.join(FILE_NAME), trusted.as_bytes()).map_err(|error| failed(&error))?;
+        let layers = read(&options)?;
+        let guarded: Vec<&Guarded> = layers.iter().filter_map(|layer| layer.guarded()).collect();
+        accepted::accept(home, &guarded).map_err(|error| failed(&error))?;
+        Self::load_with(options, turn, Some(EXEC_POLICY))
+    }
+
+    fn load_with(
+        mut options: LoadOptions,
+        turn: &TurnArgs,
+        policy: Option<ApprovalPolicy>,
+    ) -> Result<Self, ProgramFailure> {
         options.harness = HarnessOverrides { approval_policy: policy, ..harness(turn) };
         let load =
             |options: &LoadOptions| pellucid_config::load(options).map_err(|error| ProgramFailure::new(error.report()));

@@ -49,6 +49,11 @@ impl Shelf {
         self.files.get(name)
     }
 
+    /// Every file, by name.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &PackFile)> {
+        self.files.iter().map(|(name, file)| (name.as_str(), file))
+    }
+
     /// The files that are the user's, by name.
     pub(super) fn users(&self) -> impl Iterator<Item = (&str, &PackFile)> {
         self.files.iter().filter(|(_, file)| file.is_users).map(|(name, file)| (name.as_str(), file))

@@ -4,6 +4,8 @@ use clap::Args as ClapArgs;
 use clap::Subcommand;
 use clap::ValueEnum;
 
+use super::ContextCheckArgs;
+use super::ContextLockArgs;
 use super::McpLists;
 use super::RequestArgs;
 use super::TurnArgs;
@@ -58,6 +60,10 @@ pub enum ContextCommand {
     ///
     /// Shows what was added, removed, changed and moved, and where the provider's cache diverges.
     Diff(ContextDiffArgs),
+    /// Write context.lock: what the first request of a new session in this project is made of.
+    Lock(ContextLockArgs),
+    /// Compare the first request of a new session with context.lock.
+    Check(ContextCheckArgs),
 }
 
 /// The arguments of `context diff`.

@@ -13,7 +13,7 @@ REF is the name of a request:
   SESSION#next   what it would send next; a message may follow
   now            the first request of a new session here; a message may follow
   now@REV        the same with the project's files of a git revision; your own files stay as they are
-  lock           what the lock file says (this version writes none)
+  lock           what context.lock says, for `context diff`
   file:PATH      a report that `context --json` printed
 
 A word that has one of these forms is a REF, and so is any text that is the name of a stored session or the beginning of \

@@ -16,7 +16,9 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::args::ContextDiffArgs;
+use crate::args::McpLists;
 use crate::args::Shared;
+use crate::context::lock;
 use crate::context::number;
 use crate::inspected;
 use crate::print;
@@ -45,7 +47,24 @@ fn print_diff(shared: &Shared, args: &ContextDiffArgs) -> Result<bool, RequestRe
         return sessions(&home, args, (a, b));
     }
     let of = |text: &str| inspected::inspected(shared, &args.turn, args.mcp, text);
-    let (a, b) = (of(&args.a)?, of(&args.b)?);
+    let (a, b) = match &names {
+        (RequestName::Lock, _) | (_, RequestName::Lock) => {
+            let (locked, project, choices) = lock::sizes(shared, &args.turn)?;
+            let choices = lock::choices_now(&choices, args.mcp == McpLists::Connect)?;
+            let side = |name: &RequestName, text: &str| -> Result<Inspected, RequestRefusal> {
+                match name {
+                    RequestName::Lock => Ok(locked.clone()),
+                    RequestName::Now { revision: None } => {
+                        let now = project.made(shared, &args.turn, &choices)?;
+                        Ok(now.lock.to_inspected(text))
+                    }
+                    _ => Ok(of(text)?.by_parts()),
+                }
+            };
+            (side(&names.0, &args.a)?, side(&names.1, &args.b)?)
+        }
+        _ => (of(&args.a)?, of(&args.b)?),
+    };
     let diff = RequestDiff::of(&a, &b);
     let is_same = diff.is_usual();
     let text = if args.json { format!("{}\n", diff.to_json()) } else { text(&diff, args, Paint::out()) };
@@ -54,6 +73,15 @@ fn print_diff(shared: &Shared, args: &ContextDiffArgs) -> Result<bool, RequestRe
 }
 
 fn text(diff: &RequestDiff<'_>, args: &ContextDiffArgs, paint: Paint) -> String {
+    let mut text = sides(diff) + &changes(&diff.summary(), args.all, args.bytes, paint) + &cache_line(diff);
+    if args.bytes {
+        text += &wire_text(diff);
+    }
+    text
+}
+
+/// The two requests with their sizes.
+fn sides(diff: &RequestDiff<'_>) -> String {
     let width = diff.a.name.chars().count().max(diff.b.name.chars().count());
     let side = |letter: &str, request: &Inspected| {
         let (bytes, tokens) = (number(request.bytes()), number(request.tokens()));
@@ -61,14 +89,12 @@ fn text(diff: &RequestDiff<'_>, args: &ContextDiffArgs, paint: Paint) -> String 
     };
     let grown = |a: usize, b: usize| signed(to_isize(b) - to_isize(a));
     let (bytes, tokens) = (grown(diff.a.bytes(), diff.b.bytes()), grown(diff.a.tokens(), diff.b.tokens()));
-    let mut text = format!("{}\n{}   {bytes} bytes, {tokens} tokens\n\n", side("A", diff.a), side("B", diff.b));
-    let summary = diff.summary();
-    text += &changes(&summary, args.all, args.bytes, paint);
-    text += &cache_line(diff);
-    if args.bytes {
-        text += &wire_text(diff);
-    }
-    text
+    format!("{}\n{}   {bytes} bytes, {tokens} tokens\n\n", side("A", diff.a), side("B", diff.b))
+}
+
+/// A diff of requests of which only parts and sizes are known.
+pub fn sizes_text(diff: &RequestDiff<'_>, paint: Paint) -> String {
+    sides(diff) + &changes(&diff.summary(), false, false, paint)
 }
 
 /// The changes part by part, with their lines.

@@ -1,0 +1,95 @@
+//! `context check`: whether the request of today is as locked.
+
+use std::process::ExitCode;
+
+use pellucid_answers::diff::RequestDiff;
+use pellucid_answers::lock::ContextLock;
+use pellucid_answers::lock::FindingKind;
+use pellucid_answers::lock::FindingLevel;
+use pellucid_answers::lock::LOCK_FILE;
+use pellucid_answers::lock::LockError;
+use pellucid_answers::lock::LockFinding;
+use pellucid_answers::lock::LockVerdict;
+use pellucid_answers::lock::compare;
+
+use super::diff;
+use super::lock::LockedProject;
+use super::lock::choices_now;
+use super::lock::no_lock;
+use crate::args::CheckForm;
+use crate::args::ContextCheckArgs;
+use crate::args::LockMcp;
+use crate::args::Shared;
+use crate::print;
+use crate::request::RequestRefusal;
+use crate::screen::OutputFormat;
+use crate::start::ProgramFailure;
+use crate::style::Paint;
+
+pub fn run(shared: &Shared, args: &ContextCheckArgs) -> Result<ExitCode, ProgramFailure> {
+    match check(shared, args) {
+        Ok(status) => Ok(ExitCode::from(status)),
+        Err(refusal) => Ok(refusal.show()),
+    }
+}
+
+/// Checks the project. Gives the status to end with.
+fn check(shared: &Shared, args: &ContextCheckArgs) -> Result<u8, RequestRefusal> {
+    let project = LockedProject::find(shared, &args.turn)?;
+    let Some(text) = project.read()? else {
+        return Err(no_lock(&project));
+    };
+    let form = if args.json { CheckForm::Json } else { args.format };
+    let (lock, policy) = match ContextLock::parse(&text) {
+        Ok(read) => read,
+        Err(error) => {
+            let status = if matches!(error, LockError::Later(_)) { 3 } else { 1 };
+            show(&unusable(&error, &text), form, "")?;
+            return Ok(status);
+        }
+    };
+    let choices = choices_now(&lock.choices, args.tools.mcp == LockMcp::Connect)?;
+    let now = project.made(shared, &args.turn, &choices)?;
+    let verdict = compare(&lock, &policy, &now, &text);
+    let explained = match args.explain {
+        true => {
+            let (a, b) = (lock.to_inspected("lock"), now.lock.to_inspected("now"));
+            format!("\n{}", diff::sizes_text(&RequestDiff::of(&a, &b), Paint::out()))
+        }
+        false => String::new(),
+    };
+    show(&verdict, form, &explained)?;
+    if args.update {
+        project.write(&now, &policy)?;
+        return Ok(0);
+    }
+    Ok(u8::from(!verdict.is_passed()))
+}
+
+fn show(verdict: &LockVerdict, form: CheckForm, behind: &str) -> Result<(), ProgramFailure> {
+    match form {
+        CheckForm::Text => print::out(&(verdict.to_text() + behind)),
+        CheckForm::Json => print::either(&format!("{}\n", verdict.to_json()), OutputFormat::Json),
+        CheckForm::Github => print::out(&(verdict.to_github() + &verdict.to_text() + behind)),
+    }
+}
+
+/// The finding about a lock file that cannot be used.
+fn unusable(error: &LockError, text: &str) -> LockVerdict {
+    let line = match error {
+        LockError::Later(_) => text.lines().position(|line| line.trim_start().starts_with("format")).map(|n| n + 1),
+        LockError::Malformed { line, .. } => *line,
+    };
+    LockVerdict {
+        findings: vec![LockFinding {
+            kind: FindingKind::LockFormat,
+            level: FindingLevel::Error,
+            source: LOCK_FILE.to_owned(),
+            line,
+            bytes: text.len() as u64,
+            tokens: 0,
+            message: error.to_string(),
+            shown_at: (LOCK_FILE.to_owned(), line),
+        }],
+    }
+}

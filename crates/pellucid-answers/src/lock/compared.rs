@@ -34,9 +34,10 @@ pub fn compare(lock: &ContextLock, policy: &LockPolicy, now: &MadeLock, text: &s
         is_changed: false,
         changed_parts: BTreeSet::new(),
         has_lost: false,
+        has_other_servers: false,
     };
     let has_other_settings = comparison.settings();
-    comparison.sources();
+    comparison.sources(has_other_settings);
     comparison.frame(has_other_settings);
     comparison.rest();
     comparison.budgets();
@@ -55,6 +56,8 @@ struct Comparison<'a> {
     changed_parts: BTreeSet<String>,
     /// Whether a source is not in the request any more. The lock does not say which part had it.
     has_lost: bool,
+    /// Whether the project has other MCP servers.
+    has_other_servers: bool,
 }
 
 /// A finding before the policy is asked.
@@ -80,9 +83,11 @@ impl Comparison<'_> {
         self.is_changed |= is_change;
         let Some(level) = level else { return };
         let is_file = table == "source" && self.now.states.get(source).is_some_and(|state| state.is_file);
-        let shown_at = match is_file {
-            true => (source.to_owned(), line),
-            false => (LOCK_FILE.to_owned(), place_of(self.text, table, source)),
+        let written_at = self.now.states.get(source).filter(|_| table == "source");
+        let shown_at = match written_at.and_then(|state| state.written_at.clone()) {
+            Some((file, line)) => (file, Some(line)),
+            None if is_file => (source.to_owned(), line),
+            None => (LOCK_FILE.to_owned(), place_of(self.text, table, source)),
         };
         let tokens = tokens_of_bytes(usize::try_from(bytes).unwrap_or(usize::MAX));
         let source = source.to_owned();
@@ -115,7 +120,7 @@ impl Comparison<'_> {
         has_other
     }
 
-    fn sources(&mut self) {
+    fn sources(&mut self, has_other_settings: bool) {
         let (lock, now) = (self.lock, self.now);
         let locked: BTreeMap<&str, &LockedSource> = lock.sources.iter().map(|it| (it.path.as_str(), it)).collect();
         let is_changed = |path: &str, state: &SourceState| locked.get(path).is_none_or(|old| **old != state.locked);
@@ -123,10 +128,14 @@ impl Comparison<'_> {
         let shadows = now.states.iter().filter(|(path, state)| is_changed(path, state));
         let shadows: BTreeSet<&str> = shadows.filter_map(|(_, state)| state.by.as_deref()).collect();
         let paths: BTreeSet<&str> = locked.keys().copied().chain(now.states.keys().map(String::as_str)).collect();
+        let is_tool = |name: &str| now.lock.tools.iter().any(|tool| tool.name == name);
         for path in paths {
             match (locked.get(path), now.states.get(path)) {
+                // Skills and hosted tools depend on the mode and the API format; reports do not list those that have no place.
+                (Some(_), None) if has_other_settings && (path.ends_with("/SKILL.md") || is_tool(path)) => {}
                 (Some(old), None) => {
                     self.has_lost = true;
+                    self.has_other_servers |= path.starts_with("mcp_servers.");
                     self.push(Found {
                         kind: FindingKind::Removed,
                         source: path,
@@ -137,11 +146,13 @@ impl Comparison<'_> {
                         is_change: true,
                     });
                 }
+                (_, Some(state)) if has_other_settings && state.follows_settings => {}
                 (old, Some(state)) => {
                     let is_change = is_changed(path, state);
                     if is_change {
                         self.changed_parts.extend(state.parts.iter().cloned());
                         self.has_lost |= !is_sent(&state.locked.status);
+                        self.has_other_servers |= path.starts_with("mcp_servers.");
                     }
                     let is_named = old.is_none() && shadows.contains(path);
                     self.is_changed |= is_change;
@@ -158,7 +169,10 @@ impl Comparison<'_> {
             kind,
             source: path,
             line,
-            bytes: if state.sent_bytes > 0 { state.sent_bytes } else { state.locked.bytes },
+            bytes: [state.sent_bytes, state.locked.bytes, old.map_or(0, |old| old.bytes)]
+                .into_iter()
+                .find(|bytes| *bytes > 0)
+                .unwrap_or(0),
             message,
             table: "source",
             is_change,
@@ -203,7 +217,7 @@ impl Comparison<'_> {
         let (lock, now) = (self.lock, &self.now.lock);
         let has_other_pack = lock.pack.sha256 != now.pack.sha256;
         if lock.pack.name != now.pack.name {
-            self.pack(format!("the pack `{}`, locked is `{}`", now.pack.name, lock.pack.name));
+            self.pack(total(now), format!("the pack `{}`, locked is `{}`", now.pack.name, lock.pack.name));
             return;
         }
         let is_follow_up = |tool: &ToolChange<'_>| has_other_settings && !self.is_outside(tool.name);
@@ -222,8 +236,13 @@ impl Comparison<'_> {
         let is_other_program = lock.made_with != now.made_with && self.now.is_builtin_pack;
         let (inner, outside): (Vec<_>, Vec<_>) = tools.into_iter().partition(|tool| !self.is_outside(tool.name));
         for tool in outside {
+            self.has_other_servers |= tool.kind != FindingKind::ToolChanged;
             self.tool(&tool);
         }
+        // The tools that read what servers have are offered with the first server.
+        let follows_servers = self.has_other_servers && !has_other_pack;
+        let inner: Vec<_> =
+            inner.into_iter().filter(|tool| !(follows_servers && tool.name.contains("mcp_resource"))).collect();
         let names: Vec<&str> = parts.iter().map(|(name, _)| *name).collect();
         if is_other_program {
             if has_other_pack || !parts.is_empty() || !inner.is_empty() {
@@ -239,7 +258,8 @@ impl Comparison<'_> {
         }
         if has_other_pack && (!has_inner || !names.is_empty()) {
             let of = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
-            self.pack(format!("the files of the pack are others{of}"));
+            let bytes: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
+            self.pack(bytes, format!("the files of the pack are others{of}"));
         } else if !has_other_pack {
             for (name, bytes) in parts {
                 self.push(Found {
@@ -273,13 +293,13 @@ impl Comparison<'_> {
         });
     }
 
-    fn pack(&mut self, message: String) {
+    fn pack(&mut self, bytes: u64, message: String) {
         let now = self.now;
         self.push(Found {
             kind: FindingKind::Pack,
             source: &now.lock.pack.name,
             line: None,
-            bytes: 0,
+            bytes,
             message,
             table: "pack",
             is_change: true,
@@ -313,7 +333,7 @@ impl Comparison<'_> {
             kind: FindingKind::Drift,
             source: "digest",
             line: None,
-            bytes: total(&self.now.lock) as u64,
+            bytes: total(&self.now.lock),
             message: "the request is not the locked one".to_owned(),
             table: "",
             is_change: true,
@@ -327,17 +347,17 @@ impl Comparison<'_> {
                 "tools" => lock.tools.iter().map(|tool| tool.bytes).sum(),
                 _ => lock.parts.iter().find(|part| part.name == *name)?.bytes,
             };
-            Some((name.as_str(), sum, *max))
+            Some((name.as_str(), sum as u64, *max))
         });
         let of_all = policy.tokens_max.map(|max| ("request", total(lock), max));
         for (source, bytes, max) in of_all.into_iter().chain(of_parts) {
-            let tokens = tokens_of_bytes(bytes);
+            let tokens = tokens_of_bytes(usize::try_from(bytes).unwrap_or(usize::MAX));
             if tokens > max {
                 self.push(Found {
                     kind: FindingKind::OverBudget,
                     source,
                     line: None,
-                    bytes: bytes as u64,
+                    bytes,
                     message: format!("{tokens} tokens, and the policy allows {max}"),
                     table: "part",
                     is_change: false,
@@ -348,9 +368,9 @@ impl Comparison<'_> {
 }
 
 /// How many bytes the request has without facts of the machine.
-fn total(lock: &ContextLock) -> usize {
-    let parts: usize = lock.parts.iter().map(|part| part.bytes).sum();
-    parts + lock.tools.iter().map(|tool| tool.bytes).sum::<usize>()
+fn total(lock: &ContextLock) -> u64 {
+    let parts = lock.parts.iter().map(|part| part.bytes);
+    parts.chain(lock.tools.iter().map(|tool| tool.bytes)).sum::<usize>() as u64
 }
 
 /// Whether a source of this status has bytes in the request.

@@ -143,14 +143,14 @@ impl LockVerdict {
     /// One line for each finding, and one for all.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
+        let counted = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
         let width = self.findings.iter().map(|finding| finding.kind.as_str().len()).max().unwrap_or(0);
         for finding in &self.findings {
             let LockFinding { kind, level, source, line, bytes, tokens, message, .. } = finding;
             let line = line.map_or_else(String::new, |line| format!(":{line}"));
-            let (level, kind) = (level.as_str(), kind.as_str());
-            text += &format!("{level:<7} {kind:<width$}  {source}{line}: {message} ({bytes} bytes, {tokens} tokens)\n");
+            let (level, kind, tokens) = (level.as_str(), kind.as_str(), counted(*tokens, "token"));
+            text += &format!("{level:<7} {kind:<width$}  {source}{line}: {message} ({bytes} bytes, {tokens})\n");
         }
-        let counted = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
         text + &match (self.count(FindingLevel::Error), self.count(FindingLevel::Warning)) {
             (0, 0) => format!("{LOCK_FILE}: the request is as locked\n"),
             (errors, warnings) => {

@@ -26,6 +26,12 @@ use super::LockedTool;
 use crate::inspected::Inspected;
 use crate::inspected::InspectedRow;
 
+/// How an omission of the tools of a server begins.
+const SERVER: &str = "the MCP server ";
+
+/// What comes between an import and the place of it.
+const IMPORTED: &str = " (imported in ";
+
 /// How parts of tools begin.
 const TOOLS: &str = "tools/";
 
@@ -86,6 +92,10 @@ pub(super) struct SourceState {
     pub(super) is_unread: bool,
     /// Whether text that was written for the model is lost.
     pub(super) is_lost: bool,
+    /// Whether the model, the API format or the mode decides about the source.
+    pub(super) follows_settings: bool,
+    /// The file and line of the configuration that has the source.
+    pub(super) written_at: Option<(String, usize)>,
     /// Whether nothing of the source fits.
     pub(super) is_over_budget: bool,
 }
@@ -104,6 +114,8 @@ impl SourceState {
             is_file: false,
             is_unread: false,
             is_lost: false,
+            follows_settings: false,
+            written_at: None,
             is_over_budget: false,
         }
     }
@@ -212,15 +224,26 @@ fn listed(report: &Report, places: &LockPlaces, choices: &LockChoices) -> BTreeM
         if omissions.is_empty() && candidate.is_some_and(|it| it.fate == Fate::Absent) {
             continue;
         }
-        let Some(name) = places.name(&source.source) else { continue };
+        // An import that did not work is called `FILE (imported in FILE:LINE)`.
+        let path = source.source.split_once(IMPORTED).map_or(&*source.source, |(path, _)| path);
+        let Some(mut name) = places.name(path) else { continue };
+        if let Some(server) = name.strip_prefix(SERVER) {
+            name = format!("mcp_servers.{server}");
+        }
+        if states.contains_key(&name) && path != source.source {
+            name = places.shown(&source.source);
+        }
         if states.contains_key(&name) {
             continue;
         }
         let mut state = state(&name, &source, report);
+        state.why = places.shown(&source.why);
         for omission in omissions {
-            let is_server = &*omission.slot == "tools" && omission.what.starts_with("the MCP server ");
-            state.is_unread |= matches!(omission.why, Why::Unusable { .. }) && (choices.has_mcp_tools || !is_server);
-            state.is_lost |= omission.why.is_loss();
+            let (is_tool, is_server) = (&*omission.slot == "tools", omission.what.starts_with(SERVER));
+            let should_be_read = !is_tool || (is_server && choices.has_mcp_tools);
+            state.is_unread |= matches!(omission.why, Why::Unusable { .. }) && should_be_read;
+            state.is_lost |= omission.why.is_loss() && !is_tool;
+            state.follows_settings |= is_tool && !is_server;
             state.is_over_budget |= matches!(omission.why, Why::OverBudget { .. });
             if let Why::Shadowed { by } | Why::Replaced { by } = &omission.why {
                 state.by = Some(by.clone());
@@ -247,7 +270,6 @@ fn listed(report: &Report, places: &LockPlaces, choices: &LockChoices) -> BTreeM
 
 fn state(name: &str, source: &SourceRow, report: &Report) -> SourceState {
     let mut state = SourceState::new(name, source.status);
-    state.why.clone_from(&source.why);
     state.sent_bytes = source.bytes;
     state.is_file = Path::new(&source.source).is_absolute();
     if let Some(file) = report.files.iter().find(|file| file.path == source.source) {
@@ -266,10 +288,15 @@ fn note(
     states: &mut BTreeMap<String, SourceState>,
     texts: &mut BTreeMap<String, Vec<u8>>,
 ) {
-    let Some(name) = places.name(&row.origin) else { return };
+    let (name, written_at) = match &*row.source {
+        "provided" => places.value(&row.origin),
+        _ => (places.name(&row.origin), None),
+    };
+    let Some(name) = name else { return };
     let is_new = !states.contains_key(&name);
     let state = states.entry(name.clone()).or_insert_with(|| SourceState::new(&name, SourceStatus::Full));
     state.parts.insert(row.part.to_string());
+    state.written_at = state.written_at.take().or(written_at);
     state.is_file |= Path::new(&*row.origin).is_absolute();
     match row.content.as_ref().map(|content| &content.whence) {
         Some(Origin::File { path, size, .. }) if is_new && path.sha256().is_some() => {

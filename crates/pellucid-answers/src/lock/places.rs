@@ -41,6 +41,27 @@ impl LockPlaces {
         }
     }
 
+    /// The name of a value of the configuration in the lock, and the file and line that has it: reports call it
+    /// `KEY in FILE:LINE`, and a line above it must not change its name.
+    pub(super) fn value(&self, place: &str) -> (Option<String>, Option<(String, usize)>) {
+        let found = place.rsplit_once(" in ").and_then(|(key, at)| {
+            let (file, line) = at.rsplit_once(':')?;
+            Some((key.to_owned(), (self.name(file)?, line.parse().ok()?)))
+        });
+        match found {
+            Some((key, at)) => (Some(key), Some(at)),
+            None => (self.name(place), None),
+        }
+    }
+
+    /// A text for people in which paths begin at the project's root.
+    pub(super) fn shown(&self, text: &str) -> String {
+        let mut roots: Vec<&String> = self.roots.iter().collect();
+        roots.sort_by_key(|root| std::cmp::Reverse(root.len()));
+        let below = roots.iter().fold(text.to_owned(), |text, root| text.replace(&format!("{root}/"), ""));
+        self.without_folders(&below)
+    }
+
     /// The bytes of a row without facts of the machine.
     pub(super) fn bytes<'r>(&self, row: &'r InspectedRow) -> Cow<'r, [u8]> {
         let Some(content) = &row.content else {

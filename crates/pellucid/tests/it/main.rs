@@ -17,6 +17,7 @@ mod exec;
 mod instruction_files;
 mod keys;
 mod lines;
+mod lock;
 mod login;
 mod mcp;
 mod memories;

@@ -142,6 +142,12 @@ fn a_saved_report_has_a_name() {
     assert!(table.out().contains("user_instructions"), "{}", table.out());
     check_refused(
         &world,
+        &["prompt", "lock"],
+        3,
+        "error: a lock has the parts of a request and not its bytes; `pellucid context diff lock now` compares them\n",
+    );
+    check_refused(
+        &world,
         &["prompt", "file:saved.json"],
         3,
         "error: a saved report has the parts of a request and not its bytes; `context` shows them\n",
@@ -170,7 +176,6 @@ fn a_name_that_fits_nothing_lists_near_ones() {
                     "no session has the id or name `019a0000-0000-7000-8000-00000000000f`; near ones: {OTHER}, {ID}"
                 ),
             ),
-            (&["lock"], "there is no lock file: this version does not write one yet"),
             (&["now@"], "`now@`: the git revision is missing"),
             (&["file:missing.json"], "the report missing.json cannot be read: No such file or directory (os error 2)"),
             (&["file:other.json"], "other.json is not a report of `context --json`: it has no `rows`"),

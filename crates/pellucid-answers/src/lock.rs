@@ -129,10 +129,16 @@ pub struct LockedTool {
 impl ContextLock {
     /// The lock as a request of which only parts and their sizes are known.
     pub fn to_inspected(&self, name: &str) -> Inspected {
-        let row = |part: String, bytes| InspectedRow::of_part(part.into(), bytes, tokens_of_bytes(bytes));
-        let parts = self.parts.iter().map(|part| row(part.name.clone(), part.bytes));
-        let tools = self.tools.iter().map(|tool| row(format!("tools/{}", tool.name), tool.bytes));
-        let rows = parts.chain(tools).collect();
+        // Tokens add up to those of the whole, as in reports.
+        let mut end = 0;
+        let mut row = |part: String, bytes: usize| {
+            let before = tokens_of_bytes(end);
+            end += bytes;
+            InspectedRow::of_part(part.into(), bytes, tokens_of_bytes(end) - before)
+        };
+        let parts = self.parts.iter().map(|part| (part.name.clone(), part.bytes));
+        let tools = self.tools.iter().map(|tool| (format!("tools/{}", tool.name), tool.bytes));
+        let rows = parts.chain(tools).map(|(name, bytes)| row(name, bytes)).collect();
         Inspected {
             name: name.to_owned(),
             model: self.model.clone(),

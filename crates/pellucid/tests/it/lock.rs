@@ -403,10 +403,10 @@ fn update_keeps_the_policy_and_explain_shows_sizes() {
     world.files.write("work/AGENTS.md", "Use tabs and be brief, please.\n");
     let ran = world.run(&["context", "check", "--explain"]);
     assert_eq!(ran.status, 1, "{}", ran.out());
-    assert!(ran.out().contains("~ user_instructions   part   +11 bytes\n"), "{}", ran.out());
+    assert!(ran.out().contains("~ user_instructions   part   +10 bytes\n"), "{}", ran.out());
     let diff = world.run(&["context", "diff", "lock", "now"]);
     assert_eq!(diff.status, 1, "{}", diff.stderr);
-    assert!(diff.out().contains("~ user_instructions   part   +11 bytes\n"), "{}", diff.out());
+    assert!(diff.out().contains("~ user_instructions   part   +10 bytes\n"), "{}", diff.out());
     let github = world.run(&["context", "check", "--format", "github"]);
     let line = "::error file=AGENTS.md,line=1,title=context%3A drift::AGENTS.md: the text is not the locked one\n";
     assert!(github.out().starts_with(line), "{}", github.out());

@@ -57,7 +57,7 @@ pub struct LockInputs<'a> {
 /// A lock of a request, and what a lock file does not say about its sources.
 #[derive(Debug, Clone)]
 pub struct MadeLock {
-    /// The lock.
+    /// The lock as it would be written.
     pub lock: ContextLock,
     pub(super) states: BTreeMap<String, SourceState>,
     /// Tools that neither the pack nor the program has.

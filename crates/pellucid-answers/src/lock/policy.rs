@@ -10,16 +10,7 @@ use super::finding::FindingKind;
 use super::finding::FindingLevel;
 
 /// The section that a new lock begins with.
-const FIRST: &str = "\
-[policy] # kept as you change it
-drift = \"deny\" # deny, warn or allow: what the request is made of changed
-truncated = \"deny\" # a file does not fit
-shadowed = \"warn\" # a file or skill is there twice, or another takes its place
-hidden = \"deny\" # a file has characters that a person does not see
-program = \"warn\" # built-in texts changed, because the program is another version
-tokens_max = 20000
-part.user_instructions.tokens_max = 8000
-";
+const FIRST: &str = include_str!("policy.toml");
 
 /// Which findings are errors, and how large the request may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,11 +31,11 @@ pub struct LockPolicy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PolicyLevel {
-    /// No finding.
+    /// Nothing is reported.
     Allow,
-    /// A warning.
+    /// The finding is a warning.
     Warn,
-    /// An error.
+    /// The finding is an error.
     Deny,
 }
 

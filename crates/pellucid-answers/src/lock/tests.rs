@@ -106,7 +106,7 @@ fn a_text_that_is_no_lock_is_refused_with_its_line() {
         "hidden =",
         "hiden =",
         &expect![[
-            r#"Malformed { line: Some(34), why: "unknown field `hiden`, expected one of `drift`, `truncated`, `shadowed`, `hidden`, `program`, `tokens_max`, `part`" }"#
+            r#"Malformed { line: Some(35), why: "unknown field `hiden`, expected one of `drift`, `truncated`, `shadowed`, `hidden`, `program`, `tokens_max`, `part`" }"#
         ]],
     );
     check_refused(

@@ -411,7 +411,7 @@ fn update_keeps_the_policy_and_explain_shows_sizes() {
     let line = "::error file=AGENTS.md,line=1,title=context%3A drift::AGENTS.md: the text is not the locked one\n";
     assert!(github.out().starts_with(line), "{}", github.out());
     run(&world, &["context", "check", "--update"]);
-    assert!(world.files.read("work/context.lock").contains("hidden = \"allow\" # ours\n"));
+    assert!(world.files.read("work/context.lock").contains("hidden = \"allow\" # ours"));
     assert_eq!(run(&world, &["context", "check"]).out(), "context.lock: the request is as locked\n");
     // The check is of the project, wherever in it a person is.
     world.files.folder("work/deep/er");

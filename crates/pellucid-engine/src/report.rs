@@ -24,6 +24,8 @@ use serde_json::json;
 
 pub use self::sources::SourceRow;
 pub use self::sources::SourceStatus;
+pub use self::texts::bytes_at;
+pub use self::texts::text_of;
 use crate::continuity::Continuity;
 use crate::documents::listed::InstructionFile;
 use crate::encode::Span;

@@ -46,20 +46,28 @@ impl<'a> Texts<'a> {
         let mut text = Vec::with_capacity(run.len());
         let mut picture_bytes = 0;
         while !run.is_empty() {
-            run = match self.place {
-                Place::Notation => self.notation(run, &mut text),
-                Place::String => self.string(run, &mut text),
-                Place::Picture => {
-                    let end = run.iter().position(|byte| *byte == b'"').unwrap_or(run.len());
-                    picture_bytes += end;
-                    if end < run.len() {
-                        self.place = Place::String;
-                    }
-                    &run[end..]
-                }
-            };
+            let (is_picture, before) = (self.place == Place::Picture, run.len());
+            run = self.step(run, &mut text);
+            if is_picture {
+                picture_bytes += before - run.len();
+            }
         }
         RunText { text: String::from_utf8_lossy(&text).into_owned(), picture_bytes }
+    }
+
+    /// Reads the beginning of a run, and gives what follows it.
+    fn step<'r>(&mut self, run: &'r [u8], text: &mut Vec<u8>) -> &'r [u8] {
+        match self.place {
+            Place::Notation => self.notation(run, text),
+            Place::String => self.string(run, text),
+            Place::Picture => {
+                let end = run.iter().position(|byte| *byte == b'"').unwrap_or(run.len());
+                if end < run.len() {
+                    self.place = Place::String;
+                }
+                &run[end..]
+            }
+        }
     }
 
     fn notation<'r>(&mut self, run: &'r [u8], text: &mut Vec<u8>) -> &'r [u8] {
@@ -89,6 +97,36 @@ impl<'a> Texts<'a> {
             _ => escape(after, text),
         }
     }
+}
+
+/// The text of a whole request, with its escapes undone; images are left out.
+pub fn text_of(json: &[u8]) -> String {
+    Texts::new(json).next_run(json.len()).text
+}
+
+/// The bytes of a request at which bytes of its text begin. The offsets in the text ascend; an offset behind the text
+/// gives the end of the request.
+pub fn bytes_at(json: &[u8], offsets: &[usize]) -> Vec<usize> {
+    let mut found = Vec::with_capacity(offsets.len());
+    let mut wanted = offsets.iter().copied().peekable();
+    let mut texts = Texts { rest: &[], place: Place::Notation };
+    let (mut run, mut text, mut end) = (json, Vec::new(), 0);
+    while !run.is_empty() {
+        text.clear();
+        let (before, was_string) = (run, texts.place == Place::String);
+        run = texts.step(run, &mut text);
+        let (start, taken) = (json.len() - before.len(), before.len() - run.len());
+        let plain = match was_string {
+            true => before[..taken].iter().position(|byte| matches!(byte, b'"' | b'\\')).unwrap_or(taken),
+            false => taken,
+        };
+        while let Some(offset) = wanted.next_if(|offset| *offset < end + text.len()) {
+            found.push(start + (offset - end).min(plain));
+        }
+        end += text.len();
+    }
+    found.resize(offsets.len(), json.len());
+    found
 }
 
 /// Undoes the escape that the run begins with and gives what follows it.
@@ -173,6 +211,23 @@ mod tests {
             let json = serde_json::to_vec(&text).unwrap();
             let run = Texts::new(&json).next_run(json.len());
             prop_assert_eq!(run.text, format!("\"{text}\""));
+        }
+
+        #[test]
+        fn every_byte_of_a_text_has_its_byte_in_the_request(texts in prop::collection::vec(any::<String>(), 1..4)) {
+            let json = serde_json::to_vec(&texts).unwrap();
+            let text = text_of(&json);
+            let offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+            let bytes = bytes_at(&json, &offsets);
+            for (n, at) in offsets.iter().enumerate() {
+                let mut from = Texts::new(&json);
+                let before = from.next_run(bytes[n]).text;
+                prop_assert_eq!(before.len(), *at);
+                let end = bytes.get(n + 1).copied().unwrap_or(json.len());
+                let next = offsets.get(n + 1).copied().unwrap_or(text.len());
+                prop_assert_eq!(from.next_run(end - bytes[n]).text, &text[*at..next]);
+            }
+            prop_assert_eq!(bytes_at(&json, &[text.len()]), [json.len()]);
         }
 
         #[test]

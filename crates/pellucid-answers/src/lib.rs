@@ -10,6 +10,8 @@
 //! - `diff`: what changed between two requests, and what that does to the provider's cache
 //! - `lock`: what the first request in a project is made of, and what changed since it was locked
 //! - `overview`: what fills a request, in a few groups
+//! - `packs`: the same facts under several packs
+//! - `why`: why something is in a request, or is not
 
 pub mod cache;
 pub mod cost;
@@ -18,4 +20,6 @@ pub mod figures;
 pub mod inspected;
 pub mod lock;
 pub mod overview;
+pub mod packs;
 mod whole;
+pub mod why;

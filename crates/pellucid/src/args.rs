@@ -10,10 +10,12 @@ mod login;
 mod mcp;
 mod memory;
 mod pack;
+mod packs;
 mod request;
 mod sandbox;
 mod sessions;
 mod trust;
+mod why;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -62,6 +64,7 @@ pub use pack::PackCommand;
 pub use pack::PackImportArgs;
 #[cfg(test)]
 pub use pack::Project;
+pub use packs::ContextPacksArgs;
 pub use request::McpLists;
 pub use request::RequestArgs;
 pub use sandbox::DoctorArgs;
@@ -82,6 +85,7 @@ pub use sessions::ShowArgs;
 pub use trust::TrustAcceptArgs;
 pub use trust::TrustArgs;
 pub use trust::TrustCommand;
+pub use why::ContextWhyArgs;
 
 /// A coding agent you can see through.
 ///

@@ -6,7 +6,9 @@ mod check;
 pub mod diff;
 mod forms;
 pub mod lock;
+mod packs;
 mod saved;
+mod why;
 
 use std::process::ExitCode;
 
@@ -56,6 +58,8 @@ pub fn run(shared: &Shared, args: &ContextArgs) -> Result<ExitCode, ProgramFailu
             ContextCommand::Diff(args) => diff::run(shared, args),
             ContextCommand::Lock(args) => lock::run(shared, args),
             ContextCommand::Check(args) => check::run(shared, args),
+            ContextCommand::Why(args) => why::run(shared, args),
+            ContextCommand::Packs(args) => packs::run(shared, args),
         };
     }
     match print_report(shared, args) {

@@ -33,10 +33,21 @@ pub fn name(home: &Path, text: &str) -> Result<RequestName, RequestRefusal> {
 /// When the name means nothing, or the request cannot be made or rebuilt.
 pub fn inspected(shared: &Shared, turn: &TurnArgs, mcp: McpLists, text: &str) -> Result<Inspected, RequestRefusal> {
     let args = RequestArgs { word: Some(text.to_owned()), mcp, ..RequestArgs::default() };
-    match request::shown(shared, turn, &args)? {
+    let shown = request::shown(shared, turn, &args)?;
+    if let ShownRequest::Coming(coming) = &shown {
+        let reasons: Vec<_> = coming.reasons.iter().filter(|reason| reason.is_about_content()).cloned().collect();
+        certain::tell(&reasons);
+    }
+    of_shown(text, &shown)
+}
+
+/// A request that was found or made, with its bytes.
+///
+/// # Errors
+/// When a saved report is none, or a body is not JSON.
+pub fn of_shown(text: &str, shown: &ShownRequest) -> Result<Inspected, RequestRefusal> {
+    match shown {
         ShownRequest::Coming(coming) => {
-            let reasons: Vec<_> = coming.reasons.iter().filter(|reason| reason.is_about_content()).cloned().collect();
-            certain::tell(&reasons);
             let model = coming.session.facts().settings.model.slug.clone();
             let wire = coming.session.frame(None).view().wire;
             let pack = Some(coming.session.pack().name.clone());
@@ -48,7 +59,7 @@ pub fn inspected(shared: &Shared, turn: &TurnArgs, mcp: McpLists, text: &str) ->
             let model = request::model_of(&rebuilt.body)?;
             Ok(Inspected::of_body(text, &model, rebuilt.wire, &rebuilt.body, &rebuilt.report))
         }
-        ShownRequest::Saved(report) => Inspected::of_saved(text, &report)
+        ShownRequest::Saved(report) => Inspected::of_saved(text, report)
             .map_err(|error| RequestRefusal::usage(format!("{text} is not a report of `context --json`: {error}"))),
     }
 }

@@ -63,6 +63,11 @@ impl RequestRefusal {
         Self { text: text.into(), code: 3 }
     }
 
+    /// The same refusal, with what it is about before the message.
+    pub fn about(self, what: &str) -> Self {
+        Self { text: format!("{what}: {}", self.text), ..self }
+    }
+
     /// Prints the message, and returns the exit status.
     pub fn show(&self) -> ExitCode {
         style::line(&format!("error: {}", self.text));
@@ -264,14 +269,14 @@ fn coming_of(
     let mut session = start.session(opening)?;
     session.context_events_switch().join();
     let notices = session.take_notices();
-    if warnings == Warnings::Shown {
+    if warnings == Warnings::Shown && !args.is_quiet {
         exec::tell_warnings(notices);
     }
     let schema = start::output_schema(turn.output_schema.as_deref())?;
     let inputs = start::inputs(&turn.image, message);
     let mut reasons = learn_tools(&mut session, args.mcp)?;
     let next = session.next_request(&inputs, schema).map_err(ProgramFailure::new)?;
-    for warning in next.warnings.iter().filter(|_| warnings == Warnings::Shown) {
+    for warning in next.warnings.iter().filter(|_| warnings == Warnings::Shown && !args.is_quiet) {
         style::line(&format!("warning: {warning}"));
     }
     if inputs.is_empty() {

@@ -6,6 +6,8 @@ use clap::ValueEnum;
 
 use super::ContextCheckArgs;
 use super::ContextLockArgs;
+use super::ContextPacksArgs;
+use super::ContextWhyArgs;
 use super::McpLists;
 use super::RequestArgs;
 use super::TurnArgs;
@@ -60,10 +62,18 @@ pub enum ContextCommand {
     ///
     /// Shows what was added, removed, changed and moved, and where the provider's cache diverges.
     Diff(ContextDiffArgs),
-    /// Write context.lock: what the first request of a new session in this project is made of.
+    /// Write context.lock, which says what the first request is made of.
     Lock(ContextLockArgs),
     /// Compare the first request of a new session with context.lock.
     Check(ContextCheckArgs),
+    /// Say why something is in a request, or is not.
+    ///
+    /// The thing is a line of a file, a text, a byte, a part, a tool, a skill or a call.
+    Why(ContextWhyArgs),
+    /// Show what each pack sends of the same facts.
+    ///
+    /// Facts are files, skills, folder, shell, tools and the message.
+    Packs(ContextPacksArgs),
 }
 
 /// The arguments of `context diff`.

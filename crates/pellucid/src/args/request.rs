@@ -52,6 +52,10 @@ pub struct RequestArgs {
     /// Your message, after `--`, even if it looks like a REF.
     #[arg(last = true, value_name = "MESSAGE", conflicts_with = "message")]
     pub said: Option<String>,
+
+    /// Whether warnings are left out, for a request that is made only to be compared.
+    #[arg(skip)]
+    pub is_quiet: bool,
 }
 
 /// Source of the tools of MCP servers.

@@ -145,7 +145,7 @@ fn change_text(change: &PartChange, width: usize, paint: Paint) -> String {
 }
 
 /// The path of a file from the working directory, if it is below it.
-fn short(origin: &str) -> String {
+pub fn short(origin: &str) -> String {
     let here = std::env::current_dir().ok();
     let path = here.as_deref().and_then(|here| Path::new(origin).strip_prefix(here).ok());
     name(path.and_then(Path::to_str).filter(|path| !path.is_empty()).unwrap_or(origin)).into_owned()

@@ -25,6 +25,7 @@ mod one_change;
 #[cfg(target_os = "linux")]
 mod orphans;
 mod other_packs;
+mod packs;
 #[cfg(target_os = "linux")]
 mod pausing;
 mod provider_failures;
@@ -44,6 +45,7 @@ mod trust;
 mod truth;
 #[cfg(unix)]
 mod visible;
+mod why;
 mod worked_example;
 
 use std::io::Write;

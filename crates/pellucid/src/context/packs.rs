@@ -1,0 +1,114 @@
+//! `context packs`: the same facts under every pack.
+
+use std::process::ExitCode;
+
+use pellucid_answers::packs::FactKind;
+use pellucid_answers::packs::PackCell;
+use pellucid_answers::packs::PackColumn;
+use pellucid_answers::packs::PackTable;
+use pellucid_engine::pack::Pack;
+
+use crate::args::ContextPacksArgs;
+use crate::args::RequestArgs;
+use crate::args::Shared;
+use crate::context::diff::short;
+use crate::context::number;
+use crate::pack::table::table;
+use crate::print;
+use crate::request;
+use crate::request::RequestRefusal;
+use crate::request::ShownRequest;
+use crate::screen::OutputFormat;
+use crate::screen::name;
+use crate::start::ProgramFailure;
+
+pub fn run(shared: &Shared, args: &ContextPacksArgs) -> Result<ExitCode, ProgramFailure> {
+    match print_table(shared, args) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(refusal) => Ok(refusal.show()),
+    }
+}
+
+fn print_table(shared: &Shared, args: &ContextPacksArgs) -> Result<(), RequestRefusal> {
+    let mut packs: Vec<String> = Pack::builtin_names().into_iter().map(str::to_owned).collect();
+    for pack in shared.pack.iter().chain(&args.with_pack) {
+        if !packs.contains(pack) {
+            packs.push(pack.clone());
+        }
+    }
+    let mut columns = Vec::new();
+    for pack in &packs {
+        columns.push(column(shared, args, pack)?);
+    }
+    let mut packs = PackTable::of(columns);
+    if args.only_differences {
+        packs.keep_differences();
+    }
+    let text = if args.json { format!("{}\n", packs.to_json()) } else { text(&packs) };
+    Ok(print::either(&text, OutputFormat::of(args.json))?)
+}
+
+/// The request that a pack makes. What warnings would say of its files is in the cells.
+fn column(shared: &Shared, args: &ContextPacksArgs, pack: &str) -> Result<PackColumn, RequestRefusal> {
+    let shared = Shared { pack: Some(pack.to_owned()), ..shared.clone() };
+    let asked = RequestArgs { said: args.message.clone(), mcp: args.mcp, is_quiet: true, ..RequestArgs::default() };
+    match request::shown(&shared, &args.turn, &asked).map_err(|refusal| refusal.about(&format!("pack {pack}")))? {
+        ShownRequest::Coming(coming) => {
+            let session = &coming.session;
+            Ok(PackColumn::of(session.pack(), session.facts(), &coming.next.report))
+        }
+        ShownRequest::Sent(_) | ShownRequest::Saved(_) => {
+            Err(RequestRefusal::unknown(format!("the pack {pack} makes no request here")))
+        }
+    }
+}
+
+fn text(packs: &PackTable) -> String {
+    let mut reasons: Vec<&str> = Vec::new();
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for row in &packs.rows {
+        let fact = match row.fact.kind {
+            FactKind::File | FactKind::Skill => short(&row.fact.name),
+            _ => name(&row.fact.name).into_owned(),
+        };
+        let mut cells = vec![format!("{} {fact}", row.fact.kind.as_str()).trim_end().to_owned()];
+        for cell in &row.cells {
+            cells.push(match &cell.why {
+                None => cell_text(cell),
+                Some(why) => {
+                    let n = reasons.iter().position(|it| it == why).unwrap_or_else(|| {
+                        reasons.push(why);
+                        reasons.len() - 1
+                    });
+                    format!("[{}]", n + 1)
+                }
+            });
+        }
+        rows.push(cells);
+    }
+    let total = packs.columns.iter().map(|column| format!("{} / {}", number(column.bytes), number(column.tokens)));
+    rows.push(std::iter::once("the request".to_owned()).chain(total).collect());
+    let packs: Vec<String> = packs.columns.iter().map(|column| column.pack.to_uppercase()).collect();
+    let headings: Vec<&str> = std::iter::once("FACT").chain(packs.iter().map(String::as_str)).collect();
+    let mut text = table(&headings, &rows);
+    text += "\ncells: bytes / tokens, then role and item, or the part of a fact outside of items\n";
+    for (n, why) in reasons.iter().enumerate() {
+        text += &format!("[{}] not sent: {}\n", n + 1, name(why));
+    }
+    text
+}
+
+/// The sizes of a cell, and where it is.
+fn cell_text(cell: &PackCell) -> String {
+    let mut text = format!("{} / {}", number(cell.bytes), number(cell.tokens));
+    if let [first, rest @ ..] = cell.places.as_slice() {
+        text += &match (&first.role, first.item) {
+            (Some(role), Some(item)) => format!(" {} {item}", name(role)),
+            _ => format!(" {}", name(&first.part)),
+        };
+        if !rest.is_empty() {
+            text += &format!(" +{}", rest.len());
+        }
+    }
+    text
+}

@@ -23,6 +23,7 @@ pub use self::lines::LineChange;
 pub use self::lines::LineHunk;
 pub use self::summary::ChangeSummary;
 pub use self::summary::PartChange;
+pub(crate) use self::summary::is_usual;
 use crate::inspected::Inspected;
 use crate::whole;
 
@@ -88,7 +89,7 @@ impl<'a> RequestDiff<'a> {
     pub fn is_usual(&self) -> bool {
         self.steps.iter().filter(|step| step.kind != DiffKind::Same).all(|step| {
             let rows = self.a.rows[step.a.clone()].iter().chain(&self.b.rows[step.b.clone()]);
-            rows.into_iter().all(summary::is_usual)
+            rows.into_iter().all(is_usual)
         })
     }
 }

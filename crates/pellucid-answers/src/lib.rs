@@ -5,6 +5,7 @@
 //!
 //! - `inspected`: a request to be asked about, with its bytes and the origin of each
 //! - `figures`: sizes, charges and cache verdicts of sent requests
+//! - `bisect`: at which commit, request or part an answer changes
 //! - `cache`: why something is paid for again
 //! - `cost`: what requests cost, by part, and what they would cost under another setting
 //! - `diff`: what changed between two requests, and what that does to the provider's cache
@@ -13,6 +14,7 @@
 //! - `packs`: the same facts under several packs
 //! - `why`: why something is in a request, or is not
 
+pub mod bisect;
 pub mod cache;
 pub mod cost;
 pub mod diff;

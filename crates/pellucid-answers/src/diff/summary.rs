@@ -140,7 +140,7 @@ impl RequestDiff<'_> {
 }
 
 /// Whether the row is a fact that differs between any two sessions or machines.
-pub(super) fn is_usual(row: &InspectedRow) -> bool {
+pub(crate) fn is_usual(row: &InspectedRow) -> bool {
     &*row.source == "fact" && ALWAYS_DIFFERENT.contains(&&*row.origin)
 }
 

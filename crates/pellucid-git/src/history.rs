@@ -1,4 +1,5 @@
-//! The point at which branches diverge, and the changes of a work tree that no remote branch has.
+//! The point at which branches diverge, the commits between two revisions, and the changes of a work tree that no remote
+//! branch has.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -63,6 +64,99 @@ pub fn has_commit(git: &Git, cwd: &Path, name: &str) -> Option<bool> {
         Some(_) => Some(false),
         None => None,
     }
+}
+
+/// How long the list of commits between two revisions may be.
+const COMMITS_BYTES_MAX: u64 = 256 << 20;
+
+/// A commit in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedCommit {
+    /// The id of the commit.
+    pub id: String,
+    /// The ids of its parents, the first parent first.
+    pub parents: Vec<String>,
+    /// The author's date, as `2026-01-05T10:00:00+01:00`.
+    pub author_date: String,
+    /// The first line of the message.
+    pub title: String,
+}
+
+/// The commits from one revision to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FirstParents {
+    /// The id of the commit that the list begins after.
+    pub from: String,
+    /// The commits after that one, each the first parent of the next; empty if both revisions are the same commit.
+    pub commits: Vec<ListedCommit>,
+}
+
+/// Why there is no list of commits from one revision to another.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FirstParentsError {
+    /// Git cannot be asked, or fails.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// A name leads to no commit.
+    #[error("there is no revision `{name}`: {source}")]
+    NoRevision {
+        /// The name that was given.
+        name: String,
+        /// What git says.
+        source: GitError,
+    },
+    /// The first parents of the one revision do not lead to the other.
+    #[error("the first parents of `{to}` do not lead to `{from}`")]
+    NoPath {
+        /// The name that the list would begin after.
+        from: String,
+        /// The name that the list would end with.
+        to: String,
+    },
+}
+
+/// The commits from one revision to another along first parents: a merge is one commit, and what was merged counts as its
+/// change.
+///
+/// Blocks until git has ended.
+///
+/// # Errors
+/// When git cannot be asked, a name leads to no commit, or the first parents of `to` do not lead to `from`.
+pub fn first_parents(git: &Git, cwd: &Path, from: &str, to: &str) -> Result<FirstParents, FirstParentsError> {
+    let tree = git.tree(cwd)?;
+    let private = tree.private(Needs::References)?;
+    let commit_id = |name: &str| {
+        let commit = format!("{name}^{{commit}}");
+        let said = private.text(&["rev-parse", "--verify", "--end-of-options", &commit]);
+        let said = said.map_err(|source| FirstParentsError::NoRevision { name: name.to_owned(), source })?;
+        // Options for git may be echoed first.
+        Ok::<_, FirstParentsError>(said.lines().last().unwrap_or_default().to_owned())
+    };
+    let (from_id, to_id) = (commit_id(from)?, commit_id(to)?);
+    let no_path = || FirstParentsError::NoPath { from: from.to_owned(), to: to.to_owned() };
+    if from_id == to_id {
+        return Ok(FirstParents { from: from_id, commits: Vec::new() });
+    }
+    let not = format!("^{from_id}");
+    let words = ["log", "-z", "--first-parent", "--reverse", "--format=%H%x1f%P%x1f%aI%x1f%s", &to_id, &not, "--"];
+    let ask = Ask { n_bytes_max: COMMITS_BYTES_MAX, ..Ask::new(&words) };
+    let said = private.bytes(ask, Access::Read, None)?;
+    let commits: Vec<ListedCommit> = String::from_utf8_lossy(&said).split('\0').filter_map(listed_commit).collect();
+    match commits.first() {
+        Some(first) if first.parents.first() == Some(&from_id) => Ok(FirstParents { from: from_id, commits }),
+        _ => Err(no_path()),
+    }
+}
+
+fn listed_commit(row: &str) -> Option<ListedCommit> {
+    let [id, parents, author_date, title] = row.splitn(4, '\u{1f}').collect::<Vec<_>>().try_into().ok()?;
+    Some(ListedCommit {
+        id: id.to_owned(),
+        parents: parents.split_whitespace().map(str::to_owned).collect(),
+        author_date: author_date.to_owned(),
+        title: title.to_owned(),
+    })
 }
 
 /// The commits and changes of a work tree that no remote branch has.

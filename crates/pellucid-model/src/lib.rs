@@ -43,6 +43,7 @@ mod trouble;
 mod usage_limit;
 
 pub use budget::Budget;
+pub use budget::BudgetLimits;
 pub use catalogue::Catalogue;
 pub use endpoint::Endpoint;
 pub use model::Ask;

@@ -80,6 +80,8 @@ enum Kind {
     Scripted {
         script: Arc<Script>,
         n_asked: Arc<AtomicUsize>,
+        /// How many requests got a reply because it was its turn.
+        n_in_turn: Arc<AtomicUsize>,
     },
 }
 
@@ -123,7 +125,7 @@ impl Model {
 
     /// The embedded model that plays a script.
     pub fn scripted(script: Script) -> Self {
-        let kind = Kind::Scripted { script: Arc::new(script), n_asked: Arc::default() };
+        let kind = Kind::Scripted { script: Arc::new(script), n_asked: Arc::default(), n_in_turn: Arc::default() };
         Self { kind, recorder: None, budget: Budget::default() }
     }
 
@@ -266,9 +268,14 @@ impl Model {
                 };
                 Ok(Reply::new(endpoint.wire(), events, Source::Http(Box::new(stream))))
             }
-            Kind::Scripted { script, n_asked } => {
+            Kind::Scripted { script, n_asked, n_in_turn } => {
                 let number = n_asked.fetch_add(1, Ordering::Relaxed) + 1;
-                let Played { events, payloads, error } = script.play(number).await?;
+                let matching = script.matching(&request.body);
+                let turn = match matching {
+                    Some(_) => 0,
+                    None => n_in_turn.fetch_add(1, Ordering::Relaxed) + 1,
+                };
+                let Played { events, payloads, error } = script.play(number, turn, matching).await?;
                 Ok(Reply::new(
                     WireApi::Responses,
                     events,
@@ -297,8 +304,9 @@ impl Model {
         let mut ticket = request.ticket.take().map_or_else(|| self.admit("", 0), Ok)?;
         let (transport, endpoint) = match &self.kind {
             Kind::Http { transport, endpoint, .. } => (transport, endpoint),
-            Kind::Scripted { script, n_asked } => {
-                let items = script.play_summary(n_asked.fetch_add(1, Ordering::Relaxed) + 1).await?;
+            Kind::Scripted { script, n_asked, n_in_turn } => {
+                n_asked.fetch_add(1, Ordering::Relaxed);
+                let items = script.play_summary(n_in_turn.fetch_add(1, Ordering::Relaxed) + 1).await?;
                 return Ok(ProviderSummary { items, usage: None });
             }
         };

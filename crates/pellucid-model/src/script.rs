@@ -25,7 +25,16 @@
 //! # or: error = { cut = true }
 //! ```
 //!
-//! Each request takes the next reply. What comes out went through the decoder of the wire, so a
+//! Each request takes the next reply. A reply with `contains` is for every request whose texts contain all that it lists; such
+//! a reply is never used up, and the first that matches wins:
+//!
+//! ```toml
+//! [[reply]]
+//! contains = ["Answer in rhyme.", "hello"]
+//! say = "What a delight, hello to you, tonight."
+//! ```
+//!
+//! What comes out went through the decoder of the wire, so a
 //! script behaves as a server would. A status counts as final: there is no network to try again.
 //!
 //! A recording (see [`crate::recording`]) is a script as well. It lists `events` as they came,
@@ -42,6 +51,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::HeaderMap;
 use http::StatusCode;
 use jiff::Zoned;
@@ -93,6 +103,8 @@ pub struct ScriptReply {
     ending: Ending,
     deltas: bool,
     delay: Duration,
+    /// The texts that a request must contain to get this reply, whenever it comes.
+    contains: Option<Vec<String>>,
 }
 
 /// How a scripted reply ends.
@@ -196,9 +208,30 @@ impl Script {
         self.replies.len()
     }
 
-    /// The reply to request `number`, counted from 1.
-    pub(crate) async fn play(&self, number: usize) -> Result<Played, ReplyError> {
-        let reply = self.reply(number).await?;
+    /// The reply that a request gets because of its texts, if there is one.
+    pub(crate) fn matching(&self, body: &[Bytes]) -> Option<&ScriptReply> {
+        if self.replies.iter().all(|reply| reply.contains.is_none()) {
+            return None;
+        }
+        let body: Value = serde_json::from_slice(&body.concat()).ok()?;
+        let mut texts = String::new();
+        add_texts(&body, &mut texts);
+        let is_meant = |wanted: &Vec<String>| wanted.iter().all(|text| texts.contains(text.as_str()));
+        self.replies.iter().find(|reply| reply.contains.as_ref().is_some_and(is_meant))
+    }
+
+    /// The reply to request `number`, counted from 1. `matching` is the reply that its texts ask for; without one it is reply
+    /// `turn` of the others, counted from 1.
+    pub(crate) async fn play(
+        &self,
+        number: usize,
+        turn: usize,
+        matching: Option<&ScriptReply>,
+    ) -> Result<Played, ReplyError> {
+        let reply = match matching {
+            Some(reply) => reply.begun().await?,
+            None => self.reply(turn).await?,
+        };
         if reply.compact.is_some() {
             return Err(self.mismatch(number, "is a provider's summary, but a reply was requested"));
         }
@@ -228,28 +261,16 @@ impl Script {
     }
 
     async fn reply(&self, number: usize) -> Result<&ScriptReply, ReplyError> {
-        let Some(reply) = number.checked_sub(1).and_then(|index| self.replies.get(index)) else {
-            let n_replies = self.replies.len();
+        let in_turn = || self.replies.iter().filter(|reply| reply.contains.is_none());
+        let Some(reply) = number.checked_sub(1).and_then(|index| in_turn().nth(index)) else {
+            let n_replies = in_turn().count();
             let replies = if n_replies == 1 { "reply" } else { "replies" };
             return Err(ReplyError::new(
                 ReplyErrorKind::Local,
                 format!("the script {} has no reply for request {number}, it has {n_replies} {replies}", self.name),
             ));
         };
-        if !reply.delay.is_zero() {
-            tokio::time::sleep(reply.delay).await;
-        }
-        if let Ending::Status { status, body } = &reply.ending {
-            return Err(failure::refused(&RefusedResponse {
-                status: *status,
-                address: None,
-                headers: &HeaderMap::new(),
-                body,
-                now: &Zoned::now(),
-                key: None,
-            }));
-        }
-        Ok(reply)
+        reply.begun().await
     }
 
     fn mismatch(&self, number: usize, what: &str) -> ReplyError {
@@ -261,7 +282,38 @@ fn response_id(number: usize) -> String {
     format!("resp_{number}")
 }
 
+/// Adds every text of a JSON value, with a mark between two texts.
+fn add_texts(value: &Value, texts: &mut String) {
+    match value {
+        Value::String(text) => {
+            texts.push_str(text);
+            texts.push('\0');
+        }
+        Value::Array(values) => values.iter().for_each(|value| add_texts(value, texts)),
+        Value::Object(fields) => fields.values().for_each(|value| add_texts(value, texts)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 impl ScriptReply {
+    /// The reply, after its delay; an error if it is only a status.
+    async fn begun(&self) -> Result<&Self, ReplyError> {
+        if !self.delay.is_zero() {
+            tokio::time::sleep(self.delay).await;
+        }
+        if let Ending::Status { status, body } = &self.ending {
+            return Err(failure::refused(&RefusedResponse {
+                status: *status,
+                address: None,
+                headers: &HeaderMap::new(),
+                body,
+                now: &Zoned::now(),
+                key: None,
+            }));
+        }
+        Ok(self)
+    }
+
     fn error(&self) -> Option<ReplyError> {
         match &self.ending {
             Ending::Error(error) => Some(error.clone()),

@@ -2,6 +2,7 @@
 
 mod app_server;
 mod approvals;
+mod bisect;
 mod cache;
 mod context;
 mod cost;
@@ -37,6 +38,8 @@ pub use approvals::ExecpolicyArgs;
 pub use approvals::ExecpolicyCheckArgs;
 pub use approvals::ExecpolicyCommand;
 pub use approvals::ExplainArgs;
+pub use bisect::ContextBisectArgs;
+pub use bisect::FindingArg;
 pub use cache::CacheArgs;
 pub use context::ContextArgs;
 pub use context::ContextCommand;

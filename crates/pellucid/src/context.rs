@@ -2,6 +2,7 @@
 //!
 //! Other forms are in `context/forms.rs`, reports that were saved in `context/saved.rs`.
 
+mod bisect;
 mod check;
 pub mod diff;
 mod forms;
@@ -60,6 +61,7 @@ pub fn run(shared: &Shared, args: &ContextArgs) -> Result<ExitCode, ProgramFailu
             ContextCommand::Check(args) => check::run(shared, args),
             ContextCommand::Why(args) => why::run(shared, args),
             ContextCommand::Packs(args) => packs::run(shared, args),
+            ContextCommand::Bisect(args) => bisect::run(shared, args),
         };
     }
     match print_report(shared, args) {

@@ -10,6 +10,7 @@ use crate::args::RequestArgs;
 use crate::args::Shared;
 use crate::args::TurnArgs;
 use crate::request;
+use crate::request::Coming;
 use crate::request::RequestRefusal;
 use crate::request::ShownRequest;
 use crate::request::certain;
@@ -25,6 +26,15 @@ pub fn name(home: &Path, text: &str) -> Result<RequestName, RequestRefusal> {
             "`{text}` is not the name of a request\nhint: `pellucid context --help` lists the forms of names"
         ))),
     }
+}
+
+/// A request that would be sent, under a name.
+pub fn of_coming(name: &str, coming: &Coming) -> Inspected {
+    let model = coming.session.facts().settings.model.slug.clone();
+    let wire = coming.session.frame(None).view().wire;
+    let pack = Some(coming.session.pack().name.clone());
+    let next = &coming.next;
+    Inspected { pack, ..Inspected::of_body(name, &model, wire, &next.body, &next.report) }
 }
 
 /// The request that a name means, with its bytes.
@@ -48,11 +58,7 @@ pub fn inspected(shared: &Shared, turn: &TurnArgs, mcp: McpLists, text: &str) ->
 pub fn of_shown(text: &str, shown: &ShownRequest) -> Result<Inspected, RequestRefusal> {
     match shown {
         ShownRequest::Coming(coming) => {
-            let model = coming.session.facts().settings.model.slug.clone();
-            let wire = coming.session.frame(None).view().wire;
-            let pack = Some(coming.session.pack().name.clone());
-            let next = &coming.next;
-            Ok(Inspected { pack, ..Inspected::of_body(text, &model, wire, &next.body, &next.report) })
+            Ok(of_coming(text, coming))
         }
         ShownRequest::Sent(sent) => {
             let rebuilt = &sent.rebuilt;

@@ -68,6 +68,11 @@ impl RequestRefusal {
         Self { text: format!("{what}: {}", self.text), ..self }
     }
 
+    /// The message, without the prefix `error:`.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Prints the message, and returns the exit status.
     pub fn show(&self) -> ExitCode {
         style::line(&format!("error: {}", self.text));

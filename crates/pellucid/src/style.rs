@@ -3,7 +3,10 @@
 //! If standard error cannot be written (a full disk, a closed pipe), notes are dropped and the work continues:
 //! nothing depends on them.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 
 use tracing::Subscriber;
 use tracing_subscriber::fmt::FmtContext;
@@ -87,9 +90,20 @@ pub fn note(text: &str) {
     part(&format!("note: {text}\n"));
 }
 
+/// The lines that were printed; absent while a line may be repeated.
+static PRINTED: Mutex<Option<BTreeSet<String>>> = Mutex::new(None);
+
+/// From now on a line on standard error is printed once, for commands that do the same work many times.
+pub fn print_each_line_once() {
+    PRINTED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
+}
+
 /// A line on standard error.
 pub fn line(text: &str) {
-    part(&format!("{text}\n"));
+    let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if printed.as_mut().is_none_or(|printed| printed.insert(text.to_owned())) {
+        part(&format!("{text}\n"));
+    }
 }
 
 /// A piece of a line on standard error.

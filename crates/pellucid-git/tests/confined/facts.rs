@@ -224,6 +224,49 @@ pub fn where_branches_part() {
     assert_eq!(parted("main"), Some(second));
 }
 
+pub fn commits_along_first_parents() {
+    let world = World::new(&[("a", "1")]);
+    let id = |name: &str| world.git(&["rev-parse", name]).trim().to_owned();
+    let listed = |from: &str, to: &str| match history::first_parents(&world.own(), &world.work(), from, to) {
+        Ok(found) => {
+            assert_eq!(found.from, id(from));
+            let titles = found.commits.iter().map(|commit| format!("{} {}", commit.title, commit.parents.len()));
+            titles.collect::<Vec<_>>().join(", ")
+        }
+        Err(error) => error.to_string().lines().next().unwrap_or_default().to_owned(),
+    };
+    world.git(&["tag", "start"]);
+    world.git(&["checkout", "-q", "-b", "side"]);
+    world.write("b", "1");
+    world.commit("side one");
+    world.git(&["tag", "aside"]);
+    world.write("b", "2");
+    world.commit("side two");
+    world.git(&["checkout", "-q", "main"]);
+    world.write("a", "2");
+    world.git(&["add", "-A"]);
+    let date = ["--date", "2026-01-05T10:00:00+01:00"];
+    world.git(&["commit", "-q", "--no-verify", date[0], date[1], "-m", "main one\n\nBody \u{1f} of it."]);
+    world.git(&["merge", "-q", "--no-ff", "--no-verify", "-m", "merge side", "side"]);
+    world.write("a", "3");
+    world.commit("main two");
+    expect!["main one 1, merge side 2, main two 1"].assert_eq(&listed("start", "main"));
+    expect!["merge side 2, main two 1"].assert_eq(&listed("main~2", "HEAD"));
+    expect!["side one 1, side two 1"].assert_eq(&listed("start", "side"));
+    expect![""].assert_eq(&listed("main", "HEAD"));
+    // A merged commit is no first parent, and what comes later does not lead to what comes before.
+    expect!["the first parents of `main` do not lead to `aside`"].assert_eq(&listed("aside", "main"));
+    expect!["the first parents of `start` do not lead to `main`"].assert_eq(&listed("main", "start"));
+    for (from, to) in [("nowhere", "main"), ("main", "nowhere")] {
+        assert!(listed(from, to).starts_with("there is no revision `nowhere`: "), "{from} {to}");
+    }
+    assert!(listed("--all", "main").starts_with("there is no revision `--all`: "));
+    let found = history::first_parents(&world.own(), &world.work(), "start", "main").unwrap();
+    let commit = &found.commits[0];
+    assert_eq!((&commit.id, &*commit.author_date), (&id("main~2"), "2026-01-05T10:00:00+01:00"));
+    assert_eq!(found.commits[1].parents, [id("main~2"), id("side")]);
+}
+
 pub fn git_says_its_version() {
     let world = World::without_repository();
     let version = world.own().version(&world.work()).unwrap();

@@ -30,6 +30,7 @@ pub(super) struct ReplyForm {
     compact: Option<Vec<Item>>,
     usage: Option<UsageForm>,
     error: Option<ErrorForm>,
+    contains: Option<OneOrMany<String>>,
     delay_ms: Option<u64>,
     deltas: Option<bool>,
 }
@@ -72,6 +73,7 @@ impl TryFrom<ReplyForm> for ScriptReply {
             ending,
             deltas: form.deltas.unwrap_or(true),
             delay: Duration::from_millis(form.delay_ms.unwrap_or(0)),
+            contains: form.contains.map(|texts| texts.0),
         })
     }
 }

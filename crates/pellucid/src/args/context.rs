@@ -4,6 +4,7 @@ use clap::Args as ClapArgs;
 use clap::Subcommand;
 use clap::ValueEnum;
 
+use super::ContextBisectArgs;
 use super::ContextCheckArgs;
 use super::ContextLockArgs;
 use super::ContextPacksArgs;
@@ -74,6 +75,8 @@ pub enum ContextCommand {
     ///
     /// Facts are files, skills, folder, shell, tools and the message.
     Packs(ContextPacksArgs),
+    /// Find the commit, the request or the parts at which an answer changes.
+    Bisect(Box<ContextBisectArgs>),
 }
 
 /// The arguments of `context diff`.

@@ -67,14 +67,20 @@ fn print_diff(shared: &Shared, args: &ContextDiffArgs) -> Result<bool, RequestRe
     };
     let diff = RequestDiff::of(&a, &b);
     let is_same = diff.is_usual();
-    let text = if args.json { format!("{}\n", diff.to_json()) } else { text(&diff, args, Paint::out()) };
+    let text =
+        if args.json { format!("{}\n", diff.to_json()) } else { text(&diff, args.all, args.bytes, Paint::out()) };
     print::either(&text, OutputFormat::of(args.json))?;
     Ok(is_same)
 }
 
-fn text(diff: &RequestDiff<'_>, args: &ContextDiffArgs, paint: Paint) -> String {
-    let mut text = sides(diff) + &changes(&diff.summary(), args.all, args.bytes, paint) + &cache_line(diff);
-    if args.bytes {
+/// The diff as `context diff` prints it without options.
+pub fn diff_text(diff: &RequestDiff<'_>, paint: Paint) -> String {
+    text(diff, false, false, paint)
+}
+
+fn text(diff: &RequestDiff<'_>, shows_all: bool, shows_bytes: bool, paint: Paint) -> String {
+    let mut text = sides(diff) + &changes(&diff.summary(), shows_all, shows_bytes, paint) + &cache_line(diff);
+    if shows_bytes {
         text += &wire_text(diff);
     }
     text
@@ -247,7 +253,7 @@ fn sessions(home: &Path, args: &ContextDiffArgs, (a, b): (&str, &str)) -> Result
 }
 
 /// Every request of a session, or why its bytes are not known.
-fn requests(home: &Path, session: &str) -> Result<Vec<Result<Inspected, String>>, RequestRefusal> {
+pub fn requests(home: &Path, session: &str) -> Result<Vec<Result<Inspected, String>>, RequestRefusal> {
     let (id, path) =
         stored::session(home, session).map_err(|error| RequestRefusal::usage(error.with_near_names(home)))?;
     let file = read::open(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;

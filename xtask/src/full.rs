@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use crate::Outcome;
 use crate::args::Args;
+use crate::bisect_suite;
 use crate::conformance;
 use crate::crash_suite;
 use crate::escape;
@@ -16,12 +17,13 @@ use crate::truth;
 /// A command: its name, its arguments, and its function.
 type Part = (&'static str, &'static [&'static str], fn(Args) -> Result<Outcome>);
 
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 7] = [
     ("golden", &[], golden::run),
     ("conformance", &["--claimed"], conformance::run),
     ("truth-suite", &[], truth::run),
     ("pack-mutations", &[], pack_mutations::run),
     ("crash-suite", &[], crash_suite::run),
+    ("bisect-suite", &[], bisect_suite::run),
     ("escape-suite", &["--long"], escape::run),
 ];
 

@@ -12,6 +12,7 @@
 mod adopt;
 mod args;
 mod bench;
+mod bisect_suite;
 mod callgrind;
 mod conformance;
 mod crash_suite;
@@ -92,7 +93,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "full",
         usage: "",
-        about: "run every corpus whole, of which CI takes a sample: golden, conformance, truth-suite, pack-mutations, crash-suite, escape-suite --long",
+        about: "run every corpus whole, of which CI takes a sample: golden, conformance, truth-suite, pack-mutations, crash-suite, bisect-suite, escape-suite --long",
         run: full::run,
     },
     Command {
@@ -112,6 +113,12 @@ const COMMANDS: &[Command] = &[
         usage: "[--only TEXT | --bless]",
         about: "play every pack on every wire in every situation, and hold what is shown, sent, recorded and rebuilt against each other",
         run: truth::run,
+    },
+    Command {
+        name: "bisect-suite",
+        usage: "",
+        about: "search every planted history and every planted set of parts with `context bisect`",
+        run: bisect_suite::run,
     },
     Command {
         name: "pack-mutations",

@@ -32,6 +32,7 @@ const CASES: &[Case] = cases![
     facts::what_never_answers_has_no_answer,
     facts::what_no_remote_has,
     facts::where_branches_part,
+    facts::commits_along_first_parents,
     facts::git_says_its_version,
     ghosts::what_was_there_comes_back_and_what_came_goes,
     ghosts::only_the_working_folder_counts,

@@ -401,3 +401,37 @@ fn mistakes_in_json_lines_are_told_with_their_place() {
         expect![[r#"s.jsonl:1:15: invalid type: string "yes", expected a boolean"#]],
     );
 }
+
+#[test]
+fn a_reply_may_depend_on_the_texts_of_the_request() {
+    let script = Script::parse(
+        "s.toml",
+        "[[reply]]\nsay = \"one\"\n[[reply]]\ncontains = [\"a \\\"b\\\"\", \"c\"]\nsay = \"both\"\n\
+         [[reply]]\ncontains = \"c\"\nsay = \"c\"\n[[reply]]\nsay = \"two\"\n",
+    );
+    let model = Model::scripted(script.unwrap());
+    let said = |body: Value| {
+        run(async {
+            let ask = Ask { body: vec![body.to_string().into()], ..Ask::default() };
+            let mut reply = model.ask(ask).await.map_err(|error| error.to_string())?;
+            let mut said = String::new();
+            while let Some(event) = reply.next().await {
+                if let ReplyEvent::TextDelta(text) = event.unwrap() {
+                    said += &text;
+                }
+            }
+            Ok::<_, String>(said)
+        })
+    };
+    // A key and two texts together are no text of the request.
+    for (body, expected) in [
+        (json!({ "x": ["a \"b\"!", { "y": "c" }] }), "both"),
+        (json!({ "c": "a" }), "one"),
+        (json!({ "x": "c" }), "c"),
+        (json!({ "x": ["a ", "\"b\""] }), "two"),
+        (json!({ "x": "c, a \"b\"" }), "both"),
+    ] {
+        assert_eq!(said(body.clone()).unwrap(), expected, "{body}");
+    }
+    assert_eq!(said(json!({})).unwrap_err(), "the script s.toml has no reply for request 3, it has 2 replies");
+}

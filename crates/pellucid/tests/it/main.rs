@@ -7,6 +7,7 @@ mod ads;
 mod apply;
 mod apply_patch;
 mod approvals;
+mod bisect;
 mod calls;
 mod context_events;
 mod cost;

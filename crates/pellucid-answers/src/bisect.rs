@@ -28,7 +28,7 @@ pub use self::question::BisectQuestion;
 pub use self::question::PartState;
 pub use self::question::part_names;
 pub use self::search::BisectEnd;
-pub use self::search::Judgement;
+pub use self::search::BisectJudgement;
 pub use self::search::first_bad;
 
 /// The name and version of the form that `context bisect --json` prints.

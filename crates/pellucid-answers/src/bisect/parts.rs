@@ -132,7 +132,7 @@ fn sections(wire: &[u8]) -> Vec<(String, Range<usize>)> {
             Some((_, range)) if !is_heading => range.end = line.end,
             _ if is_heading => {
                 let name = heading.trim();
-                let n_before = found.iter().filter(|(other, _)| numbered(other) == name).count();
+                let n_before = found.iter().filter(|(other, _)| without_number(other) == name).count();
                 let name = if n_before == 0 { name.to_owned() } else { format!("{name} ({})", n_before + 1) };
                 found.push((name, line));
             }
@@ -142,8 +142,8 @@ fn sections(wire: &[u8]) -> Vec<(String, Range<usize>)> {
     found
 }
 
-/// A name without the number that tells equal headings apart.
-fn numbered(name: &str) -> &str {
+/// A heading without the number that distinguishes it from equal headings before it.
+fn without_number(name: &str) -> &str {
     let number = name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
     number.filter(|(_, digits)| digits.parse::<usize>().is_ok()).map_or(name, |(name, _)| name)
 }

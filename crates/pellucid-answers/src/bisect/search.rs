@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// What is said of one commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Judgement {
+pub enum BisectJudgement {
     /// The commit is like the good end.
     Good,
     /// The commit is like the bad end.
@@ -13,7 +13,7 @@ pub enum Judgement {
     Skip,
 }
 
-impl Judgement {
+impl BisectJudgement {
     /// The judgement that the exit status of a command means; a command without a status was killed.
     pub fn of_status(status: Option<i32>) -> Self {
         match status {
@@ -41,9 +41,9 @@ pub enum BisectEnd {
     /// The good end is not good, or the bad end is not bad.
     EndsAgree {
         /// What is said of the good end.
-        good: Judgement,
+        good: BisectJudgement,
         /// What is said of the bad end.
-        bad: Judgement,
+        bad: BisectJudgement,
     },
     /// Every commit between a good one and a bad one had to be skipped.
     OnlySkipped {
@@ -61,10 +61,10 @@ pub enum BisectEnd {
 ///
 /// # Errors
 /// The first error of `judge`.
-pub fn first_bad<E>(n: usize, judge: &mut impl FnMut(usize) -> Result<Judgement, E>) -> Result<BisectEnd, E> {
+pub fn first_bad<E>(n: usize, judge: &mut impl FnMut(usize) -> Result<BisectJudgement, E>) -> Result<BisectEnd, E> {
     let good = judge(0)?;
     let bad = if n == 0 { good } else { judge(n)? };
-    if (good, bad) != (Judgement::Good, Judgement::Bad) {
+    if (good, bad) != (BisectJudgement::Good, BisectJudgement::Bad) {
         return Ok(BisectEnd::EndsAgree { good, bad });
     }
     let (mut good, mut bad) = (0, n);
@@ -74,9 +74,9 @@ pub fn first_bad<E>(n: usize, judge: &mut impl FnMut(usize) -> Result<Judgement,
             return Ok(BisectEnd::OnlySkipped { good, bad });
         };
         match judge(middle)? {
-            Judgement::Good => good = middle,
-            Judgement::Bad => bad = middle,
-            Judgement::Skip => {
+            BisectJudgement::Good => good = middle,
+            BisectJudgement::Bad => bad = middle,
+            BisectJudgement::Skip => {
                 skipped.insert(middle);
             }
         }

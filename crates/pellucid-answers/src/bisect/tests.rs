@@ -50,7 +50,7 @@ proptest! {
         let mut judged = BTreeSet::new();
         let end = first_bad(n, &mut |commit| {
             assert!(judged.insert(commit), "{commit} is judged twice");
-            Ok::<_, Infallible>(if commit < first { Judgement::Good } else { Judgement::Bad })
+            Ok::<_, Infallible>(if commit < first { BisectJudgement::Good } else { BisectJudgement::Bad })
         });
         prop_assert_eq!(end, Ok(BisectEnd::Found(first)));
         prop_assert!(judged.len() <= log2_ceil(n) + 2, "{} judgements for {} commits", judged.len(), n);
@@ -66,9 +66,9 @@ proptest! {
         let first = at.index(n) + 1;
         let mut n_judged = 0;
         let judge = |commit: usize| match commit {
-            commit if skips.contains(&commit) && commit != n => Judgement::Skip,
-            commit if commit < first => Judgement::Good,
-            _ => Judgement::Bad,
+            commit if skips.contains(&commit) && commit != n => BisectJudgement::Skip,
+            commit if commit < first => BisectJudgement::Good,
+            _ => BisectJudgement::Bad,
         };
         let end = first_bad(n, &mut |commit| {
             n_judged += 1;
@@ -78,7 +78,7 @@ proptest! {
             BisectEnd::Found(found) => prop_assert_eq!(found, first),
             BisectEnd::OnlySkipped { good, bad } => {
                 prop_assert!(bad - good > 1 && good < first && first <= bad);
-                prop_assert!((good + 1..bad).all(|commit| judge(commit) == Judgement::Skip));
+                prop_assert!((good + 1..bad).all(|commit| judge(commit) == BisectJudgement::Skip));
             }
             BisectEnd::EndsAgree { .. } => prop_assert!(false, "the ends differ"),
         }
@@ -114,8 +114,8 @@ proptest! {
 
 #[test]
 fn ends_that_do_not_differ_are_reported() {
-    use Judgement::{Bad, Good, Skip};
-    let check = |n: usize, good: Judgement, bad: Judgement| {
+    use BisectJudgement::{Bad, Good, Skip};
+    let check = |n: usize, good: BisectJudgement, bad: BisectJudgement| {
         let end = first_bad(n, &mut |commit| Ok::<_, Infallible>(if commit == 0 { good } else { bad }));
         assert_eq!(end, Ok(BisectEnd::EndsAgree { good, bad }));
     };
@@ -140,13 +140,13 @@ fn a_search_that_is_stopped_keeps_the_smallest_set_so_far() {
 #[test]
 fn the_status_of_a_command_is_a_judgement() {
     for (status, judgement) in [
-        (Some(0), Judgement::Good),
-        (Some(125), Judgement::Skip),
-        (Some(1), Judgement::Bad),
-        (Some(127), Judgement::Bad),
-        (None, Judgement::Bad),
+        (Some(0), BisectJudgement::Good),
+        (Some(125), BisectJudgement::Skip),
+        (Some(1), BisectJudgement::Bad),
+        (Some(127), BisectJudgement::Bad),
+        (None, BisectJudgement::Bad),
     ] {
-        assert_eq!(Judgement::of_status(status), judgement, "{status:?}");
+        assert_eq!(BisectJudgement::of_status(status), judgement, "{status:?}");
     }
 }
 

@@ -8,7 +8,7 @@ use std::thread;
 
 use pellucid_agent::login;
 use pellucid_agent::sandbox;
-use pellucid_answers::bisect::Judgement;
+use pellucid_answers::bisect::BisectJudgement;
 use pellucid_exec::environment;
 use pellucid_exec::environment::NetworkReach;
 use pellucid_exec::waited::Waited;
@@ -56,7 +56,7 @@ impl JudgingCommand {
     }
 
     /// Runs the command with this standard input, until it ends.
-    pub fn judge(&mut self, input: &[u8]) -> Result<Judgement, ProgramFailure> {
+    pub fn judge(&mut self, input: &[u8]) -> Result<BisectJudgement, ProgramFailure> {
         let failed = |error: io::Error| ProgramFailure::new(format!("--run: the command cannot be run: {error}"));
         let mut child = self.waited.start().map_err(failed)?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -74,6 +74,6 @@ impl JudgingCommand {
         });
         self.complaint = complaint.lines().last().unwrap_or_default().to_owned();
         let status = child.wait().map_err(failed)?;
-        Ok(Judgement::of_status(status.code()))
+        Ok(BisectJudgement::of_status(status.code()))
     }
 }

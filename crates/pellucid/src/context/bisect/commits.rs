@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use pellucid_agent::own_git;
 use pellucid_answers::bisect::AskedFinding;
 use pellucid_answers::bisect::BisectEnd;
+use pellucid_answers::bisect::BisectJudgement;
 use pellucid_answers::bisect::BisectQuestion;
-use pellucid_answers::bisect::Judgement;
 use pellucid_answers::bisect::PartState;
 use pellucid_answers::bisect::first_bad;
 use pellucid_answers::bisect::part_names;
@@ -60,7 +60,7 @@ pub fn answer(shared: &Shared, args: &ContextBisectArgs) -> Result<BisectAnswer,
     };
     let n = history.commits.len();
     let end = match n {
-        0 => BisectEnd::EndsAgree { good: Judgement::Good, bad: Judgement::Good },
+        0 => BisectEnd::EndsAgree { good: BisectJudgement::Good, bad: BisectJudgement::Good },
         _ => first_bad(n, &mut |position| search.judge(position))?,
     };
     Ok(search.answer(&end, (good, bad)))
@@ -135,7 +135,7 @@ impl CommitSearch<'_> {
         }
     }
 
-    fn judge(&mut self, position: usize) -> Result<Judgement, RequestRefusal> {
+    fn judge(&mut self, position: usize) -> Result<BisectJudgement, RequestRefusal> {
         let is_end = position == 0 || position == self.history.commits.len();
         let judgement = match self.assembled(position) {
             Ok((request, report)) => {
@@ -147,10 +147,10 @@ impl CommitSearch<'_> {
             Err(refusal) => {
                 let id = short(self.id(position));
                 style::line(&format!("warning: {id} is skipped, because it has no request: {}", refusal.text()));
-                Judgement::Skip
+                BisectJudgement::Skip
             }
         };
-        if judgement == Judgement::Skip {
+        if judgement == BisectJudgement::Skip {
             self.skipped.push(position);
         }
         Ok(judgement)
@@ -173,15 +173,15 @@ impl CommitSearch<'_> {
         position: usize,
         request: &Inspected,
         report: &Report,
-    ) -> Result<Judgement, RequestRefusal> {
-        let of = |is_bad: bool| if is_bad { Judgement::Bad } else { Judgement::Good };
+    ) -> Result<BisectJudgement, RequestRefusal> {
+        let of = |is_bad: bool| if is_bad { BisectJudgement::Bad } else { BisectJudgement::Good };
         let is_bad_end = position == self.history.commits.len();
         match &mut self.question {
             AskedOfCommits::Command(command) => Ok(command.judge(&request.body().unwrap_or_default())?),
             AskedOfCommits::Part(part) => {
                 let question = BisectQuestion::PartChanged { name: part.clone(), good: PartState::of(request, part) };
                 self.question = AskedOfCommits::Question(question);
-                Ok(Judgement::Good)
+                Ok(BisectJudgement::Good)
             }
             AskedOfCommits::Question(question) => {
                 if let BisectQuestion::PartChanged { name, good: PartState::Absent } = question
@@ -213,7 +213,7 @@ impl CommitSearch<'_> {
             BisectEnd::EndsAgree { good, bad } => {
                 json["good"] = good.as_str().into();
                 json["bad"] = bad.as_str().into();
-                let is_skipped = [good, bad].contains(&&Judgement::Skip);
+                let is_skipped = [good, bad].contains(&&BisectJudgement::Skip);
                 let status = if is_skipped { BisectStatus::Unknown } else { BisectStatus::EndsAgree };
                 (status, self.ends_text((*good, *bad), ends))
             }
@@ -253,7 +253,7 @@ impl CommitSearch<'_> {
         text
     }
 
-    fn ends_text(&self, judged: (Judgement, Judgement), (good, bad): (&str, &str)) -> String {
+    fn ends_text(&self, judged: (BisectJudgement, BisectJudgement), (good, bad): (&str, &str)) -> String {
         if self.history.commits.is_empty() {
             return format!("{} and {} are the same commit\n", name(good), name(bad));
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pellucid_agent::open::SessionModel;
-use pellucid_answers::bisect::Judgement;
+use pellucid_answers::bisect::BisectJudgement;
 use pellucid_answers::bisect::MinimisedSet;
 use pellucid_answers::bisect::RemovablePart;
 use pellucid_answers::bisect::minimise;
@@ -57,12 +57,12 @@ pub fn answer(shared: &Shared, args: &ContextBisectArgs, text: &str) -> Result<B
         n_requests: 0,
     };
     let everything: Vec<usize> = (0..parts.len()).collect();
-    let whole = search.judge(&everything).map_err(Stop::refusal)?;
-    if whole == Judgement::Skip {
+    let whole = search.judge(&everything).map_err(SearchStop::refusal)?;
+    if whole == BisectJudgement::Skip {
         let why = "the command skips the answer to the whole request".to_owned();
         return Ok(search.without_outcome(BisectStatus::Unknown, whole, &why));
     }
-    let nothing = search.judge(&[]).map_err(Stop::refusal)?;
+    let nothing = search.judge(&[]).map_err(SearchStop::refusal)?;
     if nothing == whole {
         let why = format!("the outcome is {} with and without the parts, so it depends on none", whole.as_str());
         return Ok(search.without_outcome(BisectStatus::EndsAgree, whole, &why));
@@ -110,12 +110,12 @@ fn load(path: &Path) -> Result<Script, RequestRefusal> {
 }
 
 /// Why no further request is sent.
-enum Stop {
+enum SearchStop {
     Failed(ProgramFailure),
     Reply(ReplyError),
 }
 
-impl Stop {
+impl SearchStop {
     fn text(&self) -> String {
         match self {
             Self::Failed(failure) => failure.text().to_owned(),
@@ -142,7 +142,7 @@ struct PartSearch<'a> {
 
 impl PartSearch<'_> {
     /// What the command says of the answer to the request with only these parts.
-    fn judge(&mut self, kept: &[usize]) -> Result<Judgement, Stop> {
+    fn judge(&mut self, kept: &[usize]) -> Result<BisectJudgement, SearchStop> {
         let body = without(self.request, self.parts, kept).unwrap_or_default();
         let model = match &self.model {
             AnsweringModel::Scripted(script) => Model::scripted(script.clone()),
@@ -150,19 +150,19 @@ impl PartSearch<'_> {
         };
         self.n_requests += 1;
         match self.runtime.block_on(answer_text(&model, body)) {
-            Ok(answer) => self.command.judge(answer.as_bytes()).map_err(Stop::Failed),
+            Ok(answer) => self.command.judge(answer.as_bytes()).map_err(SearchStop::Failed),
             // A provider may refuse what is left of a request; others may still be answered.
-            Err(error) if is_about_request(&error) => Ok(Judgement::Skip),
+            Err(error) if is_about_request(&error) => Ok(BisectJudgement::Skip),
             Err(error) => {
                 if error.kind == ReplyErrorKind::Budget {
                     self.n_requests -= 1;
                 }
-                Err(Stop::Reply(error))
+                Err(SearchStop::Reply(error))
             }
         }
     }
 
-    fn json(&self, whole: Judgement) -> Value {
+    fn json(&self, whole: BisectJudgement) -> Value {
         json!({
             "search": "parts",
             "request": self.request.name,
@@ -172,12 +172,12 @@ impl PartSearch<'_> {
         })
     }
 
-    fn without_outcome(&self, status: BisectStatus, whole: Judgement, why: &str) -> BisectAnswer {
+    fn without_outcome(&self, status: BisectStatus, whole: BisectJudgement, why: &str) -> BisectAnswer {
         let text = format!("{why} ({} sent)\n", counted(self.n_requests, "request"));
         BisectAnswer { status, text, json: self.json(whole) }
     }
 
-    fn found(&self, whole: Judgement, minimised: &MinimisedSet<Stop>) -> BisectAnswer {
+    fn found(&self, whole: BisectJudgement, minimised: &MinimisedSet<SearchStop>) -> BisectAnswer {
         let kept: Vec<&RemovablePart> = minimised.kept.iter().map(|number| &self.parts[*number]).collect();
         let mut json = self.json(whole);
         json["parts"] = kept.iter().map(|part| json!({ "kind": part.kind, "name": part.name })).collect();

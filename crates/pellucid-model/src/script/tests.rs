@@ -220,7 +220,7 @@ fn mistakes_in_toml_are_told_with_their_place() {
         "s.toml",
         "[[reply]]\nsay = \"a\"\nsey = \"b\"\n",
         expect![
-            "s.toml:3:1: unknown field `sey`, expected one of `think`, `sealed`, `say`, `call`, `items`, `events`, `compact`, `usage`, `error`, `delay_ms`, `deltas`"
+            "s.toml:3:1: unknown field `sey`, expected one of `think`, `sealed`, `say`, `call`, `items`, `events`, `compact`, `usage`, `error`, `contains`, `delay_ms`, `deltas`"
         ],
     );
     check_refused(
@@ -381,7 +381,7 @@ fn mistakes_in_json_lines_are_told_with_their_place() {
         "s.jsonl",
         "{\"say\":\"a\"}\n{\"sey\":\"b\"}\n",
         expect![
-            "s.jsonl:2:6: unknown field `sey`, expected one of `think`, `sealed`, `say`, `call`, `items`, `events`, `compact`, `usage`, `error`, `delay_ms`, `deltas`"
+            "s.jsonl:2:6: unknown field `sey`, expected one of `think`, `sealed`, `say`, `call`, `items`, `events`, `compact`, `usage`, `error`, `contains`, `delay_ms`, `deltas`"
         ],
     );
     check_refused("s.jsonl", "{\"say\":\"a\"\n", expect!["s.jsonl:1:10: EOF while parsing an object"]);

@@ -126,7 +126,7 @@ fn paths_and_ids_that_do_not_work_are_named() {
         "",
         &["exec", "--output-schema", "none.json", "hi", "--script", "bad.toml"],
         &expect![[r#"
-        1 error: the script cannot be loaded: bad.toml:2:1: unknown field `sing`, expected one of `think`, `sealed`, `say`, `call`, `items`, `events`, `compact`, `usage`, `error`, `delay_ms`, `deltas`
+        1 error: the script cannot be loaded: bad.toml:2:1: unknown field `sing`, expected one of `think`, `sealed`, `say`, `call`, `items`, `events`, `compact`, `usage`, `error`, `contains`, `delay_ms`, `deltas`
     "#]],
     );
     check_error(
@@ -144,7 +144,7 @@ fn scripts_that_do_not_work_are_explained() {
         "",
         &["exec", "--script", "bad.toml", "hi"],
         &expect![[r#"
-        1 error: the script cannot be loaded: bad.toml:2:1: unknown field `sing`, expected one of `think`, `sealed`, `say`, `call`, `items`, `events`, `compact`, `usage`, `error`, `delay_ms`, `deltas`
+        1 error: the script cannot be loaded: bad.toml:2:1: unknown field `sing`, expected one of `think`, `sealed`, `say`, `call`, `items`, `events`, `compact`, `usage`, `error`, `contains`, `delay_ms`, `deltas`
     "#]],
     );
     check_error(

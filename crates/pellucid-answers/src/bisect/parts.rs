@@ -213,7 +213,8 @@ fn older_turns(rows: &[(&InspectedRow, Range<usize>)]) -> Vec<RemovablePart> {
             let texts = of_item().filter(|(row, _)| !row.is_notation());
             let text: String = texts.filter_map(|(row, _)| Some(row.content.as_ref()?.text.as_str())).collect();
             let name = format!("{} {}", turns.len() + 1, shortened(&text));
-            turns.push(RemovablePart { kind: "turn", name, ranges: vec![bytes.start..end] });
+            let range = bytes.start..end;
+            turns.push(RemovablePart { kind: "turn", name, ranges: vec![range] });
         } else if is_from(&["model", "tool", "repair", "session"])
             && let Some(turn) = turns.last_mut()
         {

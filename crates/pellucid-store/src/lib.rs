@@ -10,9 +10,10 @@
 //! - [`name`], [`names`]: the paths of session files, and the names that people give to sessions
 //! - [`walk`], [`find`]: all session files, and the one that is asked for
 //! - [`read`], [`lines`]: reading a file back, whatever state it is in, from either end
-//! - [`copy`]: copying a session file
+//! - [`copy`], [`delete`]: copying a session file, and deleting sessions
 //! - [`summary`], [`query`], [`index`]: lists of sessions
 //! - [`requests`], [`moment`]: the record of requests, and times
+//! - [`search`]: the sessions that contain a text
 //! - [`redact`], [`fsck`]: removing secrets before an export, and checking all files
 //! - [`side`]: values that are stored beside a session file
 //! - [`memories`]: memories of past sessions for later sessions
@@ -23,6 +24,7 @@
 #![warn(missing_docs)]
 
 pub mod copy;
+pub mod delete;
 pub mod detail;
 pub mod find;
 pub mod fsck;
@@ -38,6 +40,7 @@ pub mod record;
 pub mod recorder;
 pub mod redact;
 pub mod requests;
+pub mod search;
 pub mod sessions;
 pub mod side;
 pub mod sink;

@@ -20,6 +20,9 @@ use crate::sink::Sink;
 
 const FILE: &str = "session_index.jsonl";
 
+/// How long the file may be to be written again.
+const BYTES_MAX: u64 = 1 << 30;
+
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
     id: String,
@@ -98,6 +101,19 @@ pub fn set(home: &Path, id: &str, name: &str) -> Result<String, SessionNameError
     };
     written().map_err(|source| SessionNameError::Io { path, source })?;
     Ok(line.thread_name)
+}
+
+/// Removes every name that these sessions were given. Lines of other sessions, and lines that cannot be read, stay.
+///
+/// # Errors
+/// When the file cannot be read or written, or another process is writing it.
+pub fn forget(home: &Path, ids: &[String]) -> io::Result<()> {
+    let path = path(home);
+    let _held = FileSink::open(&path, Existing::Needed)?;
+    let text = pellucid_files::read(&path, BYTES_MAX)?;
+    let is_kept = |line: &&[u8]| serde_json::from_slice::<Line>(line).map_or(true, |line| !ids.contains(&line.id));
+    let kept: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').filter(is_kept).collect();
+    pellucid_files::write_private(&path, &kept.concat())
 }
 
 fn last(home: &Path, is_meant: impl Fn(&Line) -> bool) -> Option<Line> {

@@ -16,6 +16,11 @@ const BYTES_MAX: u64 = 256 << 20;
 /// The folder in the home folder.
 const FOLDER: &str = "session_state";
 
+/// The path of the file beside the session with this id.
+pub fn path(home: &Path, id: &str) -> PathBuf {
+    home.join(FOLDER).join(format!("{id}.json"))
+}
+
 /// Small values that are kept beside a session.
 #[derive(Debug, Clone, Default)]
 pub struct SideFile {
@@ -26,7 +31,7 @@ pub struct SideFile {
 impl SideFile {
     /// Reads the values of the session with this id. An unreadable file counts as a missing one.
     pub fn open(home: &Path, id: &str) -> Self {
-        let path = home.join(FOLDER).join(format!("{id}.json"));
+        let path = path(home, id);
         let content = pellucid_files::read(&path, BYTES_MAX).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         Self { path: Some(path), content: content.unwrap_or_default() }
     }

@@ -12,6 +12,7 @@ use std::time::UNIX_EPOCH;
 
 use crate::name;
 use crate::name::ARCHIVED;
+use crate::name::REQUESTS;
 use crate::name::SESSIONS;
 
 /// How many threads walk at most.
@@ -92,6 +93,15 @@ pub fn unreadable(home: &Path) -> Vec<(PathBuf, io::Error)> {
         folders.iter().for_each(|folder| look(folder));
     }
     unreadable
+}
+
+/// The records of requests of a home folder, also those whose session file is gone.
+pub(crate) fn records(home: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![REQUESTS.to_owned()];
+    for _level in LEVELS {
+        folders = folders.iter().flat_map(|folder| numbered(home, folder)).collect();
+    }
+    folders.iter().flat_map(|folder| entries(&home.join(folder))).map(|entry| entry.path()).collect()
 }
 
 /// How many threads are worth starting.

@@ -272,7 +272,7 @@ mod tests {
         for part in parts {
             home.write(format!("requests/parts/{part}/{}", part.repeat(32)), "text");
         }
-        (id(n), path.into())
+        (id(n), path)
     }
 
     fn files(home: &Workspace) -> Vec<String> {

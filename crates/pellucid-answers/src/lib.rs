@@ -6,6 +6,8 @@
 //! - `inspected`: a request to be asked about, with its bytes and the origin of each
 //! - `figures`: sizes, charges and cache verdicts of sent requests
 //! - `bisect`: at which commit, request or part an answer changes
+//! - `capsule`: a session in one file for people and for another machine
+//! - `certificate`: whether the next request of a session extends the last one
 //! - `cache`: why something is paid for again
 //! - `cost`: what requests cost, by part, and what they would cost under another setting
 //! - `diff`: what changed between two requests, and what that does to the provider's cache
@@ -13,15 +15,21 @@
 //! - `overview`: what fills a request, in a few groups
 //! - `packs`: the same facts under several packs
 //! - `why`: why something is in a request, or is not
+//! - `grep`: which requests contain a text
+//! - `schemas`: the JSON Schemas of the answers
 
 pub mod bisect;
 pub mod cache;
 pub mod cost;
+pub mod capsule;
+pub mod certificate;
 pub mod diff;
 pub mod figures;
+pub mod grep;
 pub mod inspected;
 pub mod lock;
 pub mod overview;
 pub mod packs;
+pub mod schemas;
 mod whole;
 pub mod why;

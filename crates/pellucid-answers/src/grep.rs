@@ -1,0 +1,414 @@
+//! Searching what the model was sent and what it answered.
+//!
+//! Requests of a session repeat each other, so a text is searched once and a hit has the ranges of the requests that
+//! contain it. Files are searched before requests are rebuilt: [`GrepPattern::may_match`] says of raw JSON whether a
+//! text in it can match.
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use globset::Glob;
+use globset::GlobMatcher;
+use pellucid_engine::fragment::Origin;
+use pellucid_engine::report::Report;
+use pellucid_engine::report::Row;
+use regex_syntax::hir::Hir;
+use regex_syntax::hir::HirKind;
+use serde_json::Value;
+use serde_json::json;
+
+/// The name and version of the form.
+pub const SCHEMA: &str = "pellucid.grep/1";
+
+/// The part of a hit in an answer that no request of the session contains.
+pub const ANSWER: &str = "answer";
+
+/// The part of a hit in an item of the session file whose request cannot be rebuilt.
+pub const ITEM: &str = "item";
+
+/// A pattern, for texts and for the JSON that holds them.
+#[derive(Debug, Clone)]
+pub struct GrepPattern {
+    regex: regex::Regex,
+    raw: RawSearch,
+}
+
+/// How raw JSON is searched.
+#[derive(Debug, Clone)]
+enum RawSearch {
+    /// Every match contains this text, which JSON writes as it is.
+    Literal(regex::bytes::Regex),
+    /// Escapes have to be undone first.
+    Unescaped(regex::bytes::Regex),
+}
+
+/// Why a pattern cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct GrepPatternError(#[from] regex::Error);
+
+impl GrepPattern {
+    /// A regular expression, or with `is_fixed` a text.
+    ///
+    /// # Errors
+    /// When the regular expression has a mistake or is too large.
+    pub fn new(pattern: &str, is_fixed: bool, ignores_case: bool) -> Result<Self, GrepPatternError> {
+        let pattern = if is_fixed { Cow::Owned(regex::escape(pattern)) } else { Cow::Borrowed(pattern) };
+        let regex =
+            regex::RegexBuilder::new(&pattern).multi_line(true).case_insensitive(ignores_case).crlf(true).build()?;
+        let bytes = |pattern: &str| {
+            regex::bytes::RegexBuilder::new(pattern).multi_line(true).case_insensitive(ignores_case).crlf(true).build()
+        };
+        let literal = regex_syntax::parse(&pattern).ok().and_then(|hir| required(&hir));
+        let raw = match literal {
+            Some(literal) => RawSearch::Literal(bytes(&regex::escape(&literal))?),
+            None => RawSearch::Unescaped(bytes(&pattern)?),
+        };
+        Ok(Self { regex, raw })
+    }
+
+    /// Whether a text in this JSON can match. What cannot match is never sent.
+    pub fn may_match(&self, json: &[u8]) -> bool {
+        match &self.raw {
+            RawSearch::Literal(regex) => regex.is_match(json),
+            RawSearch::Unescaped(regex) => regex.is_match(&unescaped(json)),
+        }
+    }
+
+    /// The lines of a text that match, with their numbers from 1 and the byte at which the match begins.
+    fn lines<'t>(&self, text: &'t str) -> Vec<(usize, &'t str, usize)> {
+        let mut found: Vec<(usize, &str, usize)> = Vec::new();
+        let (mut number, mut counted, mut behind) = (1, 0, 0);
+        for it in self.regex.find_iter(text) {
+            if it.start() < behind {
+                continue;
+            }
+            let start = text[..it.start()].rfind('\n').map_or(0, |at| at + 1);
+            let end = text[it.start()..].find('\n').map_or(text.len(), |at| it.start() + at);
+            number += text[counted..start].matches('\n').count();
+            counted = start;
+            behind = end + 1;
+            found.push((number, text[start..end].trim_end_matches('\r'), it.start()));
+        }
+        found
+    }
+}
+
+/// The longest text that every match has and that JSON never escapes.
+fn required(hir: &Hir) -> Option<String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || " _-.:,;=()[]{}#@!?*+".contains(c);
+    let longest = |texts: &mut dyn Iterator<Item = String>| texts.max_by_key(String::len).filter(|it| !it.is_empty());
+    match hir.kind() {
+        HirKind::Literal(literal) => {
+            let text = String::from_utf8_lossy(&literal.0);
+            longest(&mut text.split(|c| !is_plain(c)).map(str::to_owned))
+        }
+        HirKind::Capture(capture) => required(&capture.sub),
+        HirKind::Repetition(repetition) if repetition.min > 0 => required(&repetition.sub),
+        HirKind::Concat(parts) => longest(&mut parts.iter().filter_map(required)),
+        HirKind::Repetition(_) | HirKind::Alternation(_) | HirKind::Class(_) | HirKind::Look(_) | HirKind::Empty => {
+            None
+        }
+    }
+}
+
+/// JSON with its escapes undone and each text on lines of its own, whatever its structure.
+fn unescaped(json: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) = memchr::memchr2(b'\\', b'"', rest) {
+        out.extend_from_slice(&rest[..at]);
+        if rest[at] == b'"' {
+            out.push(b'\n');
+            rest = &rest[at + 1..];
+            continue;
+        }
+        let (byte, len) = match rest.get(at + 1) {
+            Some(b'n' | b'r') => (b'\n', 2),
+            Some(b't') => (b'\t', 2),
+            Some(b'u') => {
+                let (text, len) = code_units(&rest[at..]);
+                out.extend_from_slice(text.as_bytes());
+                rest = &rest[(at + len).min(rest.len())..];
+                continue;
+            }
+            Some(byte) => (*byte, 2),
+            None => (b'\\', 1),
+        };
+        out.push(byte);
+        rest = &rest[at + len..];
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+/// The text of the `\uXXXX` escapes that the bytes begin with, and how many bytes they have.
+fn code_units(bytes: &[u8]) -> (String, usize) {
+    let mut units: Vec<u16> = Vec::new();
+    let mut at = 0;
+    while let Some(hex) = bytes.get(at..at + 6).and_then(|it| it.strip_prefix(b"\\u")) {
+        let Some(unit) = std::str::from_utf8(hex).ok().and_then(|hex| u16::from_str_radix(hex, 16).ok()) else {
+            break;
+        };
+        units.push(unit);
+        at += 6;
+    }
+    (String::from_utf16_lossy(&units), at.max(2))
+}
+
+/// Which texts are looked at; all that is absent matches everything.
+#[derive(Debug, Clone, Default)]
+pub struct GrepFilter {
+    /// The role of the item.
+    pub role: Option<String>,
+    /// The part that the text belongs to.
+    pub part: Option<GlobMatcher>,
+    /// The kind of the origin, or the file, fact or tool itself.
+    pub source: Option<GlobMatcher>,
+    /// The tool whose output is looked at.
+    pub tool: Option<String>,
+}
+
+impl GrepFilter {
+    /// A pattern of names, where `*` is any text.
+    ///
+    /// # Errors
+    /// When the pattern has a mistake.
+    pub fn names(pattern: &str) -> Result<GlobMatcher, globset::Error> {
+        Glob::new(pattern).map(|glob| glob.compile_matcher())
+    }
+
+    fn has(&self, place: &GrepPlace) -> bool {
+        let is_tool = |tool: &String| place.source == "tool" && place.origin == *tool;
+        self.role.as_ref().is_none_or(|role| place.role.as_ref() == Some(role))
+            && self.part.as_ref().is_none_or(|part| part.is_match(&place.part))
+            && self.source.as_ref().is_none_or(|it| it.is_match(&place.source) || it.is_match(&place.origin))
+            && self.tool.as_ref().is_none_or(is_tool)
+    }
+}
+
+/// The place of a text in a request.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GrepPlace {
+    /// The slot or part.
+    pub part: String,
+    /// The role of the item, for items.
+    pub role: Option<String>,
+    /// The kind of the origin.
+    pub source: String,
+    /// The file, fact or tool; empty where the kind says it.
+    pub origin: String,
+}
+
+/// A line that matches, and the requests that contain it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrepHit {
+    /// The first and last number of each run of requests; empty where the requests are unknown.
+    pub requests: Vec<(usize, usize)>,
+    /// The place of the text.
+    pub place: GrepPlace,
+    /// The number of the line in its text, from 1.
+    pub line_number: usize,
+    /// The line.
+    pub line: String,
+    /// The byte of the line at which the match begins.
+    pub column: usize,
+}
+
+impl GrepHit {
+    /// The numbers of the requests, such as `3` or `4-10,12`; empty where they are unknown.
+    pub fn numbers(&self) -> String {
+        let run = |(first, last): &(usize, usize)| {
+            if first == last { first.to_string() } else { format!("{first}-{last}") }
+        };
+        self.requests.iter().map(run).collect::<Vec<_>>().join(",")
+    }
+
+    /// The hit as JSON.
+    pub fn to_json(&self, session: &str) -> Value {
+        json!({
+            "session": session,
+            "requests": self.requests.iter().map(|(first, last)| [first, last]).collect::<Vec<_>>(),
+            "part": self.place.part,
+            "role": self.place.role,
+            "source": self.place.source,
+            "origin": self.place.origin,
+            "line_number": self.line_number,
+            "line": self.line,
+        })
+    }
+
+    fn add(&mut self, number: usize) {
+        match self.requests.last_mut() {
+            Some((_, last)) if *last == number => {}
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => self.requests.push((number, number)),
+        }
+    }
+}
+
+/// A search through the requests of one session, in their order.
+#[derive(Debug)]
+pub struct Grep<'p> {
+    pattern: &'p GrepPattern,
+    filter: &'p GrepFilter,
+    hits: Vec<GrepHit>,
+    /// The hits of each text that was searched, by its place and its bytes.
+    searched: BTreeMap<(GrepPlace, Box<[u8]>), Vec<usize>>,
+}
+
+impl<'p> Grep<'p> {
+    /// A search that has found nothing yet.
+    pub fn new(pattern: &'p GrepPattern, filter: &'p GrepFilter) -> Self {
+        Self { pattern, filter, hits: Vec::new(), searched: BTreeMap::new() }
+    }
+
+    /// Searches a request. `report` must be the report of `body`.
+    pub fn request(&mut self, number: usize, body: &[u8], report: &Report) {
+        if !self.pattern.may_match(body) {
+            return;
+        }
+        let texts = report.texts(body);
+        let rows: Vec<(&Row, &str)> =
+            report.rows.iter().zip(&texts).map(|(row, text)| (row, text.text.as_str())).collect();
+        let is_joined = |(a, _): &(&Row, &str), (b, _): &(&Row, &str)| {
+            let is_wire = |row: &Row| row.origin == Origin::Wire;
+            a.item == b.item && (a.item.is_some() || a.part == b.part) && !is_wire(a) && !is_wire(b)
+        };
+        for group in rows.chunk_by(is_joined) {
+            if group.iter().all(|(row, _)| row.origin != Origin::Wire) {
+                self.text(number, body, group);
+            }
+        }
+    }
+
+    /// Searches a text that consists of several rows. A hit belongs to the row in which the match begins.
+    fn text(&mut self, number: usize, body: &[u8], rows: &[(&Row, &str)]) {
+        let (Some((first, _)), Some((last, _))) = (rows.first(), rows.last()) else {
+            return;
+        };
+        let key = (place(first), body[first.start..last.start + last.bytes].into());
+        if let Some(known) = self.searched.get(&key) {
+            known.iter().for_each(|at| self.hits[*at].add(number));
+            return;
+        }
+        let mut found = Vec::new();
+        // What the model wrote is one row with its notation, which is not searched.
+        let item = (first.origin == Origin::Model).then(|| serde_json::from_slice::<Value>(&key.1).ok()).flatten();
+        if let Some(item @ Value::Object(_)) = &item {
+            let mut texts = Vec::new();
+            collect(item, &mut texts);
+            for text in texts {
+                self.lines(number, text, &|_| place(first), &mut found);
+            }
+        } else {
+            let text: Cow<'_, str> = match rows {
+                [(_, text)] => Cow::Borrowed(text),
+                rows => Cow::Owned(rows.iter().map(|(_, text)| *text).collect()),
+            };
+            let place_at = |at: usize| {
+                let mut end = 0;
+                let row = rows.iter().find(|(_, text)| {
+                    end += text.len();
+                    at < end
+                });
+                place(row.map_or(last, |(row, _)| row))
+            };
+            self.lines(number, &text, &place_at, &mut found);
+        }
+        // Texts without a hit are not kept: searching them again takes no more time than comparing them.
+        if !found.is_empty() {
+            self.searched.insert(key, found);
+        }
+    }
+
+    /// Searches a text line by line, and notes the indexes of its hits.
+    fn lines(&mut self, number: usize, text: &str, place_at: &dyn Fn(usize) -> GrepPlace, found: &mut Vec<usize>) {
+        for (line_number, line, at) in self.pattern.lines(text) {
+            let place = place_at(at);
+            if self.filter.has(&place) {
+                found.push(self.hits.len());
+                let requests = vec![(number, number)];
+                let column = column(text, at);
+                self.hits.push(GrepHit { requests, place, line_number, line: line.to_owned(), column });
+            }
+        }
+    }
+
+    /// Searches an item of the session file. `number` is the request that it answers. A line that a request contains
+    /// is not a second hit.
+    pub fn item(&mut self, number: Option<usize>, item: &Value) {
+        let kind = item["type"].as_str().unwrap_or_default();
+        let is_output = kind.ends_with("_output");
+        let role = item["role"].as_str().unwrap_or(if is_output { "tool" } else { "assistant" });
+        let source = match (role, is_output) {
+            (_, true) => "tool",
+            ("assistant", _) => "model",
+            _ => "session",
+        };
+        let part = if number.is_some() { ANSWER } else { ITEM };
+        let place = GrepPlace {
+            part: part.to_owned(),
+            role: Some(role.to_owned()),
+            source: source.to_owned(),
+            origin: String::new(),
+        };
+        if !self.filter.has(&place) {
+            return;
+        }
+        let mut texts = Vec::new();
+        collect(item, &mut texts);
+        let n_known = self.hits.len();
+        for text in texts {
+            for (line_number, line, at) in self.pattern.lines(text) {
+                if !self.hits[..n_known].iter().any(|hit| hit.line == line) {
+                    let column = column(text, at);
+                    let requests = number.map(|number| (number, number)).into_iter().collect();
+                    let (place, line) = (place.clone(), line.to_owned());
+                    self.hits.push(GrepHit { requests, place, line_number, line, column });
+                }
+            }
+        }
+    }
+
+    /// The hits, by the first request that contains them.
+    pub fn finish(mut self) -> Vec<GrepHit> {
+        self.hits.sort_by_key(|hit| hit.requests.first().map_or(usize::MAX, |(first, _)| *first));
+        self.hits
+    }
+}
+
+/// How many bytes of its line come before a byte of a text.
+fn column(text: &str, at: usize) -> usize {
+    at - text[..at].rfind('\n').map_or(0, |newline| newline + 1)
+}
+
+fn place(row: &Row) -> GrepPlace {
+    GrepPlace {
+        part: row.part.to_string(),
+        role: row.role.as_ref().map(ToString::to_string),
+        source: row.origin.kind().to_owned(),
+        origin: row.origin.detail().to_string(),
+    }
+}
+
+/// The texts of an item that a model reads or writes.
+fn collect<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
+    const KEYS: [&str; 8] = ["text", "content", "thinking", "arguments", "input", "output", "query", "command"];
+    match value {
+        Value::Array(list) => list.iter().for_each(|value| collect(value, texts)),
+        Value::Object(table) => {
+            for (key, value) in table {
+                match value {
+                    Value::String(text) if KEYS.contains(&key.as_str()) => texts.push(text),
+                    Value::Array(list) if key == "command" => texts.extend(list.iter().filter_map(Value::as_str)),
+                    value => collect(value, texts),
+                }
+            }
+        }
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

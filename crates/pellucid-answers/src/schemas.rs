@@ -1,0 +1,54 @@
+//! The JSON Schemas of what commands print with `--json`, by the name in their `schema` field.
+
+/// A form of output and its schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutputSchema {
+    /// The name that `pellucid schema` takes: `diff` for `pellucid.diff/1`.
+    pub name: &'static str,
+    /// The command that prints the form.
+    pub command: &'static str,
+    /// The JSON Schema.
+    pub text: &'static str,
+}
+
+/// Every form, by name.
+pub const ALL: [OutputSchema; 6] = [
+    OutputSchema { name: "cache", command: "cache --json", text: include_str!("schemas/cache.json") },
+    OutputSchema { name: "capsule", command: "sessions capsule", text: include_str!("schemas/capsule.json") },
+    OutputSchema { name: "certificate", command: "sessions certify", text: include_str!("schemas/certificate.json") },
+    OutputSchema { name: "diff", command: "context diff --json", text: include_str!("schemas/diff.json") },
+    OutputSchema {
+        name: "diff.sessions",
+        command: "context diff --json, of two sessions",
+        text: include_str!("schemas/diff.sessions.json"),
+    },
+    OutputSchema { name: "grep", command: "sessions grep --json", text: include_str!("schemas/grep.json") },
+];
+
+/// The schema of a form: by its name, or by the value of its `schema` field.
+pub fn find(name: &str) -> Option<OutputSchema> {
+    let name = name.strip_prefix("pellucid.").unwrap_or(name);
+    let name = name.strip_suffix("/1").unwrap_or(name);
+    ALL.into_iter().find(|schema| schema.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn every_schema_is_json_and_names_its_form() {
+        for OutputSchema { name, text, .. } in ALL {
+            let schema: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let form = format!("pellucid.{name}/1");
+            assert_eq!(schema["properties"]["schema"]["const"], form.as_str(), "{name}");
+            assert_eq!(schema["$id"], format!("urn:{form}").as_str(), "{name}");
+            assert_eq!(find(&form).map(|it| it.name), Some(name));
+            assert_eq!(find(name).map(|it| it.name), Some(name));
+        }
+        assert_eq!(find("nothing"), None);
+        assert!(ALL.is_sorted_by_key(|schema| schema.name));
+    }
+}

@@ -1,7 +1,7 @@
 //! A capsule: one HTML file that a person can open and that `pellucid capsule open` turns into a home folder.
 //!
 //! The data is JSON, compressed with gzip, as base64 in a block that no browser runs. The page has no script and may load
-//! nothing. What a capsule contains may be prepared by somebody else, so sizes are bounded and paths are checked.
+//! nothing. What a capsule contains may be prepared by an attacker, so sizes are bounded and paths are checked.
 
 #[cfg(test)]
 mod tests;

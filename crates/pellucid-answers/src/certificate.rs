@@ -47,7 +47,7 @@ impl CertificateVerdict {
 /// Whether a session can be resumed without paying again for what was sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Certificate {
-    /// The verdict.
+    /// Whether the next request extends the last one.
     pub verdict: CertificateVerdict,
     /// Why nothing can be proved, where that is so.
     pub why: Option<String>,

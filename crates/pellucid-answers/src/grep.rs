@@ -115,7 +115,7 @@ fn required(hir: &Hir) -> Option<String> {
     }
 }
 
-/// JSON with its escapes undone and each text on lines of its own, whatever its structure.
+/// JSON with its escapes undone, whatever its structure. Quotation marks become line ends, so that each text has separate lines.
 fn unescaped(json: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(json.len());
     let mut rest = json;
@@ -212,7 +212,7 @@ pub struct GrepHit {
     pub place: GrepPlace,
     /// The number of the line in its text, from 1.
     pub line_number: usize,
-    /// The line.
+    /// The whole line that matches.
     pub line: String,
     /// The byte of the line at which the match begins.
     pub column: usize,

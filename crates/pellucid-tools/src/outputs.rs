@@ -54,6 +54,11 @@ impl Outputs {
         Arc::new(Self { folder: home.join(FOLDER).join(name(session)), room: OnceLock::new() })
     }
 
+    /// The folder of the outputs, which may not exist.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Keeps what a call's command writes. An output that is cut to fewer than `limit` bytes is kept too, however short.
     pub(crate) fn listen(self: &Arc<Self>, call_id: &str, limit: usize) -> Listening {
         Some(Arc::new(Output {

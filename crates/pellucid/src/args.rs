@@ -4,9 +4,13 @@ mod app_server;
 mod approvals;
 mod bisect;
 mod cache;
+mod capsule;
+mod certify;
 mod context;
 mod cost;
 mod lock;
+mod delete;
+mod grep;
 mod login;
 mod mcp;
 mod memory;
@@ -14,6 +18,7 @@ mod pack;
 mod packs;
 mod request;
 mod sandbox;
+mod schema;
 mod sessions;
 mod trust;
 mod why;
@@ -41,6 +46,12 @@ pub use approvals::ExplainArgs;
 pub use bisect::ContextBisectArgs;
 pub use bisect::FindingArg;
 pub use cache::CacheArgs;
+pub use capsule::CapsuleArgs;
+pub use capsule::CapsuleCommand;
+pub use capsule::CapsuleOpenArgs;
+pub use capsule::MakeCapsuleArgs;
+pub use capsule::RedactLevel;
+pub use certify::CertifyArgs;
 pub use context::ContextArgs;
 pub use context::ContextCommand;
 pub use context::ContextDiffArgs;
@@ -50,6 +61,8 @@ pub use lock::CheckForm;
 pub use lock::ContextCheckArgs;
 pub use lock::ContextLockArgs;
 pub use lock::LockMcp;
+pub use delete::DeleteArgs;
+pub use grep::GrepArgs;
 pub use login::LoginArgs;
 pub use login::LoginCommand;
 pub use mcp::McpAddArgs;
@@ -74,6 +87,7 @@ pub use sandbox::DoctorArgs;
 pub use sandbox::SandboxArgs;
 pub use sandbox::SandboxCommand;
 pub use sandbox::SandboxedArgs;
+pub use schema::SchemaArgs;
 pub use sessions::CallsArgs;
 pub use sessions::ExportArgs;
 pub use sessions::ForkArgs;
@@ -197,8 +211,12 @@ pub enum ProgramCommand {
     Context(Box<ContextArgs>),
     /// Show what came of the provider's cache for every request of a session.
     Cache(CacheArgs),
-    /// Show what sessions cost, by part, and what they would cost under another setting.
+    /// Show what sessions cost, or would cost under another setting.
     Cost(CostArgs),
+    /// Open a session that was packed into one file.
+    Capsule(CapsuleArgs),
+    /// Print the JSON Schema of what a command prints with --json.
+    Schema(SchemaArgs),
     /// Summarise the history of a stored session, or undo that.
     Compact(CompactArgs),
     /// Run a scripted turn in a throw-away folder and show what was sent.

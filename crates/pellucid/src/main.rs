@@ -30,6 +30,7 @@ mod apply_patch;
 mod approvals;
 mod args;
 mod cache;
+mod capsule;
 mod compact;
 mod context;
 mod cost;
@@ -54,6 +55,7 @@ mod replay;
 mod request;
 mod resume;
 mod sandbox;
+mod schema;
 mod screen;
 mod sessions;
 mod skills;
@@ -134,13 +136,15 @@ fn run(args: Args) -> Result<ExitCode, ProgramFailure> {
         ProgramCommand::Exec(exec) => exec::run(&shared, &exec),
         ProgramCommand::Resume(args) => resume::resume(&shared, &args),
         ProgramCommand::Fork(args) => resume::fork(&shared, &args),
-        ProgramCommand::Sessions(args) => sessions::run(args.command),
+        ProgramCommand::Sessions(args) => sessions::run(&shared, args.command),
         ProgramCommand::Replay(args) => replay::run(&args),
         ProgramCommand::Review(args) => exec::run_review(&shared, &args.options, &args.review, Manner::Own),
         ProgramCommand::Prompt(args) => prompt::run(&shared, &args),
         ProgramCommand::Context(args) => context::run(&shared, &args),
         ProgramCommand::Cache(args) => cache::run(&args),
         ProgramCommand::Cost(args) => cost::run(&args),
+        ProgramCommand::Capsule(args) => capsule::run(&args),
+        ProgramCommand::Schema(args) => schema::run(&args),
         ProgramCommand::Compact(args) => compact::run(&shared, &args),
         ProgramCommand::Demo(args) => demo::run(&args),
         ProgramCommand::Apply(args) => apply::run(&shared, &args),

@@ -1,8 +1,12 @@
 //! `sessions`: what is stored, for people and for programs.
 
 mod calls;
+mod capsule;
+mod certify;
+mod delete;
 mod export;
 mod fsck;
+mod grep;
 mod output;
 mod show;
 
@@ -27,6 +31,7 @@ use pellucid_store::walk;
 use crate::args::SessionOrder;
 use crate::args::SessionsCommand;
 use crate::args::SessionsListArgs;
+use crate::args::Shared;
 use crate::pack::table::table;
 use crate::print;
 use crate::screen;
@@ -39,7 +44,7 @@ use crate::style;
 /// How many characters of a first message a table shows.
 const TITLE_CHARS: usize = 60;
 
-pub fn run(command: SessionsCommand) -> Result<ExitCode, ProgramFailure> {
+pub fn run(shared: &Shared, command: SessionsCommand) -> Result<ExitCode, ProgramFailure> {
     let home = home()?;
     match command {
         SessionsCommand::List(args) => list(&home, &args),
@@ -47,6 +52,10 @@ pub fn run(command: SessionsCommand) -> Result<ExitCode, ProgramFailure> {
         SessionsCommand::Output { session, call } => output::run(&home, &session, call.as_deref()),
         SessionsCommand::Calls(args) => calls::run(&home, &args),
         SessionsCommand::Export(args) => export::run(&home, &args),
+        SessionsCommand::Grep(args) => grep::run(&home, &args),
+        SessionsCommand::Delete(args) => delete::run(&home, &args),
+        SessionsCommand::Certify(args) => certify::run(&home, shared, &args),
+        SessionsCommand::Capsule(args) => capsule::run(&home, &args),
         SessionsCommand::Fsck(args) => fsck::run(&home, &args),
         SessionsCommand::Rename { session, name } => {
             let mut sessions = LocalSessions::new(&home);

@@ -1,4 +1,4 @@
-//! A prompt from standard input.
+//! A prompt from standard input, and the answer to a question.
 
 mod decode;
 
@@ -32,4 +32,20 @@ pub fn prompt(argument: Option<String>) -> Result<String, ProgramFailure> {
         return Err(ProgramFailure::new("No prompt provided via stdin."));
     }
     Ok(text)
+}
+
+/// Asks at the terminal for a yes.
+///
+/// # Errors
+/// When there is no terminal, with this message, or the answer cannot be read.
+pub fn confirm(question: &str, no_terminal: &str) -> Result<bool, ProgramFailure> {
+    if !std::io::stdin().is_terminal() {
+        return Err(ProgramFailure::new(no_terminal));
+    }
+    style::part(&format!("{question} [y/N] "));
+    let mut answer = String::new();
+    std::io::stdin()
+        .read_line(&mut answer)
+        .map_err(|error| ProgramFailure::new(format!("the answer cannot be read: {error}")))?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

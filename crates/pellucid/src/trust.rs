@@ -3,7 +3,6 @@
 //! The accepted values are those that were shown: no file is read a second time.
 
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -29,6 +28,7 @@ use crate::print;
 use crate::screen::name;
 use crate::start;
 use crate::start::ProgramFailure;
+use crate::stdin;
 use crate::style;
 
 /// Parts of names whose values are secret.
@@ -190,18 +190,9 @@ fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
 
 /// Asks at the terminal for a yes.
 fn ask() -> Result<bool, ProgramFailure> {
-    if !std::io::stdin().is_terminal() {
-        return Err(ProgramFailure::new(
-            "there is no terminal to ask on, so nothing was accepted; \
-             use a terminal, or add --yes to accept these values",
-        ));
-    }
-    style::part("Accept these values? [y/N] ");
-    let mut answer = String::new();
-    std::io::stdin()
-        .read_line(&mut answer)
-        .map_err(|error| ProgramFailure::new(format!("the answer cannot be read: {error}")))?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    let no_terminal = "there is no terminal to ask on, so nothing was accepted; \
+                       use a terminal, or add --yes to accept these values";
+    stdin::confirm("Accept these values?", no_terminal)
 }
 
 fn list(home: &Path) -> Result<ExitCode, ProgramFailure> {

@@ -58,7 +58,7 @@ pub struct Utterance {
     pub role: String,
     /// The kind of item, or the name of the tool.
     pub what: String,
-    /// The text.
+    /// The text of the item.
     pub text: String,
 }
 

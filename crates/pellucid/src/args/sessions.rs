@@ -6,7 +6,11 @@ use clap::Args as ClapArgs;
 use clap::Subcommand;
 use clap::ValueEnum;
 
+use super::CertifyArgs;
+use super::DeleteArgs;
 use super::ExecOptions;
+use super::GrepArgs;
+use super::MakeCapsuleArgs;
 use crate::start::Which;
 
 /// The arguments of `resume`.
@@ -125,6 +129,14 @@ pub enum SessionsCommand {
         /// The call's id. Without one, the outputs are listed.
         call: Option<String>,
     },
+    /// Search what the model was sent and what it answered.
+    Grep(GrepArgs),
+    /// Delete sessions with everything that is stored of them.
+    Delete(DeleteArgs),
+    /// Certify that the next request extends the last one, in digests.
+    Certify(CertifyArgs),
+    /// Pack a session into one HTML file, with secrets redacted.
+    Capsule(MakeCapsuleArgs),
     /// Export a session, with secrets redacted.
     Export(ExportArgs),
     /// Check that session files, records, names and index are whole.

@@ -13,7 +13,8 @@ use pellucid_files::Folder;
 use pellucid_files::make_private_folder;
 use pellucid_store::name;
 use pellucid_store::redact::Redactor;
-use pellucid_store::requests::chain::Chain;
+use pellucid_store::requests::entry::ChainLink;
+use pellucid_store::requests::entry::LogEntry;
 use pellucid_store::requests::entry::StoredPiece;
 use pellucid_store::requests::entry::StoredText;
 use pellucid_store::requests::parts::PartStore;
@@ -34,25 +35,28 @@ const SECRET_NAMES: [&str; 6] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PAS
 
 pub fn run(home: &Path, args: &ExportArgs) -> Result<ExitCode, ProgramFailure> {
     let path = file(home, &args.session)?;
-    let redactor = (!args.no_redact).then(|| Redactor::new(secrets(home)));
-    let mut export = Export { redactor, n_blanks: 0 };
-    let failed = |path: &Path, error: &io::Error| ProgramFailure::new(format!("{}: {error}", path.display()));
-    let session = pellucid_files::read_text(&path, SESSION_BYTES_MAX).map_err(|error| failed(&path, &error))?;
-    let session = export.lines(&session);
+    let mut export = Export::new(home, !args.no_redact);
+    let failed = |(path, error): (PathBuf, io::Error)| ProgramFailure::new(format!("{}: {error}", path.display()));
     match &args.to {
-        None => print_json(&session)?,
+        None => {
+            let session = export.session(&path, None).map_err(failed)?;
+            print_json(&session)?
+        }
         Some(to) => {
-            export.write(home, &path, &session, to).map_err(|(path, error)| failed(&path, &error))?;
+            let files = export.files(home, &path, None).map_err(failed)?;
+            write(to, &files).map_err(failed)?;
             print(&format!("{}\n", to.display()))?
         }
     };
-    if export.redactor.is_some() {
-        style::line(&format!(
-            "{} secrets redacted. Only known patterns are detected: review the export before you share it",
-            export.n_blanks
-        ));
+    if !args.no_redact {
+        style::line(&redacted_line(export.n_blanks()));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The line about what was blanked, for people.
+pub fn redacted_line(n_blanks: usize) -> String {
+    format!("{n_blanks} secrets redacted. Only known patterns are detected: review the export before you share it")
 }
 
 /// The secrets that this machine knows: variables by their names, and the key of the login.
@@ -76,13 +80,51 @@ fn collect_texts(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
+/// The last request that an export has.
+pub struct Cut {
+    /// How many bytes of the session file came before the request.
+    pub session_bytes: u64,
+    /// The digest of the request's body.
+    pub body: String,
+    /// The turn that sent the request.
+    pub turn: String,
+}
+
+impl Cut {
+    /// The lines of a record up to the request.
+    fn record<'t>(&self, text: &'t str) -> &'t str {
+        let mut end = 0;
+        for line in text.split_inclusive('\n') {
+            end += line.len();
+            let is_last = serde_json::from_str::<ChainLink>(line).is_ok_and(|link| match &link.entry {
+                LogEntry::Request(it) => it.at == self.session_bytes && it.body == self.body && it.turn == self.turn,
+                _ => false,
+            });
+            if is_last {
+                break;
+            }
+        }
+        &text[..end]
+    }
+}
+
 /// An export under way.
-struct Export {
+pub struct Export {
     redactor: Option<Redactor>,
     n_blanks: usize,
 }
 
 impl Export {
+    /// An export that blanks secrets, or nothing.
+    pub fn new(home: &Path, is_redacted: bool) -> Self {
+        Self { redactor: is_redacted.then(|| Redactor::new(secrets(home))), n_blanks: 0 }
+    }
+
+    /// How many texts were blanked so far.
+    pub fn n_blanks(&self) -> usize {
+        self.n_blanks
+    }
+
     /// The lines of a file, with secrets blanked. Lines that are not JSON are blanked as text.
     fn lines(&mut self, text: &str) -> String {
         let lines = text.split_inclusive('\n').map(|line| self.line(line));
@@ -110,26 +152,36 @@ impl Export {
         if self.n_blanks == n_before { line.to_owned() } else { blanked }
     }
 
-    /// Writes a home folder with this session alone.
-    fn write(&mut self, home: &Path, path: &Path, session: &str, to: &Path) -> Result<(), (PathBuf, io::Error)> {
-        let folder = make_private_folder(to).and_then(|()| Folder::open(to, None));
-        let folder = folder.map_err(|error| (to.to_owned(), error))?;
-        let put = |path: &Path, text: &str| put(&folder, to, path, text);
+    /// The session file.
+    fn session(&mut self, path: &Path, cut: Option<&Cut>) -> Result<String, (PathBuf, io::Error)> {
+        let text = pellucid_files::read_text(path, SESSION_BYTES_MAX).map_err(|error| (path.to_owned(), error))?;
+        let end = cut.and_then(|cut| usize::try_from(cut.session_bytes).ok()).unwrap_or(text.len());
+        Ok(self.lines(text.get(..end).unwrap_or(&text)))
+    }
+
+    /// The files of a home folder with this session alone, by their paths in it.
+    pub fn files(
+        &mut self,
+        home: &Path,
+        path: &Path,
+        cut: Option<&Cut>,
+    ) -> Result<Vec<(PathBuf, String)>, (PathBuf, io::Error)> {
         // A file outside of the home folder goes to the top.
         let relative = path.strip_prefix(home).ok().or(path.file_name().map(Path::new)).unwrap_or(path);
-        put(&to.join(relative), session)?;
+        let mut files = vec![(relative.to_owned(), self.session(path, cut)?)];
         let file_name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let (Some(from), Some(into)) = (name::requests_path(home, file_name), name::requests_path(to, file_name))
+        let (Some(from), Some(into)) =
+            (name::requests_path(home, file_name), name::requests_path(Path::new(""), file_name))
         else {
-            return Ok(());
+            return Ok(files);
         };
         let Ok(text) = pellucid_files::read_text(&from, SESSION_BYTES_MAX) else {
-            return Ok(());
+            return Ok(files);
         };
-        put(&into, &self.lines(&text))?;
-        let chain = Chain::read(&from).map_err(|error| (from, error))?;
-        let (old, new) = (PartStore::new(home), PartStore::new(to));
-        for sha256 in parts_of(&chain) {
+        let text = cut.map_or(text.as_str(), |cut| cut.record(&text));
+        files.push((into, self.lines(text)));
+        let (old, new) = (PartStore::new(home), PartStore::new(Path::new("")));
+        for sha256 in parts_of(text) {
             if let Ok(text) = pellucid_files::read_text(&old.path(&sha256), SESSION_BYTES_MAX) {
                 let text = match &self.redactor {
                     Some(redactor) => {
@@ -139,24 +191,29 @@ impl Export {
                     }
                     None => text,
                 };
-                put(&new.path(&sha256), &text)?;
+                files.push((new.path(&sha256), text));
             }
         }
-        Ok(())
+        Ok(files)
     }
 }
 
 /// The long texts that a record refers to.
-fn parts_of(chain: &Chain) -> BTreeSet<String> {
+fn parts_of(record: &str) -> BTreeSet<String> {
     let kept = |piece: &StoredPiece| match &piece.text {
         StoredText::Kept { sha256, .. } => Some(sha256.clone()),
         StoredText::Here { .. } => None,
     };
-    chain.pieces().into_iter().filter_map(kept).collect()
+    let links = record.lines().filter_map(|line| serde_json::from_str::<ChainLink>(line).ok());
+    links.flat_map(|link| link.entry.pieces().into_iter().filter_map(kept).collect::<Vec<_>>()).collect()
 }
 
-/// Writes a private file (0600) below the folder of the export, because it holds a whole conversation.
-fn put(folder: &Folder, to: &Path, path: &Path, text: &str) -> Result<(), (PathBuf, io::Error)> {
-    let below = path.strip_prefix(to).unwrap_or(path);
-    folder.write_private(below, text.as_bytes()).map_err(|error| (path.to_owned(), error))
+/// Writes private files (0600) into a folder, because they hold a whole conversation.
+fn write(to: &Path, files: &[(PathBuf, String)]) -> Result<(), (PathBuf, io::Error)> {
+    let folder = make_private_folder(to).and_then(|()| Folder::open(to, None));
+    let folder = folder.map_err(|error| (to.to_owned(), error))?;
+    for (path, text) in files {
+        folder.write_private(path, text.as_bytes()).map_err(|error| (to.join(path), error))?;
+    }
+    Ok(())
 }

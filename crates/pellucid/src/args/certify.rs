@@ -1,0 +1,34 @@
+//! `sessions certify`: the resume certificate.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+
+use super::McpLists;
+use super::TurnArgs;
+
+/// `sessions certify`.
+///
+/// Prints one JSON object with the digests of the last request and of the beginning of the next one. It has no time, no path
+/// and no text of the session.
+#[derive(Debug, Clone, ClapArgs)]
+#[command(after_help = "\
+Example: pellucid sessions certify 019a7d31 > before.json; pellucid sessions certify 019a7d31 --check before.json
+
+Exit status: 0 if the next request extends the last one, 1 if it diverges or the certificate differs from FILE, 2 for wrong \
+usage, 3 if it cannot be proved.")]
+pub struct CertifyArgs {
+    #[command(flatten)]
+    pub turn: TurnArgs,
+
+    /// The session's id, its beginning, or its name.
+    pub session: String,
+
+    /// Compare with this certificate, and print what differs.
+    #[arg(long, value_name = "FILE")]
+    pub check: Option<PathBuf>,
+
+    /// Where the tools of MCP servers come from.
+    #[arg(long, value_enum, value_name = "FROM", default_value_t = McpLists::Cached)]
+    pub mcp: McpLists,
+}

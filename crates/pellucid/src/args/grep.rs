@@ -1,0 +1,54 @@
+//! `sessions grep`: which requests contain a text.
+
+use clap::Args as ClapArgs;
+
+/// `sessions grep`.
+#[derive(Debug, Clone, ClapArgs)]
+#[command(after_help = "\
+Prints `SESSION#N part: line` for each line that matches. A text that several requests share is one hit with their numbers \
+(`SESSION#4-10`). An answer that no later request contains has the number of its own request and the part `answer`. Items \
+of sessions without a record have no number.
+
+Example: pellucid sessions grep 'cannot find -l\\w+' --since 7d
+
+Exit status: 0 if something matches, 1 if nothing does, 2 for wrong usage.")]
+pub struct GrepArgs {
+    /// A regular expression, matched line by line.
+    pub pattern: String,
+
+    /// The pattern is a text.
+    #[arg(long, short = 'F')]
+    pub fixed: bool,
+
+    /// Ignore the case of letters.
+    #[arg(long, short = 'i')]
+    pub ignore_case: bool,
+
+    /// Only this session: its id, its beginning, or its name; may be repeated.
+    #[arg(long, value_name = "SESSION")]
+    pub session: Vec<String>,
+
+    /// Only items of this role: system, developer, user, assistant, tool.
+    #[arg(long)]
+    pub role: Option<String>,
+
+    /// Only this part of requests, as `context` names it; `*` is any text.
+    #[arg(long)]
+    pub part: Option<String>,
+
+    /// Only text of this source, such as `file` or the path of one; `*` is any text.
+    #[arg(long)]
+    pub source: Option<String>,
+
+    /// Only output of this tool.
+    #[arg(long, value_name = "NAME")]
+    pub tool: Option<String>,
+
+    /// Only requests since then: a date, a time, or how long ago (30min, 12h, 7d).
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+
+    /// Print the hits as JSON.
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,176 @@
+//! `sessions capsule`: a session in one HTML file.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+
+use pellucid_agent::replay;
+use pellucid_answers::capsule;
+use pellucid_answers::capsule::Capsule;
+use pellucid_answers::capsule::CapsulePage;
+use pellucid_answers::capsule::CapsuleRow;
+use pellucid_answers::capsule::CapsuleSystem;
+use pellucid_answers::capsule::Utterance;
+use pellucid_store::read;
+use pellucid_store::read::SessionFile;
+use pellucid_store::record::Record;
+use serde_json::Value;
+
+use super::export;
+use super::export::Cut;
+use super::export::Export;
+use super::print;
+use crate::args::MakeCapsuleArgs;
+use crate::args::RedactLevel;
+use crate::cache;
+use crate::request::RequestRefusal;
+use crate::start::ProgramFailure;
+use crate::stored;
+use crate::style;
+
+/// How long the configuration may be.
+const CONFIG_BYTES_MAX: u64 = 16 << 20;
+
+pub fn run(home: &Path, args: &MakeCapsuleArgs) -> Result<ExitCode, ProgramFailure> {
+    match make(home, args) {
+        Ok(code) => Ok(code),
+        Err(refusal) => Ok(refusal.show()),
+    }
+}
+
+fn make(home: &Path, args: &MakeCapsuleArgs) -> Result<ExitCode, RequestRefusal> {
+    let failed = |error: &dyn std::fmt::Display| ProgramFailure::new(format!("{error}"));
+    let (session, number) = named(&args.session)?;
+    let (id, path) =
+        stored::session(home, session).map_err(|error| RequestRefusal::usage(error.with_near_names(home)))?;
+    let file = read::open_damaged(&path).map_err(|error| failed(&error))?;
+    let cut = number.map(|number| cut(home, &file, number)).transpose()?;
+    let mut export = Export::new(home, args.redact == RedactLevel::Secrets);
+    let exported = export.files(home, &path, cut.as_ref());
+    let exported = exported.map_err(|(path, error)| failed(&format!("{}: {error}", path.display())))?;
+    let mut files = BTreeMap::new();
+    for (path, text) in exported {
+        let path = path.to_str().ok_or_else(|| failed(&format!("{} is not a text", path.display())))?;
+        files.insert(path.to_owned(), text);
+    }
+    let said = files.iter().find(|(path, _)| !path.starts_with("requests/")).map(|(_, text)| utterances(text));
+    let config = pellucid_files::read_text(&home.join("config.toml"), CONFIG_BYTES_MAX).unwrap_or_default();
+    let capsule = Capsule {
+        schema: capsule::SCHEMA.to_owned(),
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        system: CapsuleSystem { os: std::env::consts::OS.to_owned(), arch: std::env::consts::ARCH.to_owned() },
+        session: id.clone(),
+        request: number,
+        redact: args.redact.as_str().to_owned(),
+        blanks: export.n_blanks(),
+        config_keys: capsule::config_keys(&config),
+        files,
+    };
+    let rows = rows(home, &file, number.unwrap_or(usize::MAX))?;
+    let page = CapsulePage { title: format!("Session {id}"), requests: rows, said: said.unwrap_or_default() };
+    let html = capsule.to_html(&page).map_err(|error| failed(&error))?;
+    pellucid_files::write_private(&args.output, html.as_bytes())
+        .map_err(|error| failed(&format!("{}: {error}", args.output.display())))?;
+    if args.redact == RedactLevel::Secrets {
+        style::line(&export::redacted_line(export.n_blanks()));
+    }
+    Ok(print(&format!("{}\n", args.output.display()))?)
+}
+
+/// The session and the number in `SESSION#N`.
+fn named(text: &str) -> Result<(&str, Option<usize>), RequestRefusal> {
+    let Some((session, number)) = text.rsplit_once('#') else {
+        return Ok((text, None));
+    };
+    match number.parse::<usize>() {
+        Ok(number) if number > 0 => Ok((session, Some(number))),
+        _ => Err(RequestRefusal::usage(format!("`{text}`: behind # comes the number of a request, from 1"))),
+    }
+}
+
+/// Where the files of a session end for a capsule up to this request.
+fn cut(home: &Path, file: &SessionFile, number: usize) -> Result<Cut, RequestRefusal> {
+    let mut found = None;
+    let n = replay::walk(home, file, &mut |walked| {
+        if walked.number < number {
+            return ControlFlow::Continue(());
+        }
+        found = walked.entry.filter(|_| walked.session == file.meta.id).map(|entry| Cut {
+            session_bytes: entry.at,
+            body: entry.body.clone(),
+            turn: entry.turn.clone(),
+        });
+        ControlFlow::Break(())
+    })
+    .map_err(|error| ProgramFailure::new(format!("{error}")))?;
+    if number > n {
+        return Err(RequestRefusal::usage(format!("there is no request {number}: the session has {n}")));
+    }
+    found.ok_or_else(|| RequestRefusal::unknown(format!("request {number} is not in the record of this session")))
+}
+
+/// The table of the page, up to a request.
+fn rows(home: &Path, file: &SessionFile, upto: usize) -> Result<Vec<CapsuleRow>, ProgramFailure> {
+    let figures = cache::figures(home, file)?;
+    let row = |it: &pellucid_answers::figures::RequestFigures| CapsuleRow {
+        number: it.number,
+        sent_at: it.sent_at.clone().unwrap_or_default(),
+        model: it.model.clone(),
+        tokens: it.tokens,
+        read: it.usage.as_ref().map(|usage| usage.cached_read),
+        answered: it.usage.as_ref().map(|usage| usage.output),
+        verdict: it.verdict.verdict.to_string(),
+    };
+    Ok(figures.iter().filter(|it| it.number <= upto).map(row).collect())
+}
+
+/// What was said, from the session file as the capsule has it.
+fn utterances(session: &str) -> Vec<Utterance> {
+    let (records, _) = read::parse(session.as_bytes());
+    let mut said = Vec::new();
+    for record in &records {
+        let Record::ResponseItem(item) = record else {
+            continue;
+        };
+        let Ok(item) = serde_json::to_value(item) else {
+            continue;
+        };
+        let text = |key: &str| item[key].as_str().unwrap_or_default().to_owned();
+        let kind = text("type");
+        let is_output = kind.ends_with("_output");
+        let role = match (item["role"].as_str(), is_output) {
+            (Some(role), _) => role.to_owned(),
+            (None, true) => "tool".to_owned(),
+            (None, false) => "assistant".to_owned(),
+        };
+        let what = match kind.as_str() {
+            "message" => String::new(),
+            _ if item["name"].is_string() => text("name"),
+            kind => kind.replace('_', " "),
+        };
+        let mut texts = Vec::new();
+        collect(&item, &mut texts);
+        if !texts.is_empty() {
+            said.push(Utterance { role, what, text: texts.join("\n") });
+        }
+    }
+    said
+}
+
+/// The texts of an item for people; what is encrypted or an image is left out.
+fn collect(value: &Value, texts: &mut Vec<String>) {
+    const KEYS: [&str; 4] = ["text", "arguments", "input", "output"];
+    match value {
+        Value::Array(list) => list.iter().for_each(|value| collect(value, texts)),
+        Value::Object(table) => {
+            for (key, value) in table {
+                match value {
+                    Value::String(text) if KEYS.contains(&key.as_str()) => texts.push(text.clone()),
+                    value => collect(value, texts),
+                }
+            }
+        }
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

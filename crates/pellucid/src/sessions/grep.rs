@@ -1,0 +1,213 @@
+//! `sessions grep`: which requests and answers contain a text.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+use pellucid_agent::replay;
+use pellucid_agent::replay::WalkedBytes;
+use pellucid_answers::grep;
+use pellucid_answers::grep::Grep;
+use pellucid_answers::grep::GrepFilter;
+use pellucid_answers::grep::GrepHit;
+use pellucid_answers::grep::GrepPattern;
+use pellucid_store::lines::Forwards;
+use pellucid_store::read;
+use pellucid_store::read::RecordKind;
+use pellucid_store::read::SessionFile;
+use pellucid_store::search;
+use pellucid_store::walk;
+use pellucid_store::walk::FoundSession;
+use pellucid_store::walk::SessionPlace;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::args::GrepArgs;
+use crate::print;
+use crate::request::RequestRefusal;
+use crate::start::ProgramFailure;
+use crate::stored;
+use crate::style;
+
+/// How many characters of a line are printed for people.
+const LINE_CHARS_MAX: usize = 240;
+
+/// How many characters before a match are printed, where the line is longer.
+const CHARS_BEFORE: usize = 60;
+
+pub fn run(home: &Path, args: &GrepArgs) -> Result<ExitCode, ProgramFailure> {
+    match grep(home, args) {
+        Ok(code) => Ok(code),
+        Err(refusal) => Ok(refusal.show()),
+    }
+}
+
+fn grep(home: &Path, args: &GrepArgs) -> Result<ExitCode, RequestRefusal> {
+    let pattern = GrepPattern::new(&args.pattern, args.fixed, args.ignore_case)
+        .map_err(|error| RequestRefusal::usage(format!("{error}\nhint: -F takes the pattern as a text")))?;
+    let filter = filter(args)?;
+    let since = args.since.as_deref().map(since).transpose()?;
+    let sessions = sessions(home, args, since)?;
+    let found = search::search(home, &sessions, &|bytes| pattern.may_match(bytes));
+    for (path, error) in &found.unreadable {
+        style::line(&format!("warning: {} cannot be read: {error}", path.display()));
+    }
+    let mut all = Vec::new();
+    for session in &found.sessions {
+        match hits(home, session, &pattern, &filter, since) {
+            Ok(hits) if args.json => all.extend(hits.iter().map(|hit| hit.to_json(session.id()))),
+            Ok(hits) => {
+                let text: String = hits.iter().map(|hit| line(session.id(), hit)).collect();
+                print::out(&text)?;
+                all.extend(hits.iter().map(|_| Value::Null));
+            }
+            Err(failure) => style::line(&format!("warning: {}: {}", session.relative, failure.text())),
+        }
+    }
+    let code = ExitCode::from(u8::from(all.is_empty()));
+    if args.json {
+        let value = json!({ "schema": grep::SCHEMA, "searched": sessions.len(), "hits": all });
+        print::json(format!("{value}\n").as_bytes())?;
+    }
+    Ok(code)
+}
+
+fn filter(args: &GrepArgs) -> Result<GrepFilter, RequestRefusal> {
+    let names = |option: &str, pattern: &Option<String>| {
+        let names = pattern.as_deref().map(GrepFilter::names).transpose();
+        names.map_err(|error| RequestRefusal::usage(format!("{option}: {error}")))
+    };
+    Ok(GrepFilter {
+        role: args.role.clone(),
+        part: names("--part", &args.part)?,
+        source: names("--source", &args.source)?,
+        tool: args.tool.clone(),
+    })
+}
+
+/// A date, a time, or how long ago.
+fn since(text: &str) -> Result<Timestamp, RequestRefusal> {
+    let zone = jiff::tz::TimeZone::system();
+    let date = || text.parse::<jiff::civil::Date>().ok()?.to_zoned(zone.clone()).ok().map(|it| it.timestamp());
+    let local = || text.parse::<jiff::civil::DateTime>().ok()?.to_zoned(zone.clone()).ok().map(|it| it.timestamp());
+    let ago = || {
+        let span: jiff::Span = text.parse().ok()?;
+        Timestamp::now().to_zoned(zone.clone()).checked_sub(span.abs()).ok().map(|it| it.timestamp())
+    };
+    text.parse::<Timestamp>().ok().or_else(date).or_else(local).or_else(ago).ok_or_else(|| {
+        RequestRefusal::usage(format!(
+            "--since {text}: not a date (2026-11-16), a time (2026-11-16T08:00:00Z) or how long ago (30min, 12h, 7d)"
+        ))
+    })
+}
+
+/// The sessions to search, the oldest first.
+fn sessions(home: &Path, args: &GrepArgs, since: Option<Timestamp>) -> Result<Vec<FoundSession>, RequestRefusal> {
+    let places = [SessionPlace::Live, SessionPlace::Archived];
+    let mut sessions: Vec<FoundSession> = places.into_iter().flat_map(|place| walk::walk(home, place)).collect();
+    if !args.session.is_empty() {
+        let mut ids = Vec::new();
+        for session in &args.session {
+            let named = stored::session(home, session);
+            ids.push(named.map_err(|error| RequestRefusal::usage(error.with_near_names(home)))?.0);
+        }
+        sessions.retain(|session| ids.iter().any(|id| id == session.id()));
+    }
+    if let Some(since) = since {
+        sessions.retain(|session| i128::from(session.modified) >= since.as_nanosecond());
+    }
+    sessions.sort_by(|a, b| a.name().cmp(b.name()));
+    Ok(sessions)
+}
+
+/// The hits of one session.
+fn hits(
+    home: &Path,
+    session: &FoundSession,
+    pattern: &GrepPattern,
+    filter: &GrepFilter,
+    since: Option<Timestamp>,
+) -> Result<Vec<GrepHit>, ProgramFailure> {
+    let failed = |error: &dyn std::fmt::Display| ProgramFailure::new(format!("{error}"));
+    let file = read::open_damaged(&home.join(&session.relative)).map_err(|error| failed(&error))?;
+    let mut grep = Grep::new(pattern, filter);
+    let mut sent = Vec::new();
+    let mut is_all_known = true;
+    replay::walk(home, &file, &mut |walked| {
+        let sent_at = walked.entry.and_then(|entry| entry.sent_at.as_ref()?.parse::<Timestamp>().ok());
+        let is_wanted = since.is_none_or(|since| sent_at.is_none_or(|at| at >= since));
+        if let Some(entry) = walked.entry.filter(|_| walked.session == file.meta.id) {
+            sent.push(SentPlace { at: entry.at, number: walked.number, is_wanted });
+        }
+        match walked.bytes {
+            WalkedBytes::Proved(mut proved) if is_wanted => {
+                let report = proved.report();
+                grep.request(walked.number, &proved.body(), &report);
+            }
+            WalkedBytes::Unknown(_) => is_all_known = false,
+            WalkedBytes::Proved(_) | WalkedBytes::Again(_) => {}
+        }
+        ControlFlow::Continue(())
+    })
+    .map_err(|error| failed(&error))?;
+    items(&file, pattern, &sent, is_all_known, &mut grep).map_err(|error| failed(&error))?;
+    Ok(grep.finish())
+}
+
+/// The place of a request in the session file.
+struct SentPlace {
+    at: u64,
+    number: usize,
+    is_wanted: bool,
+}
+
+/// Searches the items of the session file: answers, and all items where there is no record or a request cannot be rebuilt.
+fn items(
+    file: &SessionFile,
+    pattern: &GrepPattern,
+    sent: &[SentPlace],
+    is_all_known: bool,
+    grep: &mut Grep<'_>,
+) -> std::io::Result<()> {
+    let mut lines = Forwards::new(pellucid_files::open(&file.path)?, 0, u64::MAX)?;
+    while let Some(line) = lines.next_line()? {
+        let Some((RecordKind::ResponseItem, payload)) = read::split(line.bytes) else {
+            continue;
+        };
+        if !pattern.may_match(payload) {
+            continue;
+        }
+        let Ok(item) = serde_json::from_slice::<Value>(payload) else {
+            continue;
+        };
+        let kind = item["type"].as_str().unwrap_or_default();
+        let is_answer = item["role"].as_str().unwrap_or("assistant") == "assistant" && !kind.ends_with("_output");
+        let answered = sent.iter().rfind(|sent| sent.at <= line.start).filter(|_| is_answer);
+        match answered {
+            Some(answered) if answered.is_wanted => grep.item(Some(answered.number), &item),
+            None if !is_all_known || sent.is_empty() => grep.item(None, &item),
+            Some(_) | None => {}
+        }
+    }
+    Ok(())
+}
+
+fn line(session: &str, hit: &GrepHit) -> String {
+    let numbers = hit.numbers();
+    let number = if numbers.is_empty() { String::new() } else { format!("#{numbers}") };
+    format!("{session}{number} {}: {}\n", hit.place.part, shortened(&hit.line, hit.column))
+}
+
+/// A line of at most so many characters, with the match.
+fn shortened(line: &str, column: usize) -> String {
+    if line.chars().count() <= LINE_CHARS_MAX {
+        return line.to_owned();
+    }
+    let n_before = line[..column].chars().count();
+    let n_left_out = n_before.saturating_sub(CHARS_BEFORE);
+    let start = if n_left_out > 0 { "…" } else { "" };
+    let rest: String = line.chars().skip(n_left_out).take(LINE_CHARS_MAX).collect();
+    let end = if line.chars().count() > n_left_out + LINE_CHARS_MAX { "…" } else { "" };
+    format!("{start}{rest}{end}")
+}

@@ -1,0 +1,156 @@
+//! `pellucid schema`, and every JSON output against its schema.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::World;
+
+/// Checks a value against the part of JSON Schema that our schemas use; anything else in a schema fails.
+fn check(schema: &Value, value: &Value, root: &Value, place: &str) {
+    for (key, wanted) in schema.as_object().unwrap() {
+        let is_fine = match key.as_str() {
+            "$schema" | "$id" | "$defs" | "title" => true,
+            "const" => value == wanted,
+            "enum" => wanted.as_array().unwrap().contains(value),
+            "type" => match wanted {
+                Value::Array(kinds) => kinds.iter().any(|kind| is_kind(value, kind)),
+                kind => is_kind(value, kind),
+            },
+            "minimum" => value.as_i64().is_none_or(|it| it >= wanted.as_i64().unwrap()),
+            "minItems" => value.as_array().is_none_or(|it| it.len() as u64 >= wanted.as_u64().unwrap()),
+            "maxItems" => value.as_array().is_none_or(|it| it.len() as u64 <= wanted.as_u64().unwrap()),
+            "pattern" => {
+                assert_eq!(wanted, "^[0-9a-f]{64}$");
+                value.as_str().is_none_or(|it| it.len() == 64 && it.bytes().all(|it| it.is_ascii_hexdigit()))
+            }
+            "required" => wanted.as_array().unwrap().iter().all(|it| value.get(it.as_str().unwrap()).is_some()),
+            "properties" => {
+                for (name, schema) in wanted.as_object().unwrap() {
+                    if let Some(value) = value.get(name) {
+                        check(schema, value, root, &format!("{place}/{name}"));
+                    }
+                }
+                true
+            }
+            "additionalProperties" => {
+                let known = schema.get("properties").and_then(Value::as_object);
+                for (name, value) in value.as_object().into_iter().flatten() {
+                    if known.is_some_and(|known| known.contains_key(name)) {
+                        continue;
+                    }
+                    assert_ne!(wanted, &Value::Bool(false), "{place}/{name} is not in the schema");
+                    check(wanted, value, root, &format!("{place}/{name}"));
+                }
+                true
+            }
+            "items" => {
+                for (n, value) in value.as_array().into_iter().flatten().enumerate() {
+                    check(wanted, value, root, &format!("{place}/{n}"));
+                }
+                true
+            }
+            "anyOf" => {
+                let schemas = wanted.as_array().unwrap();
+                let fits = |schema: &Value| std::panic::catch_unwind(|| check(schema, value, root, place)).is_ok();
+                schemas.iter().any(fits)
+            }
+            "$ref" => {
+                let path = wanted.as_str().unwrap().strip_prefix('#').unwrap();
+                check(root.pointer(path).unwrap(), value, root, place);
+                true
+            }
+            key => panic!("{place}: the schema has `{key}`, which this check does not know"),
+        };
+        assert!(is_fine, "{place}: {value} does not fit {key} {wanted}");
+    }
+}
+
+fn is_kind(value: &Value, kind: &Value) -> bool {
+    match kind.as_str().unwrap() {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        kind => panic!("{kind}"),
+    }
+}
+
+/// Checks a value against the schema that it names.
+#[track_caller]
+pub fn check_form(world: &World, value: &Value) {
+    let form = value["schema"].as_str().unwrap();
+    let ran = world.run(&["schema", form]);
+    assert_eq!(ran.status, 0, "{form}: {}", ran.stderr);
+    let schema: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    check(&schema, value, &schema, "");
+}
+
+#[test]
+fn outputs_fit_their_schemas() {
+    let world = World::new(
+        "//- work/script.toml\n[[reply]]\nsay = \"one\"\nusage = { input = 100, cached = 10, output = 10 }\n[[reply]]\nsay = \"two\"\n",
+    );
+    assert_eq!(world.run(&["exec", "--script", "script.toml", "first"]).status, 0);
+    let other = ["exec", "--script", "script.toml", "-m", "gpt-5.1", "resume", "--last", "second"];
+    assert_eq!(world.run(&other).status, 0);
+    let listed: Value = serde_json::from_slice(&world.run(&["sessions", "list", "--json"]).stdout).unwrap();
+    let id = listed["sessions"][0]["id"].as_str().unwrap();
+    let (one, two) = (format!("{id}#1"), format!("{id}#2"));
+    let commands: [&[&str]; 7] = [
+        &["cache", id, "--json"],
+        &["context", "diff", &one, &two, "--json"],
+        &["context", "diff", "now", "now", "--json"],
+        &["context", "diff", id, id, "--json"],
+        &["sessions", "grep", "first", "--json"],
+        &["sessions", "certify", id],
+        &["sessions", "certify", "-m", "gpt-5.1", id],
+    ];
+    for command in commands {
+        let ran = world.run(command);
+        let value: Value =
+            serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{command:?}: {}", ran.stderr));
+        check_form(&world, &value);
+    }
+}
+
+#[test]
+fn every_form_in_the_sources_has_a_schema_and_all_are_listed() {
+    let world = World::new("");
+    let listed = world.run(&["schema"]);
+    assert_eq!(listed.status, 0);
+    let mut n = 0;
+    for crate_name in ["pellucid-answers", "pellucid"] {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(crate_name).join("src");
+        for form in forms(&root) {
+            assert_eq!(world.run(&["schema", &form]).status, 0, "{form}");
+            let name = form.trim_start_matches("pellucid.").trim_end_matches("/1");
+            assert!(listed.out().lines().any(|line| line.split_whitespace().next() == Some(name)), "{form}");
+            n += 1;
+        }
+    }
+    assert!(n >= 5, "{n}");
+    let unknown = world.run(&["schema", "dif"]);
+    assert_eq!(unknown.status, 2);
+    assert!(unknown.stderr.contains("there is no form `dif`; near ones: diff"), "{}", unknown.stderr);
+}
+
+/// Every text of the form `"pellucid.NAME/1"` in the sources of a folder.
+fn forms(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(forms(&path));
+        } else if path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            let texts =
+                text.split('"').filter(|it| it.starts_with("pellucid.") && it.ends_with("/1") && !it.contains('{'));
+            found.extend(texts.map(str::to_owned));
+        }
+    }
+    found
+}

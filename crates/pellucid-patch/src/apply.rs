@@ -291,6 +291,7 @@ fn followed(step: &Step<'_>) -> Option<FileStatus> {
 fn check_unchanged(step: &Step<'_>, status: Option<&FileStatus>) -> Result<(), PatchApplyError> {
     match &step.entry.before {
         Before::Text { stamp, .. } if status.map(Stamp::from) != Some(*stamp) => Err(step.changed()),
+        Before::Free if status.is_some() => Err(step.changed()),
         _ => Ok(()),
     }
 }

@@ -46,7 +46,7 @@ impl VerifiedPatch {
                 (Before::Unread, Now::Nothing(_)) => {
                     changes.entry(path.clone()).or_insert(FileChange::Delete { content: String::new() });
                 }
-                (Before::Nothing, Now::Nothing(_)) => {}
+                (Before::Nothing | Before::Free, Now::Nothing(_)) => {}
                 (_, Now::Text { text, origin }) => {
                     if let Ok(text) = text.flat() {
                         let (key, change) = self.text_change(path, &text, origin);

@@ -10,6 +10,8 @@
 //! - `writable`: the folders that a patch may write in, and the resolution of links
 //! - `place`: the folders of a patch, held so that no process can put a link in their place
 //! - `apply`, `replace`: write a patch, all or nothing
+//! - `exact`: whole texts before and after a patch, and exchanging them
+//! - `reverse`: the text before a patch, from the text after it
 //! - `run`: all of these for one text, with the messages of the program
 //! - `diff`: unified differences, and the diff of a whole turn
 //!
@@ -23,11 +25,13 @@ mod base;
 mod changes;
 pub mod diff;
 mod edit;
+mod exact;
 pub mod files;
 mod matching;
 pub mod parse;
 mod place;
 mod replace;
+mod reverse;
 mod run;
 mod text;
 mod verify;
@@ -37,10 +41,15 @@ mod writable;
 pub use apply::PatchApplyError;
 pub use edit::Misfit;
 pub use edit::edit;
+pub use exact::FoundText;
+pub use exact::TextChange;
+pub use exact::TextExchange;
 pub use parse::ParseError;
 pub use parse::Patch;
 pub use parse::is_patch_text;
 pub use parse::parse;
+pub use reverse::Irreversible;
+pub use reverse::reverse;
 pub use run::PatchError;
 pub use run::run;
 pub use verify::PatchSummary;

@@ -110,6 +110,8 @@ pub(crate) struct Entry {
 #[derive(Debug)]
 pub(crate) enum Before {
     Nothing,
+    /// Nothing, and nothing may be there when the patch is applied.
+    Free,
     /// Something that did not have to be read.
     Unread,
     Text {

@@ -292,6 +292,7 @@ mod tests {
             roots: Arc::default(),
             node_paths: Vec::new(),
             outputs: None,
+            edits: None,
         }))
     }
 

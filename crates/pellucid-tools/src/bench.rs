@@ -34,6 +34,7 @@ use crate::Takes;
 use crate::desk::Asking;
 use crate::desk::Desk;
 use crate::desk::FromTool;
+use crate::edits::EditLog;
 use crate::mcp_tool::ToolServers;
 use crate::notes::CallNotes;
 use crate::notes::NotedCall;
@@ -164,6 +165,7 @@ impl Bench {
             roots: Arc::default(),
             node_paths: self.node_paths.clone(),
             outputs: Some(Outputs::of(self.home.path(), "session")),
+            edits: Some(EditLog::of(self.home.path(), "session")),
         });
         if let Some(servers) = &self.servers {
             toolbox.use_servers(servers.clone());

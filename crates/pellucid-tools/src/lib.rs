@@ -10,6 +10,7 @@
 
 pub mod agents;
 pub mod desk;
+pub mod edits;
 pub mod mcp_tool;
 pub mod notes;
 pub mod outputs;

@@ -51,7 +51,7 @@ pub struct Outputs {
 impl Outputs {
     /// The outputs of the session with this id.
     pub fn of(home: &Path, session: &str) -> Arc<Self> {
-        Arc::new(Self { folder: home.join(FOLDER).join(name(session)), room: OnceLock::new() })
+        Arc::new(Self { folder: home.join(FOLDER).join(file_name(session)), room: OnceLock::new() })
     }
 
     /// The folder of the outputs, which may not exist.
@@ -63,7 +63,7 @@ impl Outputs {
     pub(crate) fn listen(self: &Arc<Self>, call_id: &str, limit: usize) -> Listening {
         Some(Arc::new(Output {
             outputs: Arc::clone(self),
-            call: name(call_id),
+            call: file_name(call_id),
             from: limit.min(BYTES_MIN),
             state: Mutex::new(State::Short(Vec::new())),
         }))
@@ -97,7 +97,7 @@ impl Outputs {
     /// # Errors
     /// If no output of this call is kept.
     pub fn open(&self, call_id: &str) -> io::Result<File> {
-        pellucid_files::open(&self.path(&name(call_id), WHOLE))
+        pellucid_files::open(&self.path(&file_name(call_id), WHOLE))
     }
 
     fn path(&self, call: &str, end: &str) -> PathBuf {
@@ -187,7 +187,7 @@ impl OutputListener for Output {
 }
 
 /// A file name for an id: the id itself if it is a valid name, else a digest of it.
-fn name(id: &str) -> String {
+pub(crate) fn file_name(id: &str) -> String {
     let is_plain = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-');
     if !id.is_empty() && id.len() <= NAME_BYTES_MAX && id.bytes().all(is_plain) {
         return id.to_owned();

@@ -59,12 +59,12 @@ use crate::toolbox::PatchRoot;
 
 /// Applies a patch and answers as a command would.
 pub(crate) async fn apply(job: &CallContext, call_id: &str, body: &str, cwd: &Path) -> Result<ToolOutput, Failed> {
-    let (verified, targets) = {
+    let (verified, texts) = {
         let (body, cwd) = (body.to_owned(), cwd.to_owned());
         blocking(move || {
             let verified = check(&body, &cwd)?;
-            let targets = verified.targets();
-            Ok((verified, targets))
+            let texts = verified.text_changes();
+            Ok((verified, texts))
         })
         .await?
     };
@@ -98,8 +98,12 @@ pub(crate) async fn apply(job: &CallContext, call_id: &str, body: &str, cwd: &Pa
         }))
         .await;
     let began = Instant::now();
+    let targets = texts.iter().map(|it| it.target.clone()).collect();
     let patch = Patch { call_id, changes: &changes, targets };
     let outcome = write(job, &patch, verified, decision.requirement, roots).await;
+    if let (Ok(_), Some(edits)) = (&outcome, job.toolbox.edits()) {
+        edits.applied(job.situation.turn_id.as_str(), call_id, &texts);
+    }
     match &outcome {
         Ok(summary) => patch.show(job, OutputStream::Stdout, summary).await,
         Err(Unwritten::Failed(text)) => patch.show(job, OutputStream::Stderr, text).await,

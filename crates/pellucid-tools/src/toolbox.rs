@@ -37,6 +37,7 @@ use pellucid_protocol::protected::GitAccess;
 use pellucid_protocol::settings::SandboxPolicy;
 
 use crate::desk::Notice;
+use crate::edits::EditLog;
 use crate::exec_command::Telling;
 use crate::held;
 use crate::js_repl::KernelSeat;
@@ -68,6 +69,7 @@ pub struct Toolbox {
     kernel: KernelSeat,
     servers: Mutex<Option<Arc<dyn ToolServers>>>,
     outputs: Option<Arc<Outputs>>,
+    edits: Option<Arc<EditLog>>,
 }
 
 /// The state that a session begins with.
@@ -89,6 +91,8 @@ pub struct Equipment {
     pub node_paths: Vec<PathBuf>,
     /// The store of whole outputs, if they are kept.
     pub outputs: Option<Arc<Outputs>>,
+    /// The store of what patches did to files, if it is kept.
+    pub edits: Option<Arc<EditLog>>,
 }
 
 /// A command behind the sandbox.
@@ -134,6 +138,7 @@ impl Toolbox {
             kernel: KernelSeat::default(),
             servers: Mutex::default(),
             outputs: equipment.outputs,
+            edits: equipment.edits,
         }
     }
 
@@ -145,6 +150,11 @@ impl Toolbox {
     /// The connections to MCP servers, for calls of their tools.
     pub(crate) fn servers(&self) -> Option<Arc<dyn ToolServers>> {
         locked(&self.servers).clone()
+    }
+
+    /// The store of what patches do to files, if it is kept.
+    pub(crate) fn edits(&self) -> Option<&EditLog> {
+        self.edits.as_deref()
     }
 
     /// Keeps the whole output of a call whose text is cut to so many bytes, where outputs are kept.

@@ -13,6 +13,7 @@ use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
 use pellucid_store::recorder::Recorder;
 use pellucid_store::requests::entry::How;
+use pellucid_tools::edits::EditLog;
 use pellucid_tools::outputs::Outputs;
 use pellucid_tools::toolbox::Equipment;
 use pellucid_tools::toolbox::Toolbox;
@@ -220,6 +221,7 @@ fn toolbox(setup: &Setup, log: &Log) -> Toolbox {
         roots: setup.sources.roots.clone(),
         node_paths: config.tools.node_paths.clone(),
         outputs: log.is_kept().then(|| Outputs::of(&config.folders.home, setup.session_id.as_str())),
+        edits: log.is_kept().then(|| EditLog::of(&config.folders.home, setup.session_id.as_str())),
     })
 }
 

@@ -8,6 +8,7 @@ use pellucid_engine::fragment::Origin;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::Item;
 use pellucid_store::read::SessionFile;
+use pellucid_store::record::Compacted;
 use pellucid_store::record::Record;
 
 use crate::sent::Extent;
@@ -18,6 +19,16 @@ use crate::undo;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the session has no compaction that could be undone")]
 pub struct NothingToUndo;
+
+/// There are no removed turns that could come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no turns were removed last that could come back")]
+pub struct NothingToRedo;
+
+/// Whether the line of a compaction is that of a redo: it has the whole history, with the turns that were removed last.
+pub fn is_redo(compacted: &Compacted) -> bool {
+    compacted.message == undo::REDONE
+}
 
 impl Session {
     /// The history, item by item.
@@ -61,6 +72,29 @@ impl Session {
     /// When there was none, or all are undone.
     pub fn undo_compaction(&mut self, file: &SessionFile, records: &[Record]) -> Result<(), NothingToUndo> {
         let records = undo::without_last_compaction(records).ok_or(NothingToUndo)?;
+        self.replace_history(file, records, undo::UNDONE);
+        Ok(())
+    }
+
+    /// Removes the person's last messages and what followed them, as `thread/rollback` does.
+    pub fn remove_turns(&mut self, num_turns: usize) {
+        let figures = self.roll_back(num_turns);
+        self.log.event(&figures);
+        self.log.event(&EventMessage::ThreadRolledBack { num_turns });
+    }
+
+    /// Puts the turns back that were removed last.
+    ///
+    /// # Errors
+    /// When no turns were removed, or a turn followed.
+    pub fn redo_turns(&mut self, file: &SessionFile, records: &[Record]) -> Result<(), NothingToRedo> {
+        let records = undo::without_last_roll_back(records).ok_or(NothingToRedo)?;
+        self.replace_history(file, records, undo::REDONE);
+        Ok(())
+    }
+
+    /// Records the history of these lines as one that takes the place of all before.
+    fn replace_history(&mut self, file: &SessionFile, records: Vec<Record>, message: &str) {
         let items: Vec<Item> = self.setup.restore_records(file, records).transcript.items().collect();
         let origin = Origin::Recorded { path: file.path.to_string_lossy().as_ref().into() };
         let transcript = self.conversation.transcript_mut();
@@ -69,10 +103,9 @@ impl Session {
         for item in &items {
             transcript.record(item, &origin);
         }
-        self.log.compacted(undo::UNDONE.to_owned(), Some(items));
+        self.log.compacted(message.to_owned(), Some(items));
         self.log_origins_of(if is_all_known { Extent::New } else { Extent::Covered });
         self.note_tokens();
-        Ok(())
     }
 
     /// Records the size of the history as it is now, because the server's last figure is of another history.

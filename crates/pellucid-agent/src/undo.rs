@@ -1,4 +1,4 @@
-//! Undoes a compaction.
+//! Undoes a compaction, and restores turns that were removed.
 //!
 //! A session file is only appended to. To undo a compaction, Pellucid appends the history as it would be without the
 //! compaction, in a line that replaces everything before it: every program that reads such files continues from there.
@@ -14,6 +14,20 @@ use pellucid_store::record::Record;
 /// What the line of an undoing says where that of a compaction has the summary.
 pub(crate) const UNDONE: &str = "pellucid: the last compaction was undone";
 
+/// What the line of a redo says where that of a compaction has the summary.
+pub(crate) const REDONE: &str = "pellucid: the turns that were removed last are back";
+
+/// The lines without the last removal of turns. Absent if there is none, if a turn followed it, or if the turns are back
+/// already.
+pub(crate) fn without_last_roll_back(records: &[Record]) -> Option<Vec<Record>> {
+    let is_removal = |record: &Record| matches!(record, Record::EventMsg(EventMessage::ThreadRolledBack { .. }));
+    let at = records.iter().rposition(is_removal)?;
+    let (before, after) = (&records[..at], &records[at + 1..]);
+    let is_newer =
+        |record: &Record| matches!(record, Record::EventMsg(EventMessage::UserMessage { .. }) | Record::Compacted(_));
+    (!after.iter().any(is_newer)).then(|| before.iter().chain(after).cloned().collect())
+}
+
 /// The lines without the last compaction that was not undone yet, and without a turn that did
 /// nothing else. Absent if there is none.
 pub(crate) fn without_last_compaction(records: &[Record]) -> Option<Vec<Record>> {
@@ -25,6 +39,8 @@ pub(crate) fn without_last_compaction(records: &[Record]) -> Option<Vec<Record>>
                 gone.insert(n);
                 gone.extend(compactions.pop().into_iter().flat_map(|at| extent(records, at)));
             }
+            // The line holds the whole history, so undoing what is before it would change nothing.
+            Record::Compacted(Compacted { message, .. }) if message == REDONE => compactions.clear(),
             Record::Compacted(_) => compactions.push(n),
             _ => {}
         }
@@ -67,22 +83,7 @@ mod tests {
     /// What is left, a word for each line.
     #[track_caller]
     fn check_left(lines: &str, expected: Option<&str>) {
-        let text: String = lines
-            .split_whitespace()
-            .map(|word| {
-                let (kind, payload) = match word {
-                    "start" => ("event_msg", r#"{"type":"task_started","turn_id":"t","model_context_window":null,"collaboration_mode_kind":"default"}"#.to_owned()),
-                    "end" => ("event_msg", r#"{"type":"task_complete","turn_id":"t","last_agent_message":null}"#.to_owned()),
-                    "said" => ("event_msg", r#"{"type":"user_message","message":"m"}"#.to_owned()),
-                    "undo" => ("compacted", format!(r#"{{"message":"{UNDONE}","replacement_history":[]}}"#)),
-                    word if word.starts_with('C') => ("compacted", format!(r#"{{"message":"{word}"}}"#)),
-                    word => ("response_item", format!(r#"{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{word}"}}]}}"#)),
-                };
-                format!("{{\"timestamp\":\"t\",\"type\":\"{kind}\",\"payload\":{payload}}}\n")
-            })
-            .collect();
-        let (records, set_aside) = read::parse(text.as_bytes());
-        assert!(set_aside.is_empty(), "{set_aside:?}");
+        let records: Vec<Record> = lines.split_whitespace().map(record).collect();
         let shown = |record: &Record| match record {
             Record::Compacted(compacted) => compacted.message.clone(),
             Record::ResponseItem(item) => {
@@ -94,6 +95,24 @@ mod tests {
         };
         let left = without_last_compaction(&records).map(|left| left.iter().map(shown).collect::<Vec<_>>().join(" "));
         assert_eq!(left.as_deref(), expected);
+    }
+
+    /// The line that a word means.
+    fn record(word: &str) -> Record {
+        let (kind, payload) = match word {
+                    "start" => ("event_msg", r#"{"type":"task_started","turn_id":"t","model_context_window":null,"collaboration_mode_kind":"default"}"#.to_owned()),
+                    "end" => ("event_msg", r#"{"type":"task_complete","turn_id":"t","last_agent_message":null}"#.to_owned()),
+                    "said" => ("event_msg", r#"{"type":"user_message","message":"m"}"#.to_owned()),
+                    "gone" => ("event_msg", r#"{"type":"thread_rolled_back","num_turns":1}"#.to_owned()),
+                    "redo" => ("compacted", format!(r#"{{"message":"{REDONE}","replacement_history":[]}}"#)),
+                    "undo" => ("compacted", format!(r#"{{"message":"{UNDONE}","replacement_history":[]}}"#)),
+                    word if word.starts_with('C') => ("compacted", format!(r#"{{"message":"{word}"}}"#)),
+                    word => ("response_item", format!(r#"{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{word}"}}]}}"#)),
+        };
+        let line = format!("{{\"timestamp\":\"t\",\"type\":\"{kind}\",\"payload\":{payload}}}\n");
+        let (mut records, set_aside) = read::parse(line.as_bytes());
+        assert!(set_aside.is_empty(), "{set_aside:?}");
+        records.remove(0)
     }
 
     #[test]
@@ -108,6 +127,25 @@ mod tests {
         check_left("start said a end start context C1 end", Some("start said a end"));
         check_left("start update C1 said a end", Some("start update said a end"));
         check_left("start said a C1 b", Some("start said a b"));
+    }
+
+    #[test]
+    fn a_compaction_before_a_redo_stays() {
+        check_left("a C1 b redo c", None);
+        check_left("a C1 b redo c C2 d", Some("a C1 b pellucid: the turns that were removed last are back c d"));
+    }
+
+    #[test]
+    fn only_the_last_removal_of_turns_goes() {
+        let is_back = |words: &str| {
+            let records: Vec<Record> = words.split_whitespace().map(record).collect();
+            without_last_roll_back(&records).map(|left| left.len())
+        };
+        assert_eq!(is_back("said a"), None);
+        assert_eq!(is_back("said a gone"), Some(2));
+        assert_eq!(is_back("said a gone said b gone"), Some(5));
+        assert_eq!(is_back("said a gone said b"), None);
+        assert_eq!(is_back("said a gone redo"), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! patches of the last turn find their places in the files that are here.
 
 mod base;
-mod turns;
+pub mod turns;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

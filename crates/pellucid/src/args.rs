@@ -14,6 +14,7 @@ mod grep;
 mod login;
 mod mcp;
 mod memory;
+mod models;
 mod pack;
 mod packs;
 mod request;
@@ -21,6 +22,7 @@ mod sandbox;
 mod schema;
 mod sessions;
 mod trust;
+mod undo;
 mod why;
 
 use std::ffi::OsString;
@@ -75,6 +77,9 @@ pub use memory::MemoryCommand;
 pub use memory::OfSession;
 pub use memory::RunArgs;
 pub use memory::StatusArgs;
+pub use models::ModelsArgs;
+pub use models::ModelsCommand;
+pub use models::ModelsListArgs;
 pub use pack::PackArgs;
 pub use pack::PackCommand;
 pub use pack::PackImportArgs;
@@ -102,6 +107,8 @@ pub use sessions::ShowArgs;
 pub use trust::TrustAcceptArgs;
 pub use trust::TrustArgs;
 pub use trust::TrustCommand;
+pub use undo::RedoArgs;
+pub use undo::UndoArgs;
 pub use why::ContextWhyArgs;
 
 /// A coding agent you can see through.
@@ -219,6 +226,10 @@ pub enum ProgramCommand {
     Schema(SchemaArgs),
     /// Summarise the history of a stored session, or undo that.
     Compact(CompactArgs),
+    /// Undo what a session's turns changed in files, or the turns.
+    Undo(UndoArgs),
+    /// Take the last undo of a session back.
+    Redo(RedoArgs),
     /// Run a scripted turn in a throw-away folder and show what was sent.
     Demo(DemoArgs),
     /// Apply what a session's last turn changed, as a diff, with `git apply`.
@@ -242,6 +253,8 @@ pub enum ProgramCommand {
     Mcp(McpArgs),
     /// See, accept and revoke what a project's configuration may reach.
     Trust(TrustArgs),
+    /// List the models that are known, with their limits and prices.
+    Models(ModelsArgs),
     /// List feature switches, and set them.
     Features(FeaturesArgs),
     /// See, copy, change, check and import packs: the texts of model input.

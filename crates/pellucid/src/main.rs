@@ -9,12 +9,14 @@
 //! - `resume`, `sessions`, `replay`: stored sessions
 //! - `prompt`, `context`: the next request, and the origins of its bytes
 //! - `compact`: replaces a stored session's history by a summary
+//! - `undo`: goes back to before a turn
 //! - `memory`: the cards of a session's memory
 //! - `pack`: the user's prompt packs
 //! - `skills`, `prompts`: texts on disk for the model or the user
 //! - `sandbox`: one command under the sandbox
 //! - `doctor`: whether a turn could run here
 //! - `login`: the stored API key
+//! - `models`: the models that are known
 //! - `mcp`: MCP servers in the configuration
 //! - `trust`: what a project's configuration may reach
 //! - `approvals`, `execpolicy`: the decision about a command, and the rule behind it
@@ -46,6 +48,7 @@ mod log;
 mod login;
 mod mcp;
 mod memory;
+mod models;
 mod pack;
 mod prices;
 mod print;
@@ -64,6 +67,7 @@ mod stdin;
 mod stored;
 mod style;
 mod trust;
+mod undo;
 
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
@@ -146,6 +150,8 @@ fn run(args: Args) -> Result<ExitCode, ProgramFailure> {
         ProgramCommand::Capsule(args) => capsule::run(&args),
         ProgramCommand::Schema(args) => schema::run(&args),
         ProgramCommand::Compact(args) => compact::run(&shared, &args),
+        ProgramCommand::Undo(args) => undo::undo(&shared, &args),
+        ProgramCommand::Redo(args) => undo::redo(&shared, &args),
         ProgramCommand::Demo(args) => demo::run(&args),
         ProgramCommand::Apply(args) => apply::run(&shared, &args),
         ProgramCommand::ApplyPatch(args) => Ok(apply_patch::run(&args)),
@@ -156,6 +162,7 @@ fn run(args: Args) -> Result<ExitCode, ProgramFailure> {
         ProgramCommand::Logout => login::log_out(&shared),
         ProgramCommand::Mcp(args) => mcp::run(&shared, args),
         ProgramCommand::Trust(args) => trust::run(&shared, &args),
+        ProgramCommand::Models(args) => models::run(&shared, &args),
         ProgramCommand::Features(args) => features::run(&shared, &args),
         ProgramCommand::Pack(args) => pack::run(&shared, &args),
         ProgramCommand::Memory(args) => memory::run(&shared, &args),

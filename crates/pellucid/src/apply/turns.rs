@@ -27,6 +27,8 @@ const TOOL: &str = "apply_patch";
 /// A patch that was applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
+    /// The call that applied the patch.
+    pub call: String,
     /// The folder that relative paths of the patch start at.
     pub cwd: PathBuf,
     pub text: String,
@@ -34,28 +36,45 @@ pub struct Applied {
 
 /// The patches of each turn that applied any, in order.
 pub fn applied(loaded: &RecordedSession) -> Vec<Vec<Applied>> {
-    let done: BTreeSet<&str> = loaded.records.iter().filter_map(done_call).collect();
-    let mut cwd = PathBuf::from(&loaded.meta.cwd);
+    let mut patches = all(loaded).into_iter().peekable();
     let mut turns = vec![Vec::new()];
-    for record in &loaded.records {
-        match record {
-            Record::EventMsg(EventMessage::TaskStarted { .. }) => turns.push(Vec::new()),
-            Record::TurnContext(context) => cwd = PathBuf::from(&context.cwd),
-            Record::ResponseItem(item) => {
-                let patch = call(item).filter(|call| done.contains(call.id)).and_then(|call| call.patch(&cwd));
-                if let Some(turn) = turns.last_mut() {
-                    turn.extend(patch);
-                }
-            }
-            _ => {}
+    for (at, record) in loaded.records.iter().enumerate() {
+        if let Record::EventMsg(EventMessage::TaskStarted { .. }) = record {
+            turns.push(Vec::new());
+        }
+        while let (Some((_, patch)), Some(turn)) = (patches.next_if(|(of, _)| *of == at), turns.last_mut()) {
+            turn.push(patch);
         }
     }
     turns.retain(|turn| !turn.is_empty());
     turns
 }
 
+/// Every patch that was applied, with the place of its call among the records.
+pub fn all(loaded: &RecordedSession) -> Vec<(usize, Applied)> {
+    let done: BTreeSet<&str> = loaded.records.iter().filter_map(done_call).collect();
+    let mut cwd = PathBuf::from(&loaded.meta.cwd);
+    let mut patches = Vec::new();
+    for (at, record) in loaded.records.iter().enumerate() {
+        match record {
+            Record::TurnContext(context) => cwd = PathBuf::from(&context.cwd),
+            Record::ResponseItem(item) => {
+                let patch = call(item).filter(|call| done.contains(call.id)).and_then(|call| call.patch(&cwd));
+                patches.extend(patch.map(|patch| (at, patch)));
+            }
+            _ => {}
+        }
+    }
+    patches
+}
+
+/// Whether a call does nothing but apply a patch.
+pub fn is_patch_call(item: &Item) -> bool {
+    call(item).is_some_and(|call| call.patch(Path::new("/")).is_some())
+}
+
 /// Every path that patches touch, here. Absent if one is outside, or a text is no patch.
-pub fn paths<'a>(patches: impl IntoIterator<Item = &'a Applied>, places: &Places) -> Option<BTreeSet<PathBuf>> {
+pub(super) fn paths<'a>(patches: impl IntoIterator<Item = &'a Applied>, places: &Places) -> Option<BTreeSet<PathBuf>> {
     let mut paths = BTreeSet::new();
     for patch in patches {
         for hunk in &parse(&patch.text).ok()?.hunks {
@@ -131,14 +150,14 @@ fn call(item: &Item) -> Option<Call<'_>> {
 impl Call<'_> {
     fn patch(self, cwd: &Path) -> Option<Applied> {
         match self.what {
-            What::Patch(text) => Some(Applied { cwd: cwd.to_owned(), text }),
+            What::Patch(text) => Some(Applied { call: self.id.to_owned(), cwd: cwd.to_owned(), text }),
             What::Command { argv, workdir } => {
                 let Some(PatchIn::Call(call)) = script::patch_in(&argv, is_patch_text) else {
                     return None;
                 };
                 let cwd = workdir.map_or_else(|| cwd.to_owned(), |folder| cwd.join(folder));
                 let cwd = call.cd.map_or_else(|| cwd.clone(), |folder| cwd.join(folder));
-                Some(Applied { cwd, text: call.body })
+                Some(Applied { call: self.id.to_owned(), cwd, text: call.body })
             }
         }
     }

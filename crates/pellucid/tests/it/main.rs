@@ -24,6 +24,7 @@ mod lock;
 mod login;
 mod mcp;
 mod memories;
+mod models;
 mod one_change;
 #[cfg(target_os = "linux")]
 mod orphans;
@@ -47,6 +48,7 @@ mod shown;
 mod store;
 mod trust;
 mod truth;
+mod undo;
 #[cfg(unix)]
 mod visible;
 mod why;

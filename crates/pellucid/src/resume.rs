@@ -2,6 +2,9 @@
 
 use std::process::ExitCode;
 
+use pellucid_store::find;
+use pellucid_store::find::SessionFilter;
+
 use crate::args::ForkArgs;
 use crate::args::ResumeCommandArgs;
 use crate::args::Shared;
@@ -13,9 +16,12 @@ use crate::exec::Otherwise;
 use crate::exec::SessionTarget;
 use crate::exec::Work;
 use crate::print;
+use crate::sessions;
+use crate::sessions::parent::ParentSession;
 use crate::start::NoSession;
 use crate::start::ProgramFailure;
 use crate::start::Start;
+use crate::start::Which;
 use crate::style;
 
 /// The failure for a command that needs a session and names none.
@@ -30,9 +36,21 @@ pub fn resume(shared: &Shared, args: &ResumeCommandArgs) -> Result<ExitCode, Pro
         let hint = "say what to do: `pellucid resume SESSION PROMPT`";
         return Err(ProgramFailure::with_hint("there is no terminal interface yet", hint));
     }
+    let which = if args.parent { parent(&which)? } else { which };
     let images = args.options.turn.image.clone();
     let target = SessionTarget::Resumed { which, otherwise: Otherwise::Fail };
     exec::run_job(shared, &args.options, ExecJob { target, work: Work::Answer { prompt, images }, manner: Manner::Own })
+}
+
+/// The parent of a session.
+fn parent(which: &Which) -> Result<Which, ProgramFailure> {
+    let home = sessions::home()?;
+    let file = match which {
+        Which::Id(session) => sessions::file(&home, session)?,
+        Which::Newest { everywhere: false } => sessions::last_file(&home)?,
+        Which::Newest { everywhere: true } => find::newest(&home, SessionFilter::default()).ok_or_else(self::which)?,
+    };
+    Ok(Which::Id(ParentSession::of_file(&file)?.id))
 }
 
 pub fn fork(shared: &Shared, args: &ForkArgs) -> Result<ExitCode, ProgramFailure> {

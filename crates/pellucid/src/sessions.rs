@@ -8,6 +8,7 @@ mod export;
 mod fsck;
 mod grep;
 mod output;
+pub mod parent;
 mod show;
 
 use std::path::Path;
@@ -163,8 +164,8 @@ fn list(home: &Path, args: &SessionsListArgs) -> Result<ExitCode, ProgramFailure
     }
     let done = |code: ExitCode| if unreadable.is_empty() { code } else { ExitCode::FAILURE };
     if args.json {
-        let text = serde_json::to_string(&page).map_err(|error| ProgramFailure::new(format!("{error}")))?;
-        return print_json(&format!("{text}\n")).map(done);
+        let value = parent::page_json(&page).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+        return print_json(&format!("{value}\n")).map(done);
     }
     if page.sessions.is_empty() && !unreadable.is_empty() {
         return Ok(ExitCode::FAILURE);

@@ -34,6 +34,10 @@ pub struct ResumeCommandArgs {
     /// With --last: in any folder.
     #[arg(long)]
     pub all: bool,
+
+    /// Continue the parent instead: the session that SESSION was forked from, or that started it.
+    #[arg(long)]
+    pub parent: bool,
 }
 
 impl ResumeCommandArgs {

@@ -19,6 +19,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::failed;
+use super::parent::ParentSession;
 use super::print;
 use super::print_json;
 use super::resolve;
@@ -43,6 +44,7 @@ pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, ProgramFailure> {
         let cache = verdicts.iter().map(|(request, cache)| VerdictJson { turn: &request.turn, cache });
         let value = json!({
             "summary": stored.summary,
+            "parent": ParentSession::of_summary(&stored.summary),
             "items": items,
             "set_aside": stored.loaded.set_aside,
             "cut_off": cut_off,
@@ -109,7 +111,7 @@ fn text(stored: &StoredSession, requests: &Chain, mut cut_off: Vec<CutOff>) -> S
         }
     };
     row("name", summary.name.clone());
-    row("forked", summary.begun.forked_from.as_ref().map(|id| format!("from {id}")));
+    row("parent", ParentSession::of_summary(summary).map(|parent| format!("{} ({})", parent.id, parent.how)));
     row("began", Some(time(summary.created_at)));
     row("updated", Some(time(summary.updated_at)));
     row("folder", Some(summary.cwd.clone()));

@@ -184,6 +184,25 @@ fn a_copy_shares_the_beginning_and_leaves_its_parent_alone() {
 }
 
 #[test]
+fn a_copy_names_its_parent_and_one_command_goes_back_to_it() {
+    let world = world();
+    let id = exec(&world, "first");
+    let copy = world.run(&["fork", "--script", "script.toml", &id]).out().trim().to_owned();
+    let expected = serde_json::json!({"id": id, "how": "forked"});
+    assert_eq!(json(&world.run(&["sessions", "show", "--json", &copy]))["parent"], expected);
+    assert_eq!(json(&world.run(&["sessions", "show", "--json", &id]))["parent"], Value::Null);
+    let listed = json(&world.run(&["sessions", "list", "--json"]));
+    let of_copy = listed["sessions"].as_array().unwrap().iter().find(|it| it["id"] == *copy).unwrap().clone();
+    assert_eq!(of_copy["parent"], expected);
+    let before = (fs::read(file(&world, &id)).unwrap(), fs::read(file(&world, &copy)).unwrap());
+    let ran = world.run(&["resume", "--parent", "--script", "script.toml", &copy, "back"]);
+    assert_eq!(ran.out(), "answer\n", "{}", ran.stderr);
+    assert_ne!(fs::read(file(&world, &id)).unwrap(), before.0);
+    assert_eq!(fs::read(file(&world, &copy)).unwrap(), before.1);
+    assert_eq!(world.run(&["resume", "--parent", "--script", "script.toml", &id, "back"]).status, 1);
+}
+
+#[test]
 fn the_id_of_a_stored_session_is_no_id_for_a_new_one() {
     let world = world();
     let id = exec(&world, "hi");

@@ -30,6 +30,7 @@ use pellucid_engine::report::fate_text;
 use pellucid_engine::report::why_text;
 use pellucid_exec::sandbox::Backend;
 use pellucid_protocol::cache::CacheChange;
+use pellucid_protocol::settings::TruncationPolicy;
 use pellucid_protocol::usage::UsageSplit;
 use pellucid_tokens::Exact;
 use serde_json::Value;
@@ -220,6 +221,8 @@ fn json(session: &Session, report: &Report, sandbox: &SandboxReport, note: Optio
         "compacts_at": session.compaction_limit(),
         "size": model.effective_window(),
     });
+    let TruncationPolicy { mode, limit } = model.truncation_policy;
+    value["tool_output_limit"] = json!({ "unit": mode, "limit": limit });
     if let Some(note) = note {
         value["note"] = note.into();
     }

@@ -316,6 +316,8 @@ pub struct TurnOutcome {
     pub failure: Option<FailureCode>,
     /// Why a tool call was refused, if one was; the turn may still have completed.
     pub refusal: Option<FailureCode>,
+    /// Why the sandbox failed last, which was printed.
+    sandbox_failure: Option<String>,
     pub is_interrupted: bool,
     /// Whether the turn ended with a message that is not complete.
     pub is_cut_off: bool,
@@ -340,10 +342,23 @@ impl TurnOutcome {
     fn note(&mut self, event: &EventMessage) {
         match event.in_session() {
             EventMessage::Error { failure, .. } => self.failure = Some(failure.code),
-            EventMessage::ContextRefusal { code, .. } => self.refusal = self.refusal.max(Some(*code)),
+            EventMessage::ContextRefusal { code, why, .. } => {
+                self.refusal = self.refusal.max(Some(*code));
+                if *code == FailureCode::Sandbox && self.sandbox_failure.as_ref() != Some(why) {
+                    tell_sandbox_failure(why);
+                    self.sandbox_failure = Some(why.clone());
+                }
+            }
             _ => {}
         }
     }
+}
+
+/// Reports that not the command failed but the sandbox, with the remedy. What the model reads stays the reference's text.
+fn tell_sandbox_failure(why: &str) {
+    let cause = why.lines().next().unwrap_or_default();
+    style::line(&format!("warning: the sandbox failed, so a command did not run: {cause}"));
+    style::line("hint: `pellucid doctor` shows which sandboxes work here, and what is missing for the others");
 }
 
 /// The status of a turn that was interrupted, as shells have it for Ctrl-C.

@@ -402,6 +402,12 @@ fn calls_that_nobody_could_approve_and_sandboxes_that_fail_have_a_status() {
         let plain = run(&[]);
         assert_eq!(plain.status, 0, "{}", plain.stderr);
         let json = run(&["--json", "--context-events"]);
+        // A command that failed and a sandbox that failed are told apart, with what to do.
+        for ran in [&typed, &plain, &json] {
+            let warned = ran.stderr.matches("warning: the sandbox failed, so a command did not run: ").count();
+            assert_eq!(warned, usize::from(word == "sandbox"), "{}", ran.stderr);
+            assert_eq!(ran.stderr.contains("hint: `pellucid doctor`"), word == "sandbox", "{}", ran.stderr);
+        }
         let has = json.out().lines().any(|line| {
             let event: Value = serde_json::from_str(line).unwrap();
             event["type"] == "context.refusal" && event["code"] == word

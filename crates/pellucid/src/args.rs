@@ -93,6 +93,7 @@ pub use sandbox::SandboxArgs;
 pub use sandbox::SandboxCommand;
 pub use sandbox::SandboxedArgs;
 pub use schema::SchemaArgs;
+pub use sessions::ArchiveArgs;
 pub use sessions::CallsArgs;
 pub use sessions::ExportArgs;
 pub use sessions::ForkArgs;

@@ -1,5 +1,6 @@
 //! `sessions`: what is stored, for people and for programs.
 
+mod archive;
 mod calls;
 mod capsule;
 mod certify;
@@ -64,12 +65,7 @@ pub fn run(shared: &Shared, command: SessionsCommand) -> Result<ExitCode, Progra
             let name = sessions.rename(&id, &name).map_err(|error| failed(&error))?;
             print(&format!("{id} is now called {name}\n"))
         }
-        SessionsCommand::Archive { session } => {
-            let mut sessions = LocalSessions::new(&home);
-            let id = resolve(&home, &session)?;
-            let to = sessions.archive(&id).map_err(|error| failed(&error))?;
-            print(&format!("{id} is archived: {}\n", to.display()))
-        }
+        SessionsCommand::Archive(args) => archive::run(&home, &args),
         SessionsCommand::Unarchive { session } => {
             let mut sessions = LocalSessions::new(&home);
             let id = resolve(&home, &session)?;

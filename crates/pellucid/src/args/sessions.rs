@@ -111,10 +111,9 @@ pub enum SessionsCommand {
         name: String,
     },
     /// Archive a session: lists and --last skip it.
-    Archive {
-        /// The session's id, its beginning, or its name.
-        session: String,
-    },
+    ///
+    /// With --older-than, every session that was not used for some days. Nothing is deleted; `unarchive` takes one back.
+    Archive(ArchiveArgs),
     /// Take a session out of the archive.
     Unarchive {
         /// The session's id, its beginning, or its name.
@@ -147,6 +146,25 @@ pub enum SessionsCommand {
     ///
     /// For a session the verdict and the exit status are those of `replay`.
     Fsck(FsckArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ArchiveArgs {
+    /// The session's id, its beginning, or its name.
+    #[arg(required_unless_present = "older_than", conflicts_with = "older_than")]
+    pub session: Option<String>,
+
+    /// Archive every session that was not used for this many days.
+    #[arg(long, value_name = "DAYS", value_parser = super::number_from_one)]
+    pub older_than: Option<usize>,
+
+    /// List the sessions of --older-than, and change nothing.
+    #[arg(long, requires = "older_than", conflicts_with = "session")]
+    pub dry_run: bool,
+
+    /// Print the sessions of --older-than as JSON.
+    #[arg(long, requires = "older_than", conflicts_with = "session")]
+    pub json: bool,
 }
 
 #[derive(Debug, Clone, ClapArgs)]

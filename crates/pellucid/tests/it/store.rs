@@ -145,6 +145,28 @@ fn a_session_is_archived_and_unarchived() {
 }
 
 #[test]
+fn sessions_that_were_not_used_for_days_are_archived_only_when_asked_for() {
+    let world = world();
+    let (old, new) = (exec(&world, "old"), exec(&world, "new"));
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(40 * 24 * 60 * 60);
+    fs::File::options().append(true).open(file(&world, &old)).unwrap().set_modified(long_ago).unwrap();
+    let archive = |words: &[&str]| {
+        let ran = world.run(&[&["sessions", "archive", "--json", "--older-than"], words].concat());
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        let sessions = json(&ran)["sessions"].as_array().unwrap().clone();
+        sessions.iter().map(|it| (it["id"].as_str().unwrap().to_owned(), it["is_archived"] == true)).collect::<Vec<_>>()
+    };
+    assert_eq!(archive(&["30", "--dry-run"]), [(old.clone(), false)]);
+    assert_eq!(listed(&world, &[]).len(), 2);
+    assert_eq!(archive(&["60"]), []);
+    assert_eq!(archive(&["30"]), [(old.clone(), true)]);
+    assert_eq!((listed(&world, &[]).len(), listed(&world, &["--archived"]).len()), (1, 1));
+    assert!(file(&world, &new).exists());
+    assert_eq!(world.run(&["sessions", "unarchive", &old]).status, 0);
+    assert_eq!(world.run(&["sessions", "archive", "--dry-run", &new]).status, 2);
+}
+
+#[test]
 fn a_copy_shares_the_beginning_and_leaves_its_parent_alone() {
     let world = world();
     let id = exec(&world, "first");

@@ -36,6 +36,8 @@ pub struct OverviewGroup {
     pub tokens: usize,
     /// Its sources, the largest first.
     pub sources: Vec<OverviewSource>,
+    /// How many tokens come from each origin, in the order of [`OverviewOrigin`].
+    pub origins: Vec<(OverviewOrigin, usize)>,
 }
 
 /// A file, tool, message or other source in a group.
@@ -49,6 +51,52 @@ pub struct OverviewSource {
     pub tokens: usize,
     /// Whether the name is the path of a file on the user's disk.
     pub is_file: bool,
+    /// The origin of most of its bytes.
+    pub origin: OverviewOrigin,
+}
+
+/// Whose words the bytes of a row are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OverviewOrigin {
+    /// Files, settings and messages of the user.
+    Yours,
+    /// Texts of the pack or of the model's catalogue entry.
+    Pack,
+    /// Answers of the model.
+    Model,
+    /// Outputs of tools, and what MCP servers say of their tools.
+    Tool,
+    /// Facts about the session, such as its folder, and notation.
+    Session,
+}
+
+impl OverviewOrigin {
+    /// Every origin, in order.
+    pub const ALL: [Self; 5] = [Self::Yours, Self::Pack, Self::Model, Self::Tool, Self::Session];
+
+    /// The origin in a word, for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Yours => "yours",
+            Self::Pack => "pack",
+            Self::Model => "model",
+            Self::Tool => "tool",
+            Self::Session => "session",
+        }
+    }
+
+    fn of(kind: OverviewKind, origin: &Origin) -> Self {
+        match origin {
+            Origin::Provided { .. } if kind == OverviewKind::McpTools => Self::Tool,
+            Origin::File { .. } | Origin::Skill { .. } | Origin::Provided { .. } | Origin::User => Self::Yours,
+            Origin::Pack { .. } | Origin::Catalogue => Self::Pack,
+            Origin::Model => Self::Model,
+            Origin::Tool { .. } => Self::Tool,
+            Origin::Fact { .. } | Origin::Recorded { .. } | Origin::Layout | Origin::Repair | Origin::Wire => {
+                Self::Session
+            }
+        }
+    }
 }
 
 /// What a group has.
@@ -110,28 +158,60 @@ impl OverviewKind {
 impl ContextOverview {
     /// Groups the rows of a report.
     pub fn of(report: &Report) -> Self {
-        let mut groups: BTreeMap<OverviewKind, BTreeMap<Arc<str>, OverviewSource>> = BTreeMap::new();
+        let mut groups: BTreeMap<OverviewKind, BTreeMap<Arc<str>, Gathered>> = BTreeMap::new();
         for row in &report.rows {
             let kind = OverviewKind::of(row);
-            let name = source_name(kind, row);
             let sources = groups.entry(kind).or_default();
-            let source = sources.entry(name.clone()).or_insert_with(|| OverviewSource {
-                name,
-                bytes: 0,
-                tokens: 0,
-                is_file: matches!(row.origin, Origin::File { .. } | Origin::Skill { .. }),
-            });
-            source.bytes += row.bytes;
-            source.tokens += row.tokens;
+            let source = sources.entry(source_name(kind, row)).or_default();
+            source.is_file |= matches!(row.origin, Origin::File { .. } | Origin::Skill { .. });
+            let (bytes, tokens) = source.origins.entry(OverviewOrigin::of(kind, &row.origin)).or_default();
+            *bytes += row.bytes;
+            *tokens += row.tokens;
         }
-        let groups = groups.into_iter().map(|(kind, sources)| {
-            let mut sources: Vec<OverviewSource> = sources.into_values().collect();
-            sources.sort_by(|one, two| two.bytes.cmp(&one.bytes).then_with(|| one.name.cmp(&two.name)));
-            let sum = |of: fn(&OverviewSource) -> usize| sources.iter().map(of).sum();
-            OverviewGroup { kind, bytes: sum(|it| it.bytes), tokens: sum(|it| it.tokens), sources }
-        });
-        Self { bytes: report.bytes(), tokens: report.tokens(), groups: groups.collect() }
+        let groups = groups.into_iter().map(|(kind, sources)| group(kind, sources)).collect();
+        Self { bytes: report.bytes(), tokens: report.tokens(), groups }
     }
+
+    /// How many tokens come from each origin, without those of notation.
+    pub fn origins(&self) -> Vec<(OverviewOrigin, usize)> {
+        let mut origins: BTreeMap<OverviewOrigin, usize> = BTreeMap::new();
+        for group in self.groups.iter().filter(|group| group.kind != OverviewKind::Notation) {
+            for (origin, tokens) in &group.origins {
+                *origins.entry(*origin).or_default() += tokens;
+            }
+        }
+        origins.into_iter().collect()
+    }
+}
+
+/// The rows of a source, counted by origin.
+#[derive(Default)]
+struct Gathered {
+    is_file: bool,
+    /// Bytes and tokens.
+    origins: BTreeMap<OverviewOrigin, (usize, usize)>,
+}
+
+fn group(kind: OverviewKind, gathered: BTreeMap<Arc<str>, Gathered>) -> OverviewGroup {
+    let mut origins: BTreeMap<OverviewOrigin, usize> = BTreeMap::new();
+    let mut sources = Vec::with_capacity(gathered.len());
+    for (name, Gathered { is_file, origins: of_source }) in gathered {
+        for (origin, (_, tokens)) in &of_source {
+            *origins.entry(*origin).or_default() += tokens;
+        }
+        let largest = of_source.iter().max_by_key(|(_, (bytes, _))| *bytes);
+        sources.push(OverviewSource {
+            name,
+            bytes: of_source.values().map(|(bytes, _)| bytes).sum(),
+            tokens: of_source.values().map(|(_, tokens)| tokens).sum(),
+            is_file,
+            origin: largest.map_or(OverviewOrigin::Session, |(origin, _)| *origin),
+        });
+    }
+    sources.sort_by(|one, two| two.bytes.cmp(&one.bytes).then_with(|| one.name.cmp(&two.name)));
+    let sum = |of: fn(&OverviewSource) -> usize| sources.iter().map(of).sum();
+    let (bytes, tokens) = (sum(|it| it.bytes), sum(|it| it.tokens));
+    OverviewGroup { kind, bytes, tokens, sources, origins: origins.into_iter().collect() }
 }
 
 /// The name of the source of a row, if that name separates rows of its group.
@@ -204,19 +284,23 @@ mod tests {
         assert_eq!(overview.groups.iter().map(|group| group.bytes).sum::<usize>(), report.bytes());
         assert_eq!(overview.groups.iter().map(|group| group.tokens).sum::<usize>(), report.tokens());
         let lines = overview.groups.iter().map(|group| {
-            let sources: Vec<String> = group.sources.iter().map(|it| format!("{} {}", it.name, it.bytes)).collect();
+            let source = |it: &OverviewSource| format!("{} {} {}", it.origin.name(), it.name, it.bytes);
+            let sources: Vec<String> = group.sources.iter().map(source).collect();
             format!("{}: {} ({})", group.kind.name(), group.bytes, sources.join(", "))
         });
         expect![[r#"
-            instructions: 4000 (base.md 4000)
-            your files: 1150 (/p/sub/AGENTS.md 900, /p/AGENTS.md 200, developer_instructions 50)
-            skills: 70 (/p/skills/a/SKILL.md 70)
-            session: 340 (permissions 300, environment 40)
-            memory: 60 (memories 60)
-            tools: 2000 (exec_command 2000)
-            MCP tools: 700 (wiki__find 700)
-            conversation: 5220 (output of exec_command 5000, the model 120, you 100)
-            notation: 43 (base 20, environment 15, user_instructions 8)"#]]
+            instructions: 4000 (pack base.md 4000)
+            your files: 1150 (yours /p/sub/AGENTS.md 900, yours /p/AGENTS.md 200, yours developer_instructions 50)
+            skills: 70 (yours /p/skills/a/SKILL.md 70)
+            session: 340 (pack permissions 300, session environment 40)
+            memory: 60 (yours memories 60)
+            tools: 2000 (pack exec_command 2000)
+            MCP tools: 700 (tool wiki__find 700)
+            conversation: 5220 (tool output of exec_command 5000, model the model 120, yours you 100)
+            notation: 43 (session base 20, session environment 15, session user_instructions 8)"#]]
         .assert_eq(&lines.collect::<Vec<_>>().join("\n"));
+        let origins = overview.origins();
+        let named: Vec<String> = origins.iter().map(|(it, tokens)| format!("{} {tokens}", it.name())).collect();
+        expect!["yours 345, pack 1575, model 30, tool 1425, session 10"].assert_eq(&named.join(", "));
     }
 }

@@ -1,16 +1,19 @@
-//! `context`: what a request is made of, as a table or as JSON.
+//! `context`: what a request is made of, on one screen, as a table or as JSON.
 //!
-//! Other forms are in `context/forms.rs`, reports that were saved in `context/saved.rs`.
+//! The first screen is in `context/overview.rs`, other forms in `context/forms.rs`, reports that were saved in
+//! `context/saved.rs`.
 
 mod bisect;
 mod check;
 pub mod diff;
 mod forms;
 pub mod lock;
+mod overview;
 mod packs;
 mod saved;
 mod why;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use pellucid_agent::replay::RebuiltRequest;
@@ -18,6 +21,7 @@ use pellucid_agent::sandbox::SandboxReport;
 use pellucid_agent::session::NextPurpose;
 use pellucid_agent::session::Session;
 use pellucid_agent::session::UnfinishedRequest;
+use pellucid_answers::prices::PriceEntry;
 use pellucid_engine::continuity::Continuity;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::documents::listed::InstructionFile;
@@ -28,10 +32,14 @@ use pellucid_engine::report::Row;
 use pellucid_engine::report::SourceStatus;
 use pellucid_engine::report::fate_text;
 use pellucid_engine::report::why_text;
+use pellucid_engine::tokens::tokens_of_bytes;
 use pellucid_exec::sandbox::Backend;
+use pellucid_model::catalogue::Catalogue;
+use pellucid_model::catalogue::CatalogueMatch;
 use pellucid_protocol::cache::CacheChange;
 use pellucid_protocol::settings::TruncationPolicy;
 use pellucid_protocol::usage::UsageSplit;
+use pellucid_store::requests::entry::ReplyEntry;
 use pellucid_tokens::Exact;
 use serde_json::Value;
 use serde_json::json;
@@ -40,6 +48,8 @@ use crate::args::ContextArgs;
 use crate::args::ContextCommand;
 use crate::args::ContextForm;
 use crate::args::Shared;
+use crate::fit;
+use crate::prices;
 use crate::print;
 use crate::replay::paid_again;
 use crate::request;
@@ -49,10 +59,16 @@ use crate::request::RequestRefusal;
 use crate::request::ShownRequest;
 use crate::request::certain;
 use crate::screen::OutputFormat;
+use crate::screen::StandardStream;
 use crate::screen::name;
+use crate::start;
 use crate::start::ProgramFailure;
+use crate::style;
 use crate::style::Paint;
 use crate::style::thousands;
+
+/// With so many `-v` every part is listed.
+const TABLE_LEVEL: u8 = 2;
 
 pub fn run(shared: &Shared, args: &ContextArgs) -> Result<ExitCode, ProgramFailure> {
     if let Some(command) = &args.command {
@@ -121,11 +137,48 @@ fn of_coming(coming: &mut Coming, args: &ContextArgs) -> String {
         notes: count_note.into_iter().chain(certain::line(reasons)).collect(),
         ..Head::of(session)
     };
-    let mut text = table(&head, &next.report, Paint::plain());
-    if let Some(plan) = &next.plan {
+    let plan = next.plan.as_ref();
+    if args.verbose >= TABLE_LEVEL {
+        return table(&head, &next.report, Paint::out()) + &plan.map_or_else(String::new, plan_text);
+    }
+    let drawing = drawing(Some(session), Paint::out(), args.verbose);
+    let line = plan.map(request::plan_line);
+    let mut text = overview::text(&head, &next.report, &window_of(session, &next.report), line.as_deref(), &drawing);
+    if let (Some(plan), true) = (plan, drawing.is_open) {
         text += &plan_text(plan);
     }
     text
+}
+
+/// How the first screen is drawn.
+fn drawing(session: Option<&Session>, paint: Paint, verbose: u8) -> overview::Drawing {
+    let here = || std::env::current_dir().unwrap_or_default();
+    overview::Drawing {
+        columns: StandardStream::Out.columns(),
+        paint,
+        folder: session.map_or_else(here, |session| PathBuf::from(&session.facts().settings.cwd)),
+        user: fit::user_folder(),
+        is_open: verbose > 0,
+    }
+}
+
+/// How full the window would be with a session's next request.
+fn window_of(session: &Session, report: &Report) -> overview::WindowFacts {
+    let model = &session.facts().settings.model;
+    let cached = match &report.continuity {
+        Some(continuity) => overview::CachedPart::UpTo(tokens_of_bytes(continuity.kept_bytes)),
+        None => overview::CachedPart::Nothing,
+    };
+    overview::WindowFacts { size: model.effective_window(), cached, price: price_of(&model.slug, None) }
+}
+
+/// What tokens of a model cost on the day of a request, or today. A file of prices that cannot be read is a warning: the
+/// report is worth printing without prices.
+fn price_of(model: &str, sent_at: Option<&str>) -> Option<PriceEntry> {
+    let table = start::find_home().and_then(|home| prices::table(&home));
+    let table = table.map_err(|failure| style::line(&format!("warning: {}", failure.text()))).ok()?;
+    let day = sent_at.map_or_else(|| jiff::Timestamp::now().to_string(), str::to_owned);
+    table.of(model, &day).cloned()
 }
 
 /// The plan of the turn that follows a request for a summary.
@@ -155,7 +208,7 @@ fn plan_text(plan: &UnfinishedRequest) -> String {
 /// The report of a request that was sent.
 fn of_sent(sent: &mut PastRequest, args: &ContextArgs) -> Result<String, ProgramFailure> {
     let name = sent.name();
-    let RebuiltRequest { number: _, of, entry, body, report, .. } = &mut sent.rebuilt;
+    let RebuiltRequest { number: _, of, entry, reply, body, report, .. } = &mut sent.rebuilt;
     let model = request::model_of(body)?;
     let count_note = args.exact_tokens.then(|| count(report, body, &model)).flatten();
     let purpose = entry.purpose.word();
@@ -171,11 +224,33 @@ fn of_sent(sent: &mut PastRequest, args: &ContextArgs) -> Result<String, Program
         return Ok(format!("{value}\n"));
     }
     let first = Some(format!("{name} of {of}, as it was sent ({purpose}); SHA-256 {}", entry.body));
-    let head = Head { first, model, notes: count_note.into_iter().collect(), ..Head::default() };
-    Ok(table(&head, report, Paint::plain()))
+    let usage = reply.as_ref().and_then(ReplyEntry::split);
+    let size = known_window(&model);
+    let window = overview::WindowFacts {
+        size,
+        cached: match &usage {
+            Some(usage) => overview::CachedPart::Reported(usize::try_from(usage.cached_read).unwrap_or(0)),
+            None => overview::CachedPart::Nothing,
+        },
+        price: price_of(&model, entry.sent_at.as_deref()),
+    };
+    let usage = usage.unwrap_or_default();
+    let head = Head { first, model, usage, notes: count_note.into_iter().collect(), ..Head::default() };
+    if args.verbose >= TABLE_LEVEL {
+        return Ok(table(&head, report, Paint::out()));
+    }
+    Ok(overview::text(&head, report, &window, None, &drawing(None, Paint::out(), args.verbose)))
 }
 
-/// Prints the report of the session's last request.
+/// The window of a model that the catalogue knows.
+fn known_window(model: &str) -> Option<i64> {
+    match Catalogue::builtin().lookup(model) {
+        (_, CatalogueMatch::Fallback) => None,
+        (model, _) => model.effective_window(),
+    }
+}
+
+/// Prints the report of the session's last request, its groups opened.
 pub fn print(session: &Session, as_json: bool, paint: Paint) -> Result<(), ProgramFailure> {
     let Some(report) = session.report() else {
         return Err(ProgramFailure::new("no request was made, so there is nothing to report"));
@@ -184,7 +259,8 @@ pub fn print(session: &Session, as_json: bool, paint: Paint) -> Result<(), Progr
     let text = if as_json {
         format!("{}\n", json(session, &report, &sandbox, None))
     } else {
-        table(&Head { sandbox: Some(sandbox), ..Head::of(session) }, &report, paint)
+        let head = Head { sandbox: Some(sandbox), ..Head::of(session) };
+        overview::text(&head, &report, &window_of(session, &report), None, &drawing(Some(session), paint, 1))
     };
     print::either(&text, OutputFormat::of(as_json))
 }
@@ -264,15 +340,21 @@ impl Group<'_> {
     }
 }
 
-fn table(head: &Head, report: &Report, paint: Paint) -> String {
+/// The line with the size of a request, its model and its pack.
+fn request_line(head: &Head, report: &Report) -> String {
     let (bytes, tokens) = (number(report.bytes()), number(report.tokens()));
     let tokens = match &report.counted_by {
         encoding if report.is_counted() => format!("{tokens} tokens by {encoding}"),
         _ => format!("about {tokens} tokens"),
     };
-    let mut text = head.first.as_ref().map_or_else(String::new, |first| format!("{first}\n"));
     let pack = head.pack.as_ref().map_or_else(String::new, |pack| format!(", pack {pack}"));
-    text += &format!("request: {bytes} bytes, {tokens}; model {}{pack}\n", head.model);
+    format!("request: {bytes} bytes, {tokens}; model {}{pack}", head.model)
+}
+
+/// Every part of a request in the order of its bytes.
+fn table(head: &Head, report: &Report, paint: Paint) -> String {
+    let mut text = head.first.as_ref().map_or_else(String::new, |first| format!("{first}\n"));
+    text += &format!("{}\n", request_line(head, report));
     if let Some(continuity) = &report.continuity {
         text += &continuity_line(continuity);
     }
@@ -306,11 +388,13 @@ fn table(head: &Head, report: &Report, paint: Paint) -> String {
             }
         }
     }
-    text += &changed_files(report, paint);
-    text += &said_again(report, paint);
-    text += &left_out(report, paint);
-    text += &hidden_text(report, paint);
-    text
+    text + &below_rows(report, paint)
+}
+
+/// What a report says besides its rows: files that changed, repetitions, omissions, files that were looked for, hidden text.
+fn below_rows(report: &Report, paint: Paint) -> String {
+    [changed_files(report, paint), said_again(report, paint), left_out(report, paint), hidden_text(report, paint)]
+        .concat()
 }
 
 fn counted_tokens(tokens: i64) -> String {
@@ -498,7 +582,6 @@ mod tests {
 
     use super::*;
     use crate::args::TurnArgs;
-    use crate::start;
     use crate::start::Start;
 
     /// Checks what the table says first, and of the instruction file.

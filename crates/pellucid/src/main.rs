@@ -43,6 +43,7 @@ mod environment;
 mod exec;
 mod execpolicy;
 mod features;
+mod fit;
 mod inspected;
 mod log;
 mod login;

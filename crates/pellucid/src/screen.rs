@@ -12,6 +12,7 @@ use std::hash::BuildHasher;
 use std::io;
 use std::io::IsTerminal;
 use std::io::Write;
+use std::path::Path;
 use std::sync::LazyLock;
 
 use pellucid_engine::visible;
@@ -54,6 +55,27 @@ impl StandardStream {
         }
     }
 
+    /// How many columns a line may have: what `COLUMNS` says, else the width of the terminal, else 80.
+    pub fn columns(self) -> usize {
+        let given = std::env::var("COLUMNS").ok().and_then(|it| it.trim().parse().ok()).filter(|it| *it > 0);
+        given.or_else(|| self.terminal_columns()).unwrap_or(COLUMNS).clamp(COLUMNS_MIN, COLUMNS_MAX)
+    }
+
+    #[cfg(unix)]
+    #[expect(clippy::disallowed_methods, reason = "this is the file that may")]
+    fn terminal_columns(self) -> Option<usize> {
+        let size = match self {
+            Self::Out => rustix::termios::tcgetwinsize(io::stdout()),
+            Self::Error => rustix::termios::tcgetwinsize(io::stderr()),
+        };
+        size.ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    }
+
+    #[cfg(not(unix))]
+    fn terminal_columns(self) -> Option<usize> {
+        None
+    }
+
     /// Writes a text and sees that it arrives.
     ///
     /// # Errors
@@ -82,9 +104,19 @@ impl StandardStream {
     }
 }
 
+/// The width of lines where nothing says another.
+const COLUMNS: usize = 80;
+
+/// Narrower and wider terminals get lines of these widths.
+const COLUMNS_MIN: usize = 40;
+const COLUMNS_MAX: usize = 200;
+
 /// Marks begin with this character, which Unicode reserves for use inside of programs.
 const MARK_BEGIN: char = '\u{fdd0}';
 const MARK_END: char = '\u{fdd1}';
+
+/// The code of a mark that begins a link, before its address, or ends one.
+const LINK: &str = "]";
 
 /// The prefix of this process's marks. It has a random part, so a text that was written before the process started
 /// cannot contain it.
@@ -97,6 +129,28 @@ static MARK: LazyLock<String> = LazyLock::new(|| {
 pub fn painted(code: &str, text: &str) -> String {
     let mark = MARK.as_str();
     format!("{mark}{code}{MARK_END}{text}{mark}0{MARK_END}")
+}
+
+/// A text that a terminal links to a file; elsewhere the text alone.
+pub fn linked(path: &Path, text: &str) -> String {
+    if !path.is_absolute() || std::env::var_os("TERM").is_none_or(|term| term == "dumb") {
+        return text.to_owned();
+    }
+    let mark = MARK.as_str();
+    format!("{mark}{LINK}{}{MARK_END}{text}{mark}{LINK}{MARK_END}", file_address(path))
+}
+
+/// The address of a file: every byte that could end the address or command the terminal is escaped.
+fn file_address(path: &Path) -> String {
+    let mut address = "file://".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'-' | b'.' | b'_' | b'~' => address.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => address.push(char::from(*byte)),
+            byte => address += &format!("%{byte:02X}"),
+        }
+    }
+    address
 }
 
 /// Goes back to the beginning of the line.
@@ -131,6 +185,11 @@ fn shown(text: &str, is_terminal: bool) -> Cow<'_, str> {
                 continue;
             }
             "(" | ")" => {}
+            code if code.starts_with(LINK) => {
+                if is_terminal {
+                    out += &format!("\x1b]8;;{}\x1b\\", &code[LINK.len()..]);
+                }
+            }
             code => {
                 out.push_str("\x1b[");
                 out.push_str(code);
@@ -200,6 +259,15 @@ mod tests {
     fn our_own_colours_stay_and_those_of_a_text_do_not() {
         let text = painted("31", "a\u{1b}[0mb") + &line_start();
         check_shown(&text, "\u{1b}[31ma\\u{1b}[0mb\u{1b}[0m\r", "\u{1b}[31ma\u{1b}[0mb\u{1b}[0m\r");
+    }
+
+    #[test]
+    fn links_are_for_terminals_and_their_addresses_command_nothing() {
+        let address = file_address(Path::new("/a b/\u{1b}\\é.md"));
+        assert_eq!(address, "file:///a%20b/%1B%5C%C3%A9.md");
+        let mark = MARK.as_str();
+        let text = format!("{mark}{LINK}{address}{MARK_END}x{mark}{LINK}{MARK_END}y");
+        check_shown(&text, "\u{1b}]8;;file:///a%20b/%1B%5C%C3%A9.md\u{1b}\\x\u{1b}]8;;\u{1b}\\y", "xy");
     }
 
     #[test]

@@ -71,6 +71,10 @@ impl Paint {
         self.wrap("36", text)
     }
 
+    pub fn blue(self, text: &str) -> String {
+        self.wrap("34", text)
+    }
+
     pub fn magenta(self, text: &str) -> String {
         self.wrap("3;35", text)
     }

@@ -44,6 +44,8 @@ pub struct RebuiltRequest {
     pub of: usize,
     /// What the record says of it.
     pub entry: entry::RequestEntry,
+    /// What the record says of the reply; absent if none came.
+    pub reply: Option<entry::ReplyEntry>,
     /// Its body, whose SHA-256 is the one in the record.
     pub body: Vec<u8>,
     /// What it is made of.
@@ -138,14 +140,14 @@ fn rebuild_within(
         },
         of,
     })?;
-    let made = match found {
-        Found::Recorded { link } => made(home, file, chain, link)?,
-        Found::Unrecorded(verdict) => Err(*verdict),
+    let (made, reply) = match found {
+        Found::Recorded { link } => (made(home, file, chain, link)?, reply_to(chain, link)),
+        Found::Unrecorded(verdict) => (Err(*verdict), None),
     };
     match made {
         Ok(Body { entry, body, report, wire }) => {
             let broken = chain.broken.as_ref().map(ToString::to_string);
-            Ok(RebuiltRequest { number, of, entry, body, report, wire, broken })
+            Ok(RebuiltRequest { number, of, entry, reply, body, report, wire, broken })
         }
         Err(Verdict::NotProvable { why } | Verdict::Altered { what: why } | Verdict::Foreign { why }) => {
             Err(RebuildError::NotProvable { number, why })
@@ -155,6 +157,15 @@ fn rebuild_within(
             Err(RebuildError::NotProvable { number, why: "its digest fits, its bytes do not".to_owned() })
         }
     }
+}
+
+/// The reply to the request of a line.
+fn reply_to(chain: &Chain, link: usize) -> Option<entry::ReplyEntry> {
+    let n = chain.links[link].n;
+    chain.links[link..].iter().find_map(|it| match &it.entry {
+        LogEntry::Reply(reply) if reply.request == n => Some(reply.as_ref().clone()),
+        _ => None,
+    })
 }
 
 /// A request that came out as it was sent.

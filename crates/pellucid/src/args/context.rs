@@ -1,5 +1,6 @@
 //! `context` and the commands that ask about requests.
 
+use clap::ArgAction;
 use clap::Args as ClapArgs;
 use clap::Subcommand;
 use clap::ValueEnum;
@@ -30,6 +31,13 @@ pub struct ContextArgs {
     /// Print the report as JSON.
     #[arg(long)]
     pub json: bool,
+
+    /// Open the groups of the first screen; twice: list every part of the request.
+    ///
+    /// With one -v the report also lists what was left out, every instruction file that was looked for, and
+    /// characters that a terminal does not show.
+    #[arg(short, long, action = ArgAction::Count, conflicts_with_all = ["json", "form"])]
+    pub verbose: u8,
 
     /// Another form of the report.
     ///

@@ -138,8 +138,9 @@ fn the_shipped_variants_look_for_other_files() {
 #[test]
 fn the_example_about_ads_is_up_to_date() {
     let world = world(1000);
-    let mut example = String::from("$ cat .ads/rules.md\nUse tabs.\n\n$ pellucid context --pack ads \"Add a test\"\n");
-    let ran = world.run(&["context", "--pack", "ads", "--session-id", ID, "Add a test"]);
+    let mut example =
+        String::from("$ cat .ads/rules.md\nUse tabs.\n\n$ pellucid context -vv --pack ads \"Add a test\"\n");
+    let ran = world.run(&["context", "-vv", "--pack", "ads", "--session-id", ID, "Add a test"]);
     example += &rows_of(&world.shown(ran.out()).replace("ROOT/work/", "./"), "user");
     begin(&world, "Add a test");
     let log = |ran: &Ran| {

@@ -16,7 +16,7 @@ fn world() -> World {
 #[test]
 fn the_report_lists_them_with_their_hash() {
     let world = world();
-    let ran = world.run(&["context", "hi"]);
+    let ran = world.run(&["context", "-v", "hi"]);
     let root = world.files.root().display().to_string();
     let from = ran.out().find("instruction files looked for").unwrap();
     expect![[r#"
@@ -125,7 +125,7 @@ fn a_file_that_changed_between_two_requests_is_named_once_with_both_hashes() {
     let changed = json!([{ "path": path, "kind": "instructions", "old_sha256": old, "new_sha256": new }]);
     assert_eq!(next["changed_files"], changed);
     let line = |path: &str| format!("{path} changed since the last request, sha256 {old} -> {new}\n");
-    let text = world.run(&["context", "--script", "answer.toml", "--last", "next"]);
+    let text = world.run(&["context", "-v", "--script", "answer.toml", "--last", "next"]);
     assert!(text.out().contains(&format!("\nfiles that changed\n  {}", line(&path))), "{}", text.out());
     let ran = world.run(&["exec", "--script", "answer.toml", "resume", "--last", "on"]);
     assert_eq!((ran.status, ran.stderr.matches(&line("ROOT/work/AGENTS.md")).count()), (0, 1), "{}", ran.stderr);
@@ -190,7 +190,7 @@ fn a_file_that_only_the_history_has_is_not_called_lost() {
     let world = world();
     let ran = world.run(&["exec", "--script", "answer.toml", "hi"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    let changed = ["-c", "resume_context=\"changed\"", "context", "--script", "answer.toml", "--last"];
+    let changed = ["-c", "resume_context=\"changed\"", "context", "-v", "--script", "answer.toml", "--last"];
     let told = |world: &World| {
         let ran = world.run(&changed);
         let line = ran.out().lines().find(|line| line.contains("work/AGENTS.md: ")).unwrap_or_default();
@@ -205,7 +205,7 @@ fn a_file_that_only_the_history_has_is_not_called_lost() {
 fn a_blank_file_is_listed_once() {
     let world = world();
     world.files.write("work/AGENTS.md", " \n");
-    let ran = world.run(&["context", "hi"]);
+    let ran = world.run(&["context", "-v", "hi"]);
     let looked_for = ran.out().split_once("instruction files looked for").unwrap().1;
     let lines: Vec<_> = looked_for.lines().filter(|line| line.contains("work/AGENTS.md")).collect();
     assert!(matches!(lines.as_slice(), [line] if line.ends_with(": blank")), "{lines:?}");

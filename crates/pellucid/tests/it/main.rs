@@ -43,6 +43,7 @@ mod sandbox;
 mod schemas;
 #[cfg(unix)]
 mod secrets;
+mod session_refs;
 mod sessions;
 mod shown;
 mod store;

@@ -75,7 +75,7 @@ fn every_request_that_was_sent_has_a_name() {
         assert!(body(&world, &[session]) == sent[2].body, "{session}");
     }
     assert!(body(&world, &[OTHER]) == sent[3].body);
-    let text = run(&world, &["context", "fix-login#2"]);
+    let text = run(&world, &["context", "-v", "fix-login#2"]);
     let first = format!("{ID}#2 of 3, as it was sent (answer); SHA-256 {}", Digest::of([&*sent[1].body]));
     assert_eq!(text.out().lines().next(), Some(first.as_str()));
 }

@@ -226,7 +226,7 @@ proptest! {
 fn the_report_names_every_file_and_what_was_cut() {
     let world = World::new(FIXTURE);
     world.files.write("home/config.toml", "project_doc_max_bytes = 5\n");
-    let ran = world.run(&["context"]);
+    let ran = world.run(&["context", "-vv"]);
     let text = world.shown(ran.out());
     for line in [
         "file ROOT/home/AGENTS.md",

@@ -191,8 +191,9 @@ fn the_example_about_risuai_is_up_to_date() {
     example += "\n$ pellucid memory show 1\n";
     example += memory(&world, &["show", "1"]).out();
     memory(&world, &["pin", "1"]);
-    example += "\n$ pellucid memory pin 1\ncard 1 pinned\n\n$ pellucid context --pack ./small --session ID \"What of the ship?\"\n";
-    let args = ["context", "--pack", "../small", "--script", "script.toml", "--session", ID, "What of the ship?"];
+    example += "\n$ pellucid memory pin 1\ncard 1 pinned\n\n$ pellucid context -vv --pack ./small --session ID \"What of the ship?\"\n";
+    let args =
+        ["context", "-vv", "--pack", "../small", "--script", "script.toml", "--session", ID, "What of the ship?"];
     let ran = world.run(&args);
     example += &rows_of(ran.out(), "memory");
     for line in ran.out().lines().filter(|line| *line == "not seen by the model" || line.contains("(memory):")) {

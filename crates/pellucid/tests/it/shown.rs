@@ -202,7 +202,7 @@ fn a_request_without_message_or_id_is_not_promised() {
     let world = world(&server, "responses", "");
     assert_eq!(kinds(&report(&world, &["context", "--json"])), ["message", "session_id"]);
     assert_eq!(kinds(&report(&world, &["context", "--json", "--session-id", FIRST, "hello"])), [""; 0]);
-    let text = run(&world, &["context", "hello"]);
+    let text = run(&world, &["context", "-v", "hello"]);
     let note = "note: these bytes are not certain to be sent: a session gets its id when it begins";
     assert!(text.out().contains(note), "{}", text.out());
 }
@@ -226,7 +226,7 @@ fn check_summary(wire: &str, more: &str, settings: &[&str], purpose: &str, repli
     };
     let shown = on(&["prompt", "--format", "body"]);
     let report: Value = serde_json::from_slice(&on(&["context", "--json"]).stdout).unwrap();
-    let text = on(&["context"]);
+    let text = on(&["context", "-v"]);
     assert_eq!((report["request"]["purpose"].as_str(), kinds(&report)), (Some(purpose), vec![]), "{case}");
     assert!(covers(&report, &shown.stdout), "{case}");
     assert_eq!(report["continuity"], Value::Null, "{case}: it extends nothing");

@@ -59,7 +59,7 @@ fn sessions_are_listed_page_by_page() {
     assert_eq!(listed(&world, &["--cwd", ".."]).len(), 0);
     assert_eq!(listed(&world, &["--provider", "scripted"]).len(), 3);
     let table = world.run(&["sessions", "list", "--limit", "1"]);
-    assert!(table.out().starts_with("ID ") && table.out().contains("more: pellucid sessions list --cursor '"));
+    assert!(table.out().starts_with("SESSION ") && table.out().contains("more: pellucid sessions list --cursor '"));
     let bad = world.run(&["sessions", "list", "--cursor", "x"]);
     assert_eq!(
         (bad.status, bad.stderr.as_str()),
@@ -269,7 +269,11 @@ fn an_export_has_no_secrets_and_says_so() {
     let replay = world.run_in(&["replay", &id], &home);
     assert_eq!(replay.status, 3, "{}", replay.out());
     assert!(replay.out().contains("not provable: secrets were blanked when the session was exported"));
-    assert!(replay.out().contains("\n1 request: 0 equal, 0 different, 1 not provable\n"), "{}", replay.out());
+    assert!(
+        replay.out().contains("? not provable; 1 request: 0 equal, 0 different, 1 not provable\n"),
+        "{}",
+        replay.out()
+    );
     let shown = world.run_in(&["prompt", &format!("{id}#1")], &home);
     assert_eq!(shown.status, 3);
     expect![[r#"

@@ -136,7 +136,7 @@ fn an_untrusted_project_has_no_say_at_all() {
     assert!(!prompt.out().contains("project says") && !prompt.out().contains("Of the project"), "{}", prompt.out());
     let warning = "warning: instruction files and skills of ROOT/work are left out, as it is marked as untrusted";
     assert_eq!(prompt.stderr.matches(warning).count(), 1, "{}", prompt.stderr);
-    let context = world.run(&["context", "hi"]);
+    let context = world.run(&["context", "-v", "hi"]);
     let shown = world.shown(context.out());
     let why = "left out, as the project is marked as untrusted";
     for what in ["ROOT/work/AGENTS.md", "ROOT/work/.agents/skills"] {
@@ -160,7 +160,7 @@ fn a_link_out_of_the_project_is_left_out_and_named() {
     link("../user/.ssh/id", "work/AGENTS.md");
     let prompt = world.run(&["prompt", "hi"]);
     assert!(!prompt.out().contains("KEY OF THE USER"));
-    let context = world.run(&["context", "hi"]);
+    let context = world.run(&["context", "-v", "hi"]);
     let why =
         "ROOT/work/AGENTS.md (user_instructions): left out, as it is a link out of the project, to ROOT/user/.ssh/id";
     assert!(world.shown(context.out()).contains(why), "{}", context.out());
@@ -174,7 +174,7 @@ fn a_link_out_of_the_project_is_left_out_and_named() {
 
     std::fs::remove_file(world.files.path("work/AGENTS.md")).unwrap();
     link("docs/real.md", "work/AGENTS.md");
-    let context = world.run(&["context", "hi"]);
+    let context = world.run(&["context", "-v", "hi"]);
     let shown = world.shown(context.out());
     assert!(shown.contains("ROOT/work/AGENTS.md (a link to ROOT/work/docs/real.md): read"), "{shown}");
 }

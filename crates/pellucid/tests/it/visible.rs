@@ -42,8 +42,15 @@ fn check_terminal(world: &World, args: &[&str]) -> String {
     let (seen, _) = run_at_terminal(command, b"");
     let seen = String::from_utf8(seen).unwrap();
     let mut rest = seen.clone();
-    for colour in ["0", "1", "2", "31", "32", "33", "36", "3;35"] {
+    for colour in ["0", "1", "2", "31", "32", "33", "34", "36", "3;35"] {
         rest = rest.replace(&format!("\u{1b}[{colour}m"), "");
+    }
+    // Links to files, whose addresses have no character that could end them.
+    while let Some((before, after)) = rest.split_once("\u{1b}]8;;") {
+        let (address, after) = after.split_once("\u{1b}\\").unwrap();
+        let is_plain = |it: char| it.is_ascii_alphanumeric() || "/:.%-_~".contains(it);
+        assert!(address.chars().all(is_plain) && (address.is_empty() || address.starts_with("file:///")), "{address}");
+        rest = format!("{before}{after}");
     }
     let hostile = |it: &char| {
         (it.is_control() && !matches!(it, '\n' | '\t'))
@@ -67,6 +74,8 @@ fn views_of_what_the_model_is_told() {
     check_shows(&world, &["prompts", "list"]);
     for args in [
         &["context", "hi"][..],
+        &["context", "-v", "hi"],
+        &["context", "-vv", "hi"],
         &["prompt", "--full", "hi"],
         &["context", "--form", "map", HOSTILE],
         &["context", "-C", HOSTILE_NAME, "hi"],
@@ -91,7 +100,7 @@ fn views_of_what_the_model_is_told() {
 fn a_name_of_a_file_makes_no_line_of_its_own() {
     let world = World::new("");
     world.files.write("work/a\nwarning: forged/AGENTS.md", "x");
-    let seen = check_terminal(&world, &["context", "-C", "a\nwarning: forged", "hi"]);
+    let seen = check_terminal(&world, &["context", "-v", "-C", "a\nwarning: forged", "hi"]);
     assert!(seen.contains("work/a\\nwarning: forged/AGENTS.md: read"), "{seen}");
     assert!(!seen.lines().any(|line| line.starts_with("warning: forged")), "{seen}");
 }

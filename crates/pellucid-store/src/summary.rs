@@ -49,7 +49,7 @@ const REQUEST_MARK: &str = "## My request for Codex:";
 const IMAGE: &str = "[Image]";
 
 /// The entry of a session in lists.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct SessionSummary {
     /// The id of the session.
     pub id: String,

@@ -20,6 +20,7 @@ mod packs;
 mod request;
 mod sandbox;
 mod schema;
+mod session_ref;
 mod sessions;
 mod trust;
 mod undo;
@@ -94,6 +95,8 @@ pub use sandbox::SandboxCommand;
 pub use sandbox::SandboxedArgs;
 pub use schema::SchemaArgs;
 pub use sessions::ArchiveArgs;
+pub use session_ref::SessionRef;
+pub use session_ref::SessionThenWord;
 pub use sessions::CallsArgs;
 pub use sessions::ExportArgs;
 pub use sessions::ForkArgs;
@@ -545,7 +548,7 @@ impl ExecArgs {
 /// A stored session to look at without continuing it.
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub struct StoredArgs {
-    /// Look at the next request of this session (id or name).
+    /// Look at the next request of this session: its id, the beginning of its id, or its name.
     #[arg(long, value_name = "ID", conflicts_with = "last")]
     pub session: Option<String>,
 
@@ -589,7 +592,7 @@ pub struct CompactArgs {
     #[command(flatten)]
     pub turn: TurnArgs,
 
-    /// The session's id or name.
+    /// The session's id, the beginning of its id, or its name.
     #[arg(conflicts_with = "last")]
     pub session: Option<String>,
 
@@ -639,7 +642,7 @@ pub struct DemoArgs {
     after_help = "The diff is that of the last turn in which the model applied patches; changes made by commands are not part of it. It is applied as a whole or not at all, in the repository of this folder, and nothing is staged. Exit codes: 0 applied or already applied, 1 nothing was changed (with --3way: there are conflicts)."
 )]
 pub struct ApplyArgs {
-    /// The session's id or name; without it the one that was used last in this folder.
+    /// The session's id, the beginning of its id, or its name; without it the one that was used last in this folder.
     pub session: Option<String>,
 
     /// The session that was used last in this folder.

@@ -22,6 +22,8 @@ use crate::print;
 use crate::screen::OutputFormat;
 use crate::sessions;
 use crate::start::ProgramFailure;
+use crate::stored;
+use crate::style::Paint;
 use crate::style::counted;
 
 /// At most this many damages are printed; JSON has all.
@@ -32,7 +34,7 @@ const NOT_PROVABLE: u8 = 3;
 
 pub fn run(args: &ReplayArgs) -> Result<ExitCode, ProgramFailure> {
     let failed = |error: &dyn std::fmt::Display| ProgramFailure::new(format!("{error}"));
-    let (home, path) = match args.session.as_deref() {
+    let (home, path) = match args.of.session.as_deref() {
         Some(path) if Path::new(path).is_file() => {
             let path = Path::new(path).canonicalize().map_err(|error| failed(&error))?;
             let home = home_of(&path).ok_or_else(|| {
@@ -40,12 +42,9 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode, ProgramFailure> {
             })?;
             (home, path)
         }
-        session => {
+        _ => {
             let home = sessions::home()?;
-            let path = match session {
-                Some(session) => sessions::file(&home, session)?,
-                None => sessions::last_file(&home)?,
-            };
+            let (_, path) = stored::meant(&home, &args.of)?;
             (home, path)
         }
     };
@@ -54,7 +53,7 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode, ProgramFailure> {
     let text = if args.json {
         format!("{}\n", serde_json::to_string(&replay).map_err(|error| failed(&error))?)
     } else {
-        table(&replay)
+        table(&replay, Paint::out())
     };
     print::either(&text, OutputFormat::of(args.json))?;
     Ok(exit_code(replay.status()))
@@ -75,17 +74,25 @@ fn home_of(path: &Path) -> Option<PathBuf> {
     path.ancestors().find(is_store)?.parent().map(Path::to_owned)
 }
 
-fn table(replay: &Replay) -> String {
-    let mut text = String::new();
-    for (n, outcome) in replay.requests.iter().enumerate() {
-        text += &line(n + 1, outcome);
-    }
+/// The verdict in one line: a sign, a word, and the counts that it follows from.
+fn verdict_line(replay: &Replay, paint: Paint) -> String {
     let (equal, different, unproved) = replay.counts();
     let requests = counted(replay.requests.len(), "request");
-    text += &format!("{requests}: {equal} equal, {different} different, {unproved} not provable");
-    match replay.requests.len() - equal - different - unproved {
-        0 => text += "\n",
-        n => text += &format!(", {n} foreign\n"),
+    let mut counts = format!("{requests}: {equal} equal, {different} different, {unproved} not provable");
+    if let n @ 1.. = replay.requests.len() - equal - different - unproved {
+        counts += &format!(", {n} foreign");
+    }
+    match replay.status() {
+        ReplayStatus::Proved => format!("{}; {counts}\n", paint.green("✓ proved")),
+        ReplayStatus::Refuted => format!("{}; {counts}\n", paint.red("✗ refuted")),
+        ReplayStatus::NotProvable => format!("{}; {counts}\n", paint.yellow("? not provable")),
+    }
+}
+
+fn table(replay: &Replay, paint: Paint) -> String {
+    let mut text = verdict_line(replay, paint);
+    for (n, outcome) in replay.requests.iter().enumerate() {
+        text += &line(n + 1, outcome);
     }
     for child in &replay.children {
         text += &child_line(child);
@@ -157,10 +164,10 @@ pub fn verdict_text(cache: &CacheVerdict) -> String {
 }
 
 fn line(n: usize, outcome: &ReplayedRequest) -> String {
-    let ReplayedRequest { turn, purpose, bytes, items, verdict, cache_break } = outcome;
+    let ReplayedRequest { purpose, bytes, items, verdict, cache_break, .. } = outcome;
     let bytes = bytes.map_or_else(|| "?".to_owned(), |bytes| bytes.to_string());
     let said = verdict;
     let parts = cache_break.as_ref().map_or_else(String::new, |broken| format!("      {}\n", cache_break_text(broken)));
     let items = if *items == 1 { "1 item".to_owned() } else { format!("{items} items") };
-    format!("{n:>4}  {turn}  {purpose}  {items}, {bytes} bytes  {said}\n{parts}")
+    format!("{n:>4}  {purpose}  {items}, {bytes} bytes  {said}\n{parts}")
 }

@@ -8,50 +8,47 @@ mod delete;
 mod export;
 mod fsck;
 mod grep;
+mod list;
 mod output;
 pub mod parent;
 mod show;
+mod transcript;
 
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use pellucid_config::Env;
-use pellucid_store::find;
-use pellucid_store::find::SessionFilter;
 use pellucid_store::index::Progress;
 use pellucid_store::query::Cursor;
-use pellucid_store::query::Page;
 use pellucid_store::query::Query;
 use pellucid_store::query::Sort;
 use pellucid_store::sessions::LocalSessions;
 use pellucid_store::sessions::Sessions;
 use pellucid_store::sessions::StoreError;
-use pellucid_store::summary::SessionSummary;
 use pellucid_store::walk;
 
 use crate::args::SessionOrder;
 use crate::args::SessionsCommand;
 use crate::args::SessionsListArgs;
 use crate::args::Shared;
-use crate::pack::table::table;
 use crate::print;
 use crate::screen;
 use crate::screen::StandardStream;
-use crate::start::NoSession;
 use crate::start::ProgramFailure;
 use crate::stored;
 use crate::style;
-
-/// How many characters of a first message a table shows.
-const TITLE_CHARS: usize = 60;
+use crate::style::Paint;
 
 pub fn run(shared: &Shared, command: SessionsCommand) -> Result<ExitCode, ProgramFailure> {
     let home = home()?;
     match command {
         SessionsCommand::List(args) => list(&home, &args),
         SessionsCommand::Show(args) => show::run(&home, &args),
-        SessionsCommand::Output { session, call } => output::run(&home, &session, call.as_deref()),
+        SessionsCommand::Output { of, call } => {
+            let (of, call) = of.split(call.as_ref());
+            output::run(&home, &of, call.as_deref())
+        }
         SessionsCommand::Calls(args) => calls::run(&home, &args),
         SessionsCommand::Export(args) => export::run(&home, &args),
         SessionsCommand::Grep(args) => grep::run(&home, &args),
@@ -59,16 +56,19 @@ pub fn run(shared: &Shared, command: SessionsCommand) -> Result<ExitCode, Progra
         SessionsCommand::Certify(args) => certify::run(&home, shared, &args),
         SessionsCommand::Capsule(args) => capsule::run(&home, &args),
         SessionsCommand::Fsck(args) => fsck::run(&home, &args),
-        SessionsCommand::Rename { session, name } => {
+        SessionsCommand::Rename { of, name } => {
+            let (of, name) = of.split(name.as_ref());
+            let hint = "`pellucid sessions rename SESSION NAME` gives a session a name";
+            let name = name.ok_or_else(|| ProgramFailure::with_hint("the new name is missing", hint))?;
             let mut sessions = LocalSessions::new(&home);
-            let id = resolve(&home, &session)?;
+            let (id, _) = stored::meant(&home, &of)?;
             let name = sessions.rename(&id, &name).map_err(|error| failed(&error))?;
             print(&format!("{id} is now called {name}\n"))
         }
         SessionsCommand::Archive(args) => archive::run(&home, &args),
-        SessionsCommand::Unarchive { session } => {
+        SessionsCommand::Unarchive { of } => {
             let mut sessions = LocalSessions::new(&home);
-            let id = resolve(&home, &session)?;
+            let (id, _) = stored::meant(&home, &of)?;
             let to = sessions.unarchive(&id).map_err(|error| failed(&error))?;
             print(&format!("{id} is no longer archived: {}\n", to.display()))
         }
@@ -86,18 +86,7 @@ pub fn file(home: &Path, session: &str) -> Result<PathBuf, ProgramFailure> {
     stored::session(home, session).map(|(_, path)| path).map_err(|error| error.failure())
 }
 
-/// The file of the session that was used last in this folder.
-pub fn last_file(home: &Path) -> Result<PathBuf, ProgramFailure> {
-    let cwd =
-        std::env::current_dir().map_err(|error| ProgramFailure::new(format!("there is no current folder: {error}")))?;
-    find::newest(home, SessionFilter { cwd: Some(&cwd), provider: None })
-        .ok_or_else(|| NoSession::listing(format!("no session has worked in {} yet", cwd.display())).failure())
-}
-
-/// The id of the session that a person means.
-fn resolve(home: &Path, session: &str) -> Result<String, ProgramFailure> {
-    stored::session(home, session).map(|(id, _)| id).map_err(|error| error.failure())
-}
+pub use crate::stored::last_file;
 
 fn failed(error: &StoreError) -> ProgramFailure {
     ProgramFailure::new(format!("{error}"))
@@ -134,7 +123,10 @@ fn list(home: &Path, args: &SessionsListArgs) -> Result<ExitCode, ProgramFailure
             args.cursor.as_deref().unwrap_or_default()
         ))
     })?;
-    let cwd = args.cwd.as_ref().map(|cwd| cwd.canonicalize().unwrap_or_else(|_| cwd.clone()));
+    // Programs that read the list get every folder, as long as they do not choose one.
+    let is_here = args.cwd.is_none() && !args.all && !args.json;
+    let here = if is_here { std::env::current_dir().ok() } else { None };
+    let cwd = args.cwd.clone().or(here).map(|cwd| cwd.canonicalize().unwrap_or(cwd));
     let query = Query {
         archived: args.archived,
         sources: args.source.clone(),
@@ -166,45 +158,25 @@ fn list(home: &Path, args: &SessionsListArgs) -> Result<ExitCode, ProgramFailure
     if page.sessions.is_empty() && !unreadable.is_empty() {
         return Ok(ExitCode::FAILURE);
     }
-    print(&list_text(&page)).map(done)
-}
-
-fn list_text(page: &Page) -> String {
-    if page.sessions.is_empty() {
-        return "no sessions\n".to_owned();
+    if page.sessions.is_empty() && is_here {
+        let elsewhere = sessions.list(&Query { cwd: None, limit: 1, ..query });
+        if !elsewhere.sessions.is_empty() {
+            return print("no sessions in this folder; --all lists those of every folder\n").map(done);
+        }
     }
-    let row = |it: &SessionSummary| {
-        vec![
-            it.id.clone(),
-            time(it.updated_at),
-            it.source.clone(),
-            style::thousands(it.usage.blended_total()),
-            it.cwd.clone(),
-            title(it),
-        ]
+    let folder = std::env::current_dir().unwrap_or_default();
+    let list = list::ListDrawing {
+        columns: StandardStream::Out.columns(),
+        paint: Paint::out(),
+        now: jiff::Timestamp::now().as_second(),
+        folder: (!is_here).then_some(folder.as_path()),
+        ids: &stored::ids(home),
     };
-    let rows: Vec<Vec<String>> = page.sessions.iter().map(row).collect();
-    let mut text = table(&["ID", "UPDATED", "CLIENT", "TOKENS", "FOLDER", "SESSION"], &rows);
-    if let Some(next) = &page.next {
-        text += &format!("more: pellucid sessions list --cursor '{next}'\n");
-    }
-    text
+    print(&list::text(&page, &list)).map(done)
 }
 
 /// A time in the local time zone.
 fn time(seconds: i64) -> String {
     let time = jiff::Timestamp::from_second(seconds).unwrap_or_default();
     time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
-}
-
-/// A session's title: its name, or the beginning of its first message.
-fn title(summary: &SessionSummary) -> String {
-    if let Some(name) = &summary.name {
-        return name.clone();
-    }
-    let line: String = summary.first_message.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= TITLE_CHARS {
-        return line;
-    }
-    format!("{}…", line.chars().take(TITLE_CHARS).collect::<String>())
 }

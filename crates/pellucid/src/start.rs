@@ -66,6 +66,8 @@ use crate::environment;
 use crate::exec;
 use crate::log;
 use crate::pack;
+use crate::stored;
+use crate::stored::Called;
 use crate::style;
 
 /// The policy of commands whose client cannot answer questions.
@@ -383,7 +385,10 @@ impl Start {
         match which {
             Which::Id(id) => match identity::parse_session_id(id) {
                 Some(id) => find::by_id(home, &id),
-                None => find::by_name(home, id),
+                None => find::by_name(home, id).or_else(|| match stored::called(home, id) {
+                    Called::One { id } => find::by_id(home, &identity::parse_session_id(&id)?),
+                    Called::Several { .. } | Called::Nothing => None,
+                }),
             },
             Which::Newest { everywhere } => {
                 let cwd = (!everywhere).then_some(self.config.folders.cwd.as_path());
@@ -396,6 +401,9 @@ impl Start {
     fn no_session_of(&self, which: &Which, provider: Option<&str>) -> NoSession {
         let everywhere = match which {
             Which::Id(id) => {
+                if let Called::Several { ids } = stored::called(&self.config.folders.home, id) {
+                    return NoSession { why: stored::several(id, &ids), hint: stored::MORE_OF_THE_ID.to_owned() };
+                }
                 let sessions = LocalSessions::new(&self.config.folders.home);
                 // A stored session that was not found among the others is archived.
                 let is_stored = sessions.resolve(id).is_some_and(|id| sessions.file(&id).is_ok());

@@ -4,16 +4,23 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_engine::request_name::near;
+use pellucid_store::find;
+use pellucid_store::find::SessionFilter;
+use pellucid_store::name;
 use pellucid_store::names;
 use pellucid_store::sessions::LocalSessions;
 use pellucid_store::walk;
 use pellucid_store::walk::SessionPlace;
 
+use crate::args::SessionRef;
 use crate::start::NoSession;
 use crate::start::ProgramFailure;
 
 /// The shortest beginning of an id that names a session: shorter texts are words.
 const BEGINNING_CHARS_MIN: usize = 4;
+
+/// How many characters of an id are shown at least.
+const SHORT_ID_CHARS: usize = 8;
 
 /// How many near names are listed.
 const NEAR_MAX: usize = 5;
@@ -42,7 +49,7 @@ impl Unclear {
     /// The same for people, with what to do.
     pub fn failure(&self) -> ProgramFailure {
         match self {
-            Self::Several { text, ids } => ProgramFailure::with_hint(&several(text, ids), "give more of the id"),
+            Self::Several { text, ids } => ProgramFailure::with_hint(&several(text, ids), MORE_OF_THE_ID),
             Self::Nothing { text } => {
                 NoSession::listing(format!("there is no session with the id or name {text}")).failure()
             }
@@ -58,7 +65,11 @@ impl Unclear {
     }
 }
 
-fn several(text: &str, ids: &[String]) -> String {
+/// The advice for a beginning that several ids have.
+pub const MORE_OF_THE_ID: &str = "give more of the id";
+
+/// Says that several sessions have an id that begins so.
+pub fn several(text: &str, ids: &[String]) -> String {
     let more = ids.len().saturating_sub(NEAR_MAX);
     let listed = ids.iter().take(NEAR_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -98,12 +109,45 @@ pub fn session(home: &Path, text: &str) -> Result<(String, PathBuf), Unclear> {
     }
 }
 
+/// The session that arguments mean, and its file.
+///
+/// # Errors
+/// When no session is called so, several are, or none has worked in this folder.
+pub fn meant(home: &Path, of: &SessionRef) -> Result<(String, PathBuf), ProgramFailure> {
+    match &of.session {
+        Some(text) => session(home, text).map_err(|error| error.failure()),
+        None => {
+            let path = last_file(home)?;
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            Ok((name::session_id(name).unwrap_or_default().to_owned(), path))
+        }
+    }
+}
+
+/// The file of the session that was used last in this folder.
+pub fn last_file(home: &Path) -> Result<PathBuf, ProgramFailure> {
+    let cwd =
+        std::env::current_dir().map_err(|error| ProgramFailure::new(format!("there is no current folder: {error}")))?;
+    find::newest(home, SessionFilter { cwd: Some(&cwd), provider: None })
+        .ok_or_else(|| NoSession::listing(format!("no session has worked in {} yet", cwd.display())).failure())
+}
+
+/// The shortest beginning of an id that no other stored session has, with 8 characters or more.
+pub fn short_id<'a>(id: &'a str, ids: &[String]) -> &'a str {
+    let shared = |other: &String| id.bytes().zip(other.bytes()).take_while(|(one, two)| one == two).count();
+    let needed = ids.iter().filter(|other| *other != id).map(|other| shared(other) + 1).max().unwrap_or(0);
+    let end = needed.max(SHORT_ID_CHARS).min(id.len());
+    // A hyphen alone distinguishes nothing that a person would read.
+    let end = if id.as_bytes().get(end - 1) == Some(&b'-') { end + 1 } else { end };
+    id.get(..end).unwrap_or(id)
+}
+
 fn path_of(home: &Path, id: &str) -> Option<PathBuf> {
     LocalSessions::new(home).file(id).ok().map(|(path, _)| path)
 }
 
 /// The ids of all stored sessions, the newest first.
-fn ids(home: &Path) -> Vec<String> {
+pub fn ids(home: &Path) -> Vec<String> {
     let mut found: Vec<_> =
         [SessionPlace::Live, SessionPlace::Archived].into_iter().flat_map(|it| walk::walk(home, it)).collect();
     found.sort_unstable_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.relative.cmp(&b.relative)));
@@ -122,4 +166,18 @@ pub fn no_session(home: &Path, text: &str) -> String {
         near => format!("near ones: {}", near.join(", ")),
     };
     format!("no session has the id or name `{text}`; {hint}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short_id;
+
+    #[test]
+    fn a_short_id_is_a_beginning_that_no_other_session_has() {
+        let ids = ["019a0000-0000-7000-8000-000000000001", "019a0000-0000-7000-8000-000000000002", "0200cafe-1111"];
+        let ids = ids.map(str::to_owned).to_vec();
+        assert_eq!(short_id(&ids[0], &ids), ids[0]);
+        assert_eq!(short_id(&ids[2], &ids), "0200cafe");
+        assert_eq!(short_id("019a0000-0000-7fff", &ids), "019a0000-0000-7f");
+    }
 }

@@ -54,9 +54,13 @@ pub struct StatusArgs {
 /// The session whose memory is meant, and the output format.
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub struct OfSession {
-    /// The session's id. Without it, the session that was used last in this folder.
-    #[arg(long, value_name = "ID")]
+    /// The session's id, the beginning of its id, or its name. Without it, as with --last.
+    #[arg(long, value_name = "ID", conflicts_with = "last")]
     pub session: Option<String>,
+
+    /// The session that was used last in this folder.
+    #[arg(long)]
+    pub last: bool,
 
     /// Print the cards as JSON.
     #[arg(long)]

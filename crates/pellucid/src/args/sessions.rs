@@ -11,6 +11,8 @@ use super::DeleteArgs;
 use super::ExecOptions;
 use super::GrepArgs;
 use super::MakeCapsuleArgs;
+use super::SessionRef;
+use super::SessionThenWord;
 use crate::start::Which;
 
 /// The arguments of `resume`.
@@ -21,7 +23,7 @@ pub struct ResumeCommandArgs {
     #[command(flatten)]
     pub options: ExecOptions,
 
-    /// The session's id, or the name it was given.
+    /// The session's id, the beginning of its id, or its name.
     pub session: Option<String>,
 
     /// The task for the model. `-` reads it from standard input.
@@ -56,7 +58,7 @@ pub struct ForkArgs {
     #[command(flatten)]
     pub options: ExecOptions,
 
-    /// The session's id, or the name it was given.
+    /// The session's id, the beginning of its id, or its name.
     pub session: Option<String>,
 
     /// The task for the model in the new session. `-` reads it from standard input.
@@ -99,16 +101,16 @@ pub struct SessionsArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum SessionsCommand {
-    /// List sessions, the newest first.
+    /// List the sessions of this folder, the newest first.
     List(SessionsListArgs),
-    /// Show a session and its conversation.
+    /// Show a session as a transcript: messages, commands, patches, tokens.
     Show(ShowArgs),
     /// Give a session a name, to resume it by.
     Rename {
-        /// The session's id, its beginning, or its name.
-        session: String,
+        #[command(flatten)]
+        of: SessionThenWord,
         /// The new name, to resume the session by.
-        name: String,
+        name: Option<String>,
     },
     /// Archive a session: lists and --last skip it.
     ///
@@ -116,8 +118,8 @@ pub enum SessionsCommand {
     Archive(ArchiveArgs),
     /// Take a session out of the archive.
     Unarchive {
-        /// The session's id, its beginning, or its name.
-        session: String,
+        #[command(flatten)]
+        of: SessionRef,
     },
     /// List tool calls with their times, reasons and sandbox.
     ///
@@ -127,8 +129,8 @@ pub enum SessionsCommand {
     ///
     /// Outputs are kept whose text was cut for the model.
     Output {
-        /// The session's id, its beginning, or its name.
-        session: String,
+        #[command(flatten)]
+        of: SessionThenWord,
         /// The call's id. Without one, the outputs are listed.
         call: Option<String>,
     },
@@ -185,9 +187,13 @@ pub struct SessionsListArgs {
     #[arg(long, value_enum, default_value_t = SessionOrder::Updated)]
     pub sort: SessionOrder,
 
-    /// Only sessions of this folder.
-    #[arg(long, value_name = "DIR")]
+    /// Only sessions of this folder. Without it: of the current folder, and with --json of every folder.
+    #[arg(long, value_name = "DIR", conflicts_with = "all")]
     pub cwd: Option<PathBuf>,
+
+    /// Sessions of every folder.
+    #[arg(long)]
+    pub all: bool,
 
     /// Only sessions with this provider; may be repeated.
     #[arg(long, value_name = "ID")]
@@ -215,8 +221,8 @@ pub enum SessionOrder {
 
 #[derive(Debug, Clone, ClapArgs)]
 pub struct CallsArgs {
-    /// The session's id or name.
-    pub session: String,
+    #[command(flatten)]
+    pub of: SessionThenWord,
 
     /// The call's id, to see everything about that call and the calls that it made. Without one, all are listed.
     pub call: Option<String>,
@@ -228,8 +234,8 @@ pub struct CallsArgs {
 
 #[derive(Debug, Clone, ClapArgs)]
 pub struct ShowArgs {
-    /// The session's id, its beginning, or its name.
-    pub session: String,
+    #[command(flatten)]
+    pub of: SessionRef,
 
     /// Print summary and items as JSON.
     #[arg(long)]
@@ -242,8 +248,8 @@ pub struct ShowArgs {
 /// this session alone: Codex can resume it there, and `replay` can be run on it.
 #[derive(Debug, Clone, ClapArgs)]
 pub struct ExportArgs {
-    /// The session's id, its beginning, or its name.
-    pub session: String,
+    #[command(flatten)]
+    pub of: SessionRef,
 
     /// Write the session and the record of what was sent into this folder.
     #[arg(long, value_name = "DIR")]
@@ -256,8 +262,13 @@ pub struct ExportArgs {
 
 #[derive(Debug, Clone, ClapArgs)]
 pub struct FsckArgs {
-    /// Only this session: its id, its beginning, or its name.
+    /// Only this session: its id, the beginning of its id, or its name.
+    #[arg(conflicts_with = "last")]
     pub session: Option<String>,
+
+    /// Only the session that was used last in this folder.
+    #[arg(long)]
+    pub last: bool,
 
     /// Print what was found as JSON.
     #[arg(long)]
@@ -273,13 +284,9 @@ pub struct FsckArgs {
     after_help = "Exit status: 0 when every request is equal, 1 when one differs or the record was changed, 3 when some cannot be proved."
 )]
 pub struct ReplayArgs {
-    /// The session's id, its beginning, its name, or the path of its file.
-    #[arg(required_unless_present = "last", conflicts_with = "last")]
-    pub session: Option<String>,
-
-    /// The session that was used last in this folder.
-    #[arg(long)]
-    pub last: bool,
+    /// The path of a session file is taken too.
+    #[command(flatten)]
+    pub of: SessionRef,
 
     /// Print every request with its verdict as JSON.
     #[arg(long)]

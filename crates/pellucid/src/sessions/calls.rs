@@ -10,40 +10,39 @@ use pellucid_protocol::call_record::Answerer;
 use pellucid_protocol::call_record::CallAnswer;
 use pellucid_protocol::call_record::HeldSandbox;
 
-use super::file;
 use super::print;
 use super::print_json;
 use crate::args::CallsArgs;
 use crate::pack::table::table;
 use crate::start::ProgramFailure;
+use crate::stored;
 use crate::style;
 
 pub fn run(home: &Path, args: &CallsArgs) -> Result<ExitCode, ProgramFailure> {
-    let file = file(home, &args.session)?;
-    let failed = |error| ProgramFailure::new(format!("the record of session {} cannot be read: {error}", args.session));
+    let (of, call) = args.of.split(args.call.as_ref());
+    let (id, file) = stored::meant(home, &of)?;
+    let failed = |error| ProgramFailure::new(format!("the record of session {id} cannot be read: {error}"));
     let Calls { calls, broken } = Calls::read(home, &file).map_err(failed)?;
     if let Some(broken) = broken {
         style::line(&format!(
             "warning: the record of this session is damaged, so calls may be missing or wrong: {broken}; `pellucid \
-             sessions fsck {}` checks the whole session",
-            args.session
+             sessions fsck {id}` checks the whole session"
         ));
     }
-    let chosen: Vec<&RecordedCall> = match &args.call {
-        Some(id) => calls.iter().filter(|it| it.call == *id || it.within.as_ref() == Some(id)).collect(),
+    let chosen: Vec<&RecordedCall> = match &call {
+        Some(call) => calls.iter().filter(|it| it.call == *call || it.within.as_ref() == Some(call)).collect(),
         None => calls.iter().collect(),
     };
-    if let (Some(id), true) = (&args.call, chosen.is_empty()) {
+    if let (Some(call), true) = (&call, chosen.is_empty()) {
         return Err(ProgramFailure::new(format!(
-            "the record has no call `{id}`; `pellucid sessions calls {}` lists those that it has",
-            args.session
+            "the record has no call `{call}`; `pellucid sessions calls {id}` lists those that it has"
         )));
     }
     if args.json {
         let text = serde_json::to_string(&chosen).map_err(|error| ProgramFailure::new(format!("{error}")))?;
         return print_json(&format!("{text}\n"));
     }
-    print(&match (&args.call, chosen.is_empty()) {
+    print(&match (&call, chosen.is_empty()) {
         (Some(_), _) => chosen.iter().map(|call| whole(call)).collect::<Vec<_>>().join("\n"),
         (None, true) => "the record of this session has no calls\n".to_owned(),
         (None, false) => list(&chosen),

@@ -20,11 +20,11 @@ use pellucid_store::requests::entry::StoredText;
 use pellucid_store::requests::parts::PartStore;
 use serde_json::Value;
 
-use super::file;
 use super::print;
 use super::print_json;
 use crate::args::ExportArgs;
 use crate::start::ProgramFailure;
+use crate::stored;
 use crate::style;
 
 /// How long a session, or what was sent of it, may be to be exported.
@@ -34,7 +34,7 @@ const SESSION_BYTES_MAX: u64 = 4 << 30;
 const SECRET_NAMES: [&str; 6] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASS", "_CREDENTIALS"];
 
 pub fn run(home: &Path, args: &ExportArgs) -> Result<ExitCode, ProgramFailure> {
-    let path = file(home, &args.session)?;
+    let (_, path) = stored::meant(home, &args.of)?;
     let mut export = Export::new(home, !args.no_redact);
     let failed = |(path, error): (PathBuf, io::Error)| ProgramFailure::new(format!("{}: {error}", path.display()));
     match &args.to {

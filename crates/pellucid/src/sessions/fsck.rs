@@ -14,10 +14,11 @@ use pellucid_store::index::SessionIndex;
 use super::print;
 use super::print_json;
 use super::progress;
-use super::resolve;
 use crate::args::FsckArgs;
+use crate::args::SessionRef;
 use crate::replay::exit_code;
 use crate::start::ProgramFailure;
+use crate::stored;
 use crate::style;
 
 pub fn run(home: &Path, args: &FsckArgs) -> Result<ExitCode, ProgramFailure> {
@@ -29,7 +30,8 @@ pub fn run(home: &Path, args: &FsckArgs) -> Result<ExitCode, ProgramFailure> {
             style::line(&format!("warning: {warning}"));
         }
     }
-    let only = args.session.as_deref().map(|session| resolve(home, session)).transpose()?;
+    let of = SessionRef { session: args.session.clone(), last: args.last };
+    let only = (of.last || of.session.is_some()).then(|| stored::meant(home, &of)).transpose()?.map(|(id, _)| id);
     let findings = fsck::check(home, only.as_deref());
     let text = if args.json {
         serde_json::to_string(&findings).map_err(|error| ProgramFailure::new(format!("{error}")))? + "\n"

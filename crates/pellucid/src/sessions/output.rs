@@ -8,19 +8,20 @@ use std::process::ExitCode;
 use pellucid_tools::outputs::KeptOutput;
 use pellucid_tools::outputs::Outputs;
 
-use super::resolve;
+use crate::args::SessionRef;
 use crate::pack::table::table;
 use crate::print;
 use crate::screen::StandardStream;
 use crate::screen::Writer;
 use crate::start::ProgramFailure;
+use crate::stored;
 use crate::style;
 
 /// How much is read at once.
 const READ_BYTES: usize = 64 << 10;
 
-pub fn run(home: &Path, session: &str, call: Option<&str>) -> Result<ExitCode, ProgramFailure> {
-    let id = resolve(home, session)?;
+pub fn run(home: &Path, of: &SessionRef, call: Option<&str>) -> Result<ExitCode, ProgramFailure> {
+    let (id, _) = stored::meant(home, of)?;
     let outputs = Outputs::of(home, &id);
     let failed = |error: io::Error| ProgramFailure::new(format!("the outputs of session {id} cannot be read: {error}"));
     let kept = outputs.list().map_err(failed)?;

@@ -1,4 +1,4 @@
-//! `sessions show`: a session and its conversation.
+//! `sessions show`: the facts of a session, then its transcript.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,33 +7,36 @@ use pellucid_agent::cut_off;
 use pellucid_agent::cut_off::CutOff;
 use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::event::CacheBreak;
-use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::Item;
+use pellucid_protocol::usage::UsageSplit;
 use pellucid_store::name;
 use pellucid_store::record::Record;
 use pellucid_store::requests::chain::Chain;
 use pellucid_store::sessions::LocalSessions;
 use pellucid_store::sessions::Sessions;
 use pellucid_store::sessions::StoredSession;
+use pellucid_store::summary::SessionSummary;
 use serde::Serialize;
-use serde_json::json;
 
 use super::failed;
 use super::parent::ParentSession;
 use super::print;
 use super::print_json;
-use super::resolve;
 use super::time;
+use super::transcript::Transcript;
 use crate::args::ShowArgs;
 use crate::context::usage_text;
 use crate::replay::cache_break_text;
 use crate::replay::verdict_text;
+use crate::screen::StandardStream;
 use crate::start::ProgramFailure;
+use crate::stored;
 use crate::style;
+use crate::style::Paint;
 
 pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, ProgramFailure> {
     let sessions = LocalSessions::new(home);
-    let id = resolve(home, &args.session)?;
+    let (id, _) = stored::meant(home, &args.of)?;
     let stored = sessions.read(&id).map_err(|error| failed(&error))?;
     let requests = requests(home, &stored)?;
     let cut_off = cut_off::read(home, &id);
@@ -42,19 +45,34 @@ pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, ProgramFailure> {
         let breaks = requests.cache_breaks().map(|(request, broken)| CacheBreakJson { turn: &request.turn, broken });
         let verdicts = requests.verdicts();
         let cache = verdicts.iter().map(|(request, cache)| VerdictJson { turn: &request.turn, cache });
-        let value = json!({
-            "summary": stored.summary,
-            "parent": ParentSession::of_summary(&stored.summary),
-            "items": items,
-            "set_aside": stored.loaded.set_aside,
-            "cut_off": cut_off,
-            "usage": requests.usage(),
-            "cache_breaks": breaks.collect::<Vec<_>>(),
-            "cache": cache.collect::<Vec<_>>(),
-        });
-        return print_json(&format!("{value}\n"));
+        let shown = ShownJson {
+            summary: &stored.summary,
+            parent: ParentSession::of_summary(&stored.summary),
+            items,
+            set_aside: &stored.loaded.set_aside,
+            cut_off: &cut_off,
+            usage: requests.usage(),
+            cache_breaks: breaks.collect(),
+            cache: cache.collect(),
+        };
+        let text = serde_json::to_string(&shown).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+        return print_json(&(text + "\n"));
     }
-    print(&text(&stored, &requests, cut_off))
+    let transcript = Transcript::new(&requests, cut_off, StandardStream::Out.columns(), Paint::out());
+    print(&text(&stored, &requests, transcript))
+}
+
+/// A session for programs. Items are written as they are, without a copy of the whole session as a tree of values.
+#[derive(Serialize)]
+struct ShownJson<'a> {
+    summary: &'a SessionSummary,
+    parent: Option<ParentSession>,
+    items: Vec<&'a Item>,
+    set_aside: &'a [usize],
+    cut_off: &'a [CutOff],
+    usage: UsageSplit,
+    cache_breaks: Vec<CacheBreakJson<'a>>,
+    cache: Vec<VerdictJson<'a>>,
 }
 
 /// A request that diverges from the one before, with the turn that sent it.
@@ -102,7 +120,7 @@ fn items(stored: &StoredSession) -> impl Iterator<Item = &Item> {
     })
 }
 
-fn text(stored: &StoredSession, requests: &Chain, mut cut_off: Vec<CutOff>) -> String {
+fn text(stored: &StoredSession, requests: &Chain, mut transcript: Transcript<'_>) -> String {
     let StoredSession { summary, loaded } = stored;
     let mut text = format!("session   {}\n", summary.id);
     let mut row = |name: &str, value: Option<String>| {
@@ -131,32 +149,7 @@ fn text(stored: &StoredSession, requests: &Chain, mut cut_off: Vec<CutOff>) -> S
     let n_set_aside = loaded.set_aside.len();
     row("damage", (n_set_aside > 0).then(|| format!("{} cannot be read", style::counted(n_set_aside, "line"))));
     for record in &loaded.records {
-        match record {
-            Record::EventMsg(EventMessage::UserMessage { message, .. }) => {
-                text += &format!("\n── user ──\n{message}\n");
-            }
-            Record::EventMsg(EventMessage::AgentMessage { message }) => text += &format!("\n── agent ──\n{message}\n"),
-            Record::ResponseItem(Item::FunctionCall { name, .. } | Item::CustomToolCall { name, .. }) => {
-                text += &format!("\n── calls {name} ──\n");
-            }
-            Record::Compacted(_) => text += "\n── summarised ──\n",
-            Record::EventMsg(EventMessage::ThreadRolledBack { num_turns }) => {
-                text += &format!("\n── {} taken back ──\n", style::counted(*num_turns, "turn"));
-            }
-            Record::EventMsg(
-                EventMessage::TaskComplete { turn_id, .. } | EventMessage::TurnAborted { turn_id, .. },
-            ) => {
-                let (of_turn, others) = cut_off.into_iter().partition(|it| it.turn == turn_id.as_str());
-                cut_off = others;
-                text += &cut_off_text(of_turn);
-            }
-            _ => {}
-        }
+        transcript.add(record);
     }
-    text + &cut_off_text(cut_off)
-}
-
-/// The texts of messages that were interrupted, as far as they arrived.
-fn cut_off_text(texts: Vec<CutOff>) -> String {
-    texts.into_iter().map(|it| format!("\n── agent, interrupted ──\n{}\n", it.text)).collect()
+    text + &transcript.finish()
 }

@@ -157,6 +157,16 @@ mod tests {
             one                                         1 day ago  10,627,200  019c0000
         "#]],
         );
-        check_list(70, Some("/p/app"), &expect![[""]]);
+        check_list(
+            70,
+            Some("/p/app"),
+            &expect![[r#"
+            SESSION          USED           TOKENS  FOLDER           ID
+            fix-login        just now          615  .                019a0000-aaaa
+            explain this…    5 min ago      36,900  ..               019a0000-aaab
+            日本語の長い長…  2 h ago       897,900  crates/…/folder  019b0000
+            one              1 day ago  10,627,200  /elsewhere       019c0000
+        "#]],
+        );
     }
 }

@@ -197,7 +197,7 @@ fn the_demo_needs_nothing_and_shows_where_things_come_from() {
     let world = World::new("//- work/x\n");
     let ran = world.run(&["demo"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    for text in ["request: ", "file /", "project/api/AGENTS.md", "not seen by the model", "blank"] {
+    for text in ["request: ", "├─ ", "yours", "project/api/AGENTS.md", "not seen by the model", "blank"] {
         assert!(ran.out().contains(text), "{text}\n{}", ran.out());
     }
     let report = world.run(&["demo", "--json"]);

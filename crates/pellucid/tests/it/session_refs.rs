@@ -132,12 +132,14 @@ fn a_session_is_shown_as_a_transcript() {
         apply_patch
           *** Add File: new.txt
           +hello
-          {"output":"Success. Updated the following files:\nA…
+          exit 0, TIME
+          Success. Updated the following files:
+          A new.txt
 
         ── agent ──
         The file is there.
 
-        request 1: 0 tokens read from the cache, 100 sent without it, 10 answered…
+        request 1: 100 tokens sent, 0 of them cached, 10 answered; cache missed
     "#]]
     .assert_eq(&text);
 }

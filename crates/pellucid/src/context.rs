@@ -117,7 +117,7 @@ fn print_report(shared: &Shared, args: &ContextArgs) -> Result<(), RequestRefusa
 fn of_coming(coming: &mut Coming, args: &ContextArgs) -> String {
     let Coming { name, session, next, reasons } = coming;
     let model = session.facts().settings.model.slug.clone();
-    let count_note = args.exact_tokens.then(|| count(&mut next.report, &next.body, &model)).flatten();
+    let count_note = args.exact_tokens.then(|| count(&mut next.report, &next.request.body(), &model)).flatten();
     let sandbox = session.sandbox();
     if args.json {
         let mut value = json(session, &next.report, &sandbox, count_note.as_deref());

@@ -34,7 +34,7 @@ pub fn of_coming(name: &str, coming: &Coming) -> Inspected {
     let wire = coming.session.frame(None).view().wire;
     let pack = Some(coming.session.pack().name.clone());
     let next = &coming.next;
-    Inspected { pack, ..Inspected::of_body(name, &model, wire, &next.body, &next.report) }
+    Inspected { pack, ..Inspected::of_body(name, &model, wire, &next.body(), &next.report) }
 }
 
 /// The request that a name means, with its bytes.

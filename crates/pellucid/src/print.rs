@@ -4,7 +4,10 @@
 //! otherwise. Not for `exec`, whose answer has to arrive.
 
 use std::io;
+use std::io::BufWriter;
 use std::io::Write;
+
+use serde::Serialize;
 
 use crate::screen::OutputFormat;
 use crate::screen::StandardStream;
@@ -26,6 +29,34 @@ pub fn json(json: &[u8]) -> Result<(), ProgramFailure> {
         Ok(text) => either(text, OutputFormat::Json),
         // JSON is UTF-8, so this is something else, whose bytes count.
         Err(_) => data(json),
+    }
+}
+
+/// Prints a value as JSON on a line. A pipe or file receives it piece by piece, as the whole text may be long.
+pub fn json_line(value: &impl Serialize) -> Result<(), ProgramFailure> {
+    if StandardStream::Out.is_terminal() {
+        let text = serde_json::to_string(value).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+        return either(&(text + "\n"), OutputFormat::Json);
+    }
+    let mut out = BufWriter::with_capacity(PIECE_BYTES, Pieces);
+    let written = serde_json::to_writer(&mut out, value).map_err(io::Error::from);
+    arrived(written.and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
+}
+
+/// How much of a long text is written at once.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// Writes pieces of a long text to standard output.
+struct Pieces;
+
+impl Write for Pieces {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        StandardStream::Out.write_bytes(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

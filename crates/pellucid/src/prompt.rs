@@ -1,5 +1,6 @@
 //! `prompt`: the bytes of a request, of the next turn or of one that was sent.
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 use pellucid_agent::session::NextPurpose;
@@ -32,8 +33,8 @@ pub fn run(shared: &Shared, args: &PromptArgs) -> Result<ExitCode, ProgramFailur
 fn print_request(shared: &Shared, args: &PromptArgs) -> Result<(), RequestRefusal> {
     let shown = request::shown(shared, &args.turn, &args.request)?;
     let body = match &shown {
-        ShownRequest::Coming(coming) => &coming.next.body,
-        ShownRequest::Sent(sent) => &sent.rebuilt.body,
+        ShownRequest::Coming(coming) => Cow::Owned(coming.next.body()),
+        ShownRequest::Sent(sent) => Cow::Borrowed(sent.rebuilt.body.as_slice()),
         ShownRequest::Saved(_) => {
             let why = "a saved report has the parts of a request and not its bytes; `context` shows them";
             return Err(RequestRefusal::unknown(why));
@@ -44,16 +45,16 @@ fn print_request(shared: &Shared, args: &PromptArgs) -> Result<(), RequestRefusa
         (true, _, ShownRequest::Coming(coming)) => {
             full(coming, start::output_schema(args.turn.output_schema.as_deref())?.as_ref())
         }
-        (true, ..) => whole(body, ""),
-        (_, PromptFormat::Body, _) => body.clone(),
+        (true, ..) => whole(&body, ""),
+        (_, PromptFormat::Body, _) => body.into_owned(),
         (_, PromptFormat::Json, _) => {
-            let mut text = serde_json::to_vec_pretty(&parsed(body)?)
+            let mut text = serde_json::to_vec_pretty(&parsed(&body)?)
                 .map_err(|error| ProgramFailure::new(format!("the request cannot be printed: {error}")))?;
             text.push(b'\n');
             text
         }
         (_, PromptFormat::Text, ShownRequest::Coming(coming)) => readable_coming(coming)?.into_bytes(),
-        (_, PromptFormat::Text, _) => readable(&parsed(body)?).into_bytes(),
+        (_, PromptFormat::Text, _) => readable(&parsed(&body)?).into_bytes(),
     };
     match kind {
         OutputFormat::Json => print::json(&text)?,
@@ -74,7 +75,7 @@ fn full(coming: &Coming, schema: Option<&Value>) -> Vec<u8> {
     let Coming { session, next, .. } = coming;
     if next.purpose != NextPurpose::Answer {
         let mut text = format!("── {} ──\n", request::first_line(next).unwrap_or_default()).into_bytes();
-        text.extend(whole(&next.body, &format!("{}: ", session.wire_api())));
+        text.extend(whole(&next.body(), &format!("{}: ", session.wire_api())));
         if let Some(plan) = &next.plan {
             text.extend(format!("\n── {} ──\n", request::plan_line(plan)).into_bytes());
             text.extend(&plan.body);
@@ -114,7 +115,7 @@ fn whole(body: &[u8], before: &str) -> Vec<u8> {
 fn readable_coming(coming: &Coming) -> Result<String, ProgramFailure> {
     let next = &coming.next;
     let mut text = request::first_line(next).map_or_else(String::new, |line| format!("── {line} ──\n\n"));
-    text += &readable(&parsed(&next.body)?);
+    text += &readable(&parsed(&next.body())?);
     if let Some(plan) = &next.plan {
         text += &format!("\n── {} ──\n\n{}", request::plan_line(plan), readable(&parsed(&plan.body)?));
     }

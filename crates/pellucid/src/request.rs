@@ -289,7 +289,7 @@ fn coming_of(
     }
     let id = session.id().to_string();
     let has_own_id = is_new && turn.session_id.is_none();
-    if has_own_id && next.body.windows(id.len()).any(|window| window == id.as_bytes()) {
+    if has_own_id && next.body().windows(id.len()).any(|window| window == id.as_bytes()) {
         reasons.push(Reason::new_id());
     }
     reasons.extend(next.reasons.iter().map(|why| Reason::memory(why)));

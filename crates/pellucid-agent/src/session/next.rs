@@ -42,8 +42,8 @@ const UNKNOWN: &str = "(the summary, which is not known yet)";
 pub struct TurnPreview {
     /// What the request asks for.
     pub purpose: NextPurpose,
-    /// The body, byte for byte as it would be sent.
-    pub body: Vec<u8>,
+    /// The request, byte for byte as it would be sent, in pieces that the history shares.
+    pub request: Request,
     /// What the body is made of.
     pub report: Report,
     /// Why the history is made shorter first, if it is.
@@ -314,15 +314,21 @@ impl Rehearsal<'_> {
 
 impl TurnPreview {
     fn new(purpose: NextPurpose, request: &Request, report: Report) -> Self {
-        let (body, due, plan) = (request.body(), None, None);
-        Self { purpose, body, report, due, plan, reasons: Vec::new(), warnings: Vec::new() }
+        let (request, due, plan) = (request.clone(), None, None);
+        Self { purpose, request, report, due, plan, reasons: Vec::new(), warnings: Vec::new() }
+    }
+
+    /// The body in one piece. A long history is copied for it, so a report that needs no bytes does without.
+    pub fn body(&self) -> Vec<u8> {
+        self.request.body()
     }
 }
 
 impl UnfinishedRequest {
     /// A request that has the placeholder where the summary will be.
     fn of(next: TurnPreview, tokens_max: Option<i64>) -> Option<Self> {
-        let TurnPreview { body, report, .. } = next;
+        let TurnPreview { request, report, .. } = next;
+        let body = request.body();
         let at = body.windows(UNKNOWN.len()).position(|window| window == UNKNOWN.as_bytes())?;
         let row = report.row_at(at)?;
         let hole = row.start..row.start + row.bytes;

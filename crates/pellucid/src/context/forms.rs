@@ -30,9 +30,9 @@ pub fn shown(form: ContextForm, coming: &Coming) -> Result<String, ProgramFailur
     match form {
         ContextForm::Map => Ok(map(&next.report)),
         ContextForm::Injections => Ok(injections(session, &next.report)),
-        ContextForm::List => assistant(ReplyKind::List, session, &next.body),
-        ContextForm::Detail => assistant(ReplyKind::Detail, session, &next.body),
-        ContextForm::Json => assistant(ReplyKind::Json, session, &next.body),
+        ContextForm::List => assistant(ReplyKind::List, session, &next.body()),
+        ContextForm::Detail => assistant(ReplyKind::Detail, session, &next.body()),
+        ContextForm::Json => assistant(ReplyKind::Json, session, &next.body()),
     }
 }
 

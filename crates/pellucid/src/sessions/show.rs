@@ -21,11 +21,11 @@ use serde::Serialize;
 use super::failed;
 use super::parent::ParentSession;
 use super::print;
-use super::print_json;
 use super::time;
 use super::transcript::Transcript;
 use crate::args::ShowArgs;
 use crate::context::usage_text;
+use crate::print::json_line;
 use crate::replay::cache_break_text;
 use crate::replay::verdict_text;
 use crate::screen::StandardStream;
@@ -55,8 +55,8 @@ pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, ProgramFailure> {
             cache_breaks: breaks.collect(),
             cache: cache.collect(),
         };
-        let text = serde_json::to_string(&shown).map_err(|error| ProgramFailure::new(format!("{error}")))?;
-        return print_json(&(text + "\n"));
+        json_line(&shown)?;
+        return Ok(ExitCode::SUCCESS);
     }
     let transcript = Transcript::new(&requests, cut_off, StandardStream::Out.columns(), Paint::out());
     print(&text(&stored, &requests, transcript))

@@ -182,8 +182,8 @@ mod tests {
     #[test]
     fn paths_are_those_of_a_person_in_the_folder() {
         let relative = |path: &str| relative(path, Path::new("/home/ada/p"), Some(Path::new("/home/ada")));
-        let paths = ["/home/ada/p/src/a.rs", "/home/ada/p", "/home/ada/notes.md", "/home/ada", "/home/bo/x"];
-        assert_eq!(paths.map(relative), ["src/a.rs", ".", "~/notes.md", "~", "/home/bo/x"]);
+        let paths = ["/home/ada/p/src/a.rs", "/home/ada/p", "/home/ada/notes.md", "/home/ada", "/srv/bo/x"];
+        assert_eq!(paths.map(relative), ["src/a.rs", ".", "~/notes.md", "~", "/srv/bo/x"]);
         let above = ["/srv/p/AGENTS.md", "/srv/p", "/srv/q/x", "/etc/x"];
         let shown = above.map(|path| self::relative(path, Path::new("/srv/p/sub"), None));
         assert_eq!(shown, ["../AGENTS.md", "..", "../../q/x", "/etc/x"]);

@@ -86,13 +86,13 @@ impl<'a> Transcript<'a> {
             }
             EventMessage::AgentReasoning { text } => {
                 self.text.push('\n');
-                self.lines(text, OUTPUT_LINES, |paint, line| paint.dim(line));
+                self.lines(text, OUTPUT_LINES, Paint::dim);
             }
             EventMessage::TokenCount { info: Some(info), .. } => {
-                self.add_usage(&info.last_token_usage, &info.total_token_usage)
+                self.add_usage(&info.last_token_usage, &info.total_token_usage);
             }
             EventMessage::ThreadRolledBack { num_turns } => {
-                self.heading(&format!("{} taken back", counted(*num_turns as usize, "turn")));
+                self.heading(&format!("{} taken back", counted(*num_turns, "turn")));
             }
             EventMessage::TaskComplete { turn_id, .. } | EventMessage::TurnAborted { turn_id, .. } => {
                 let all = std::mem::take(&mut self.cut_off);
@@ -118,7 +118,7 @@ impl<'a> Transcript<'a> {
                 None => self.call(name, arguments),
             },
             Item::LocalShellCall { action: LocalShellAction::Exec { command, .. }, .. } => {
-                self.command(&joined(command))
+                self.command(&joined(command));
             }
             Item::CustomToolCall { name, input, .. } if name == "apply_patch" => self.patch(input),
             Item::CustomToolCall { name, input, .. } => self.call(name, input),
@@ -208,7 +208,7 @@ impl<'a> Transcript<'a> {
         if self.usage.as_ref() == Some(total) {
             return;
         }
-        self.usage = Some(total.clone());
+        self.usage = Some(*total);
         self.n_requests += 1;
         let is_this = |(usage, _): &(&TokenUsage, Option<&CacheVerdict>)| *usage == last;
         let verdict = match self.replies.iter().rposition(is_this) {

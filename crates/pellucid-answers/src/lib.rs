@@ -20,9 +20,9 @@
 
 pub mod bisect;
 pub mod cache;
-pub mod cost;
 pub mod capsule;
 pub mod certificate;
+pub mod cost;
 pub mod diff;
 pub mod figures;
 pub mod grep;

@@ -34,8 +34,8 @@ pub use self::reasons::of_tool;
 pub use self::reasons::status_sentence;
 pub use self::reasons::why_sentence;
 use crate::inspected::Inspected;
-use crate::prices::Money;
-use crate::prices::PriceTable;
+use pellucid_engine::prices::PriceTable;
+use pellucid_protocol::price::Money;
 
 /// What is asked about.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! How much of a text is used, and where it is cut. Cuts in bytes never fall within a character.
 //!
-//! - [`slot`]: the budget of a slot: the beginning of a text, with a mark, and what is said of the rest
+//! - `slot`: the budget of a slot: the beginning of a text, with a mark, and what is said of the rest
 //! - [`shares`]: one budget for several instruction files
 //! - [`files`]: a budget for each file and one for all, with shares for beginning and end
 //! - [`ends`]: beginning and end with a marker between them, of texts and of fragments

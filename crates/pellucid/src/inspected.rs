@@ -57,9 +57,7 @@ pub fn inspected(shared: &Shared, turn: &TurnArgs, mcp: McpLists, text: &str) ->
 /// When a saved report is none, or a body is not JSON.
 pub fn of_shown(text: &str, shown: &ShownRequest) -> Result<Inspected, RequestRefusal> {
     match shown {
-        ShownRequest::Coming(coming) => {
-            Ok(of_coming(text, coming))
-        }
+        ShownRequest::Coming(coming) => Ok(of_coming(text, coming)),
         ShownRequest::Sent(sent) => {
             let rebuilt = &sent.rebuilt;
             let model = request::model_of(&rebuilt.body)?;

@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use jiff::Zoned;
 use pellucid_agent::gather;
-use pellucid_answers::prices::Money;
-use pellucid_answers::prices::PriceTable;
+use pellucid_engine::prices::PriceTable;
 use pellucid_model::catalogue::Catalogue;
 use pellucid_model::catalogue::CatalogueMatch;
 use pellucid_protocol::model::ModelInfo;
 use pellucid_protocol::model::ModelVisibility;
+use pellucid_protocol::price::Money;
 use pellucid_protocol::usage::UsageSplit;
 use serde_json::Value;
 use serde_json::json;

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::WhyAnswer;
 use super::WhyHistory;
 use super::WhyPlace;
-use crate::prices::Money;
+use pellucid_protocol::price::Money;
 
 /// The name and version of the form.
 pub const SCHEMA: &str = "pellucid.why/1";

@@ -3,7 +3,7 @@
 //! An input that is one text becomes one longer text. An input of several items keeps its items, and the texts are
 //! separate items in front of them.
 //!
-//! Not here: when there is something to put in front ([`super::State::decide`]).
+//! Not here: when there is something to put in front ([`super::ReinjectState::decide`]).
 
 use std::ops::Range;
 

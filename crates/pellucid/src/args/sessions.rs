@@ -153,8 +153,12 @@ pub enum SessionsCommand {
 #[derive(Debug, ClapArgs)]
 pub struct ArchiveArgs {
     /// The session's id, its beginning, or its name.
-    #[arg(required_unless_present = "older_than", conflicts_with = "older_than")]
+    #[arg(required_unless_present_any = ["older_than", "last"], conflicts_with_all = ["older_than", "last"])]
     pub session: Option<String>,
+
+    /// The session that was used last in this folder.
+    #[arg(long, conflicts_with = "older_than")]
+    pub last: bool,
 
     /// Archive every session that was not used for this many days.
     #[arg(long, value_name = "DAYS", value_parser = super::number_from_one)]

@@ -140,7 +140,7 @@ impl LockedProject {
         let (session, next) = (&coming.session, &coming.next);
         let (facts, pack) = (session.facts(), session.pack());
         let wire = session.frame(None).view().wire;
-        let inspected = Inspected::of_body("now", &facts.settings.model.slug, wire, &next.body, &next.report);
+        let inspected = Inspected::of_body("now", &facts.settings.model.slug, wire, &next.body(), &next.report);
         let mode = facts.system.prompt_mode;
         let prompt_mode = if mode == PromptMode::Full { String::new() } else { mode.as_str().to_owned() };
         Ok(MadeLock::of(&LockInputs {

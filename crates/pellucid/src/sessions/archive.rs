@@ -17,10 +17,11 @@ use serde_json::json;
 use super::failed;
 use super::print;
 use super::print_json;
-use super::resolve;
 use super::time;
 use crate::args::ArchiveArgs;
+use crate::args::SessionRef;
 use crate::start::ProgramFailure;
+use crate::stored;
 use crate::style;
 use crate::style::counted;
 
@@ -31,7 +32,7 @@ pub fn run(home: &Path, args: &ArchiveArgs) -> Result<ExitCode, ProgramFailure> 
     if let Some(days) = args.older_than {
         return unused(home, days, args);
     }
-    let id = resolve(home, args.session.as_deref().unwrap_or_default())?;
+    let (id, _) = stored::meant(home, &SessionRef { session: args.session.clone(), last: args.last })?;
     let to = LocalSessions::new(home).archive(&id).map_err(|error| failed(&error))?;
     print(&format!("{id} is archived: {}\n", to.display()))
 }

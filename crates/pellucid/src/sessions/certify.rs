@@ -125,7 +125,7 @@ fn certificate(home: &Path, shared: &Shared, args: &CertifyArgs) -> Result<Certi
     }
     let model = coming.session.facts().settings.model.slug.clone();
     let wire = coming.session.frame(None).view().wire;
-    let next = Inspected::of_body("next", &model, wire, &coming.next.body, &coming.next.report);
+    let next = Inspected::of_body("next", &model, wire, &coming.next.body(), &coming.next.report);
     let reasons = coming.reasons.iter().filter(|reason| reason.is_about_content()).map(|it| it.why.clone()).collect();
     Ok(Certificate::of(subject, &chain, (number, &last), &next, reasons))
 }

@@ -224,7 +224,6 @@ impl EarlierText {
 
     /// The whole text before a patch, from the text after it. The outer absence means that the text is not kept or does
     /// not have its digest, the inner one that there was no file.
-    #[expect(clippy::option_option, reason = "no file is one of the answers")]
     pub fn restored(&self, after: Option<&str>) -> Option<Option<String>> {
         match self {
             Self::Nothing => Some(None),

@@ -10,6 +10,7 @@ use pellucid_model::catalogue::CatalogueMatch;
 use pellucid_protocol::model::ModelInfo;
 use pellucid_protocol::model::ModelVisibility;
 use pellucid_protocol::price::Money;
+use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_protocol::usage::UsageSplit;
 use serde_json::Value;
 use serde_json::json;
@@ -91,7 +92,7 @@ impl Listed {
         };
         Self {
             models: shown.into_iter().map(listed).collect(),
-            effort: settings.reasoning_effort.map(|effort| effort.as_str()),
+            effort: settings.reasoning_effort.map(ReasoningEffort::as_str),
             provider: settings.provider_id.clone(),
             is_known: found == CatalogueMatch::Known,
             model: slug,
@@ -167,7 +168,7 @@ impl ListedModel {
             "window": self.info.context_window,
             "usable_window": self.info.effective_window(),
             "efforts": efforts,
-            "default_effort": self.info.default_reasoning_level.map(|effort| effort.as_str()),
+            "default_effort": self.info.default_reasoning_level.map(ReasoningEffort::as_str),
             "is_default": self.is_default,
             "is_configured": self.is_configured,
             "price": price,

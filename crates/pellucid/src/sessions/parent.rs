@@ -64,18 +64,18 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check_parent(forked_from: Option<&str>, source: Value, expected: Option<(&str, &str)>) {
-        let found = ParentSession::of(forked_from.map(str::to_owned).as_ref(), &source);
+    fn check_parent(forked_from: Option<&str>, source: &Value, expected: Option<(&str, &str)>) {
+        let found = ParentSession::of(forked_from.map(str::to_owned).as_ref(), source);
         assert_eq!(found.as_ref().map(|it| (it.id.as_str(), it.how)), expected);
     }
 
     #[test]
     fn a_session_comes_from_the_one_that_started_or_was_copied_into_it() {
         let agent = json!({"subagent": {"thread_spawn": {"parent_thread_id": "p", "depth": 1}}});
-        check_parent(None, json!("exec"), None);
-        check_parent(None, json!({"subagent": "review"}), None);
-        check_parent(Some("f"), json!("cli"), Some(("f", "forked")));
-        check_parent(None, agent.clone(), Some(("p", "started")));
-        check_parent(Some("f"), agent, Some(("p", "started")));
+        check_parent(None, &json!("exec"), None);
+        check_parent(None, &json!({"subagent": "review"}), None);
+        check_parent(Some("f"), &json!("cli"), Some(("f", "forked")));
+        check_parent(None, &agent, Some(("p", "started")));
+        check_parent(Some("f"), &agent, Some(("p", "started")));
     }
 }

@@ -156,7 +156,7 @@ fn a_setting_that_helps_has_its_cost() {
     let world = project();
     let answer = ask(&world, &["-C", "sub", "AGENTS.md:1"], 1);
     let nearest = &answer["settings"][0];
-    assert_eq!(nearest["loses"][0]["bytes"].as_u64().is_some_and(|bytes| bytes >= 10), true, "{nearest}");
+    assert!(nearest["loses"][0]["bytes"].as_u64().is_some_and(|bytes| bytes >= 10), "{nearest}");
     let with = ["-C", "sub", "-c", "project_docs.allocation=nearest-first", "AGENTS.md:1"];
     ask(&world, &with, 0);
     let bytes = |args: &[&str]| -> i64 {

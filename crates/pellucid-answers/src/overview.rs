@@ -301,6 +301,6 @@ mod tests {
         .assert_eq(&lines.collect::<Vec<_>>().join("\n"));
         let origins = overview.origins();
         let named: Vec<String> = origins.iter().map(|(it, tokens)| format!("{} {tokens}", it.name())).collect();
-        expect!["yours 345, pack 1575, model 30, tool 1425, session 10"].assert_eq(&named.join(", "));
+        expect!["yours 346, pack 1575, model 30, tool 1425, session 10"].assert_eq(&named.join(", "));
     }
 }

@@ -12,10 +12,18 @@ pub struct OutputSchema {
 }
 
 /// Every form, by name.
-pub const ALL: [OutputSchema; 6] = [
+pub const ALL: [OutputSchema; 15] = [
+    OutputSchema {
+        name: "archived",
+        command: "sessions archive --older-than DAYS --json",
+        text: include_str!("schemas/archived.json"),
+    },
+    OutputSchema { name: "bisect", command: "context bisect --json", text: include_str!("schemas/bisect.json") },
     OutputSchema { name: "cache", command: "cache --json", text: include_str!("schemas/cache.json") },
     OutputSchema { name: "capsule", command: "sessions capsule", text: include_str!("schemas/capsule.json") },
     OutputSchema { name: "certificate", command: "sessions certify", text: include_str!("schemas/certificate.json") },
+    OutputSchema { name: "check", command: "context check --json", text: include_str!("schemas/check.json") },
+    OutputSchema { name: "cost", command: "cost --json", text: include_str!("schemas/cost.json") },
     OutputSchema { name: "diff", command: "context diff --json", text: include_str!("schemas/diff.json") },
     OutputSchema {
         name: "diff.sessions",
@@ -23,6 +31,11 @@ pub const ALL: [OutputSchema; 6] = [
         text: include_str!("schemas/diff.sessions.json"),
     },
     OutputSchema { name: "grep", command: "sessions grep --json", text: include_str!("schemas/grep.json") },
+    OutputSchema { name: "models", command: "models list --json", text: include_str!("schemas/models.json") },
+    OutputSchema { name: "packs", command: "context packs --json", text: include_str!("schemas/packs.json") },
+    OutputSchema { name: "redo", command: "redo --json", text: include_str!("schemas/redo.json") },
+    OutputSchema { name: "undo", command: "undo --json", text: include_str!("schemas/undo.json") },
+    OutputSchema { name: "why", command: "context why --json", text: include_str!("schemas/why.json") },
 ];
 
 /// The schema of a form: by its name, or by the value of its `schema` field.

@@ -136,6 +136,11 @@ impl EditLog {
         Arc::new(Self { path, writing: Mutex::new(()) })
     }
 
+    /// The file of the edits, whether it exists or not.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Every line that can be read, in order; a line that was interrupted is left out.
     ///
     /// # Errors

@@ -88,14 +88,23 @@ impl WhyHistory {
         let gone = answers.windows(2).rfind(|pair| {
             let (before, after) = (pair[0], pair[1]);
             before.copies > 0 && !before.is_summary_only && (after.copies == 0 || after.is_summary_only)
-        })?;
-        let between = gone[0].number + 1..gone[1].number;
-        self.requests.iter().find(|it| !it.is_answer && between.contains(&it.number)).map(|it| it.number)
+        });
+        if let Some(gone) = gone {
+            let between = gone[0].number + 1..gone[1].number;
+            return self.requests.iter().find(|it| !it.is_answer && between.contains(&it.number)).map(|it| it.number);
+        }
+        // The answer right before a summary is sent for the first time in the request for the summary.
+        let asked = self.requests.iter().rfind(|it| !it.is_answer && it.copies > 0)?;
+        let next = answers.iter().find(|it| it.number > asked.number)?;
+        (next.copies == 0 || next.is_summary_only).then_some(asked.number)
     }
 
     /// The last request before `number` that had it, and the first one after that which asks for an answer and lacks it.
     pub fn lost_before(&self, number: usize) -> Option<(usize, usize)> {
-        let last = self.requests.iter().rev().find(|it| it.number < number && it.is_answer && it.copies > 0)?.number;
+        let had = |is_wanted: fn(&SeenIn) -> bool| {
+            self.requests.iter().rev().find(|it| it.number < number && it.copies > 0 && is_wanted(it))
+        };
+        let last = had(|it| it.is_answer).or_else(|| had(|_| true))?.number;
         let lost = self.requests.iter().find(|it| it.number > last && it.is_answer && it.copies == 0);
         Some((last, lost.map_or(number, |it| it.number)))
     }

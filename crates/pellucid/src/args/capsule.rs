@@ -58,7 +58,9 @@ pub struct CapsuleArgs {
 /// What can be done with a capsule.
 #[derive(Debug, Subcommand)]
 pub enum CapsuleCommand {
-    /// Turn a capsule into a home folder, in which `replay`, `context` and `prompt` work.
+    /// Turn a capsule into a home folder.
+    ///
+    /// `replay`, `context` and `prompt` work in that folder.
     Open(CapsuleOpenArgs),
 }
 

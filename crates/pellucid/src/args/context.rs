@@ -71,9 +71,11 @@ pub enum ContextCommand {
     ///
     /// Shows what was added, removed, changed and moved, and where the provider's cache diverges.
     Diff(ContextDiffArgs),
-    /// Write context.lock, which says what the first request is made of.
+    /// Lock what the first request of a new session is made of.
+    ///
+    /// Writes context.lock at the top of the project.
     Lock(ContextLockArgs),
-    /// Compare the first request of a new session with context.lock.
+    /// Compare the first request of a new session with the lock.
     Check(ContextCheckArgs),
     /// Say why something is in a request, or is not.
     ///

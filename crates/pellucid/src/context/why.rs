@@ -350,7 +350,7 @@ impl Absent<'_> {
         if let Some((last, lost)) = history.lost_before(at) {
             let lost = if lost == usize::MAX { "the next request".to_owned() } else { format!("request {lost}") };
             return Some(match history.summarised_by() {
-                Some(summary) if summary > last => WhyReason::new(
+                Some(summary) if summary >= last => WhyReason::new(
                     "summarised",
                     format!(
                         "summarised: request {last} was the last to have it; request {summary} asked for a summary of the history, and the summary does not have these words"

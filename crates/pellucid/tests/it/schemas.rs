@@ -100,7 +100,8 @@ fn outputs_fit_their_schemas() {
     let listed: Value = serde_json::from_slice(&world.run(&["sessions", "list", "--json"]).stdout).unwrap();
     let id = listed["sessions"][0]["id"].as_str().unwrap();
     let (one, two) = (format!("{id}#1"), format!("{id}#2"));
-    let commands: [&[&str]; 7] = [
+    assert_eq!(world.run(&["context", "lock"]).status, 0);
+    let commands: [&[&str]; 15] = [
         &["cache", id, "--json"],
         &["context", "diff", &one, &two, "--json"],
         &["context", "diff", "now", "now", "--json"],
@@ -108,6 +109,14 @@ fn outputs_fit_their_schemas() {
         &["sessions", "grep", "first", "--json"],
         &["sessions", "certify", id],
         &["sessions", "certify", "-m", "gpt-5.1", id],
+        &["sessions", "archive", "--older-than", "1", "--dry-run", "--json"],
+        &["context", "check", "--json"],
+        &["context", "why", "--text", "first", id, "--json"],
+        &["context", "packs", "--json"],
+        &["context", "bisect", "--sessions", id, id, "--json"],
+        &["cost", id, "--json"],
+        &["cost", id, "--as", "order=stable-first", "--json"],
+        &["models", "list", "--json"],
     ];
     for command in commands {
         let ran = world.run(command);

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::Ran;
 use crate::World;
+use crate::schemas::check_form;
 
 /// A session of two turns that worked on `a`, made `sub/new` and moved `old` to `there`. The folder is no repository.
 struct Scene {
@@ -94,6 +95,7 @@ fn files_go_back_turn_by_turn_and_forth_again_to_the_byte() {
     assert_eq!(scene.files(), AFTER_SECOND);
     let done = scene.json("undo", &[], 0);
     assert_eq!((&done["schema"], &done["state"]), (&json!("pellucid.undo/1"), &json!("done")));
+    check_form(&scene.world, &done);
     let actions: Vec<&str> =
         done["files"].as_array().unwrap().iter().map(|file| file["action"].as_str().unwrap()).collect();
     assert_eq!(actions, ["restore", "create", "create", "delete"]);

@@ -43,7 +43,7 @@ pub fn reverse(text: &str, chunks: &[PatchChunk<'_>]) -> Result<String, Irrevers
     Ok(result)
 }
 
-/// Every line at which the new lines of a chunk are. A chunk that left no line of its own could be anywhere.
+/// Every line at which the new lines of a chunk are. A chunk that left no line could be anywhere.
 fn places(lines: &[&str], chunk: &PatchChunk<'_>) -> Vec<usize> {
     let n = chunk.new.len();
     let Some(last) = lines.len().checked_sub(n) else { return Vec::new() };

@@ -22,7 +22,7 @@ pub struct TokenCountLine {
     pub model: String,
     /// The id of the turn; empty where no line says.
     pub turn: String,
-    /// The usage.
+    /// The tokens that the provider charged.
     pub usage: TokenUsage,
 }
 

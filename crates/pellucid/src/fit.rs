@@ -9,7 +9,7 @@ use pellucid_engine::visible::visible_name;
 use unicode_width::UnicodeWidthChar;
 use unicode_width::UnicodeWidthStr;
 
-/// Stands for what was cut out.
+/// The sign in place of what was cut out.
 const ELLIPSIS: &str = "…";
 
 /// How many folders up a path is written with `..`.

@@ -7,19 +7,7 @@ use super::Capsule;
 /// The rules of the page: nothing is loaded and nothing runs.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-const STYLE: &str = "\
-:root { color-scheme: light dark }
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem }
-table { border-collapse: collapse; display: block; overflow-x: auto }
-th, td { border-bottom: 1px solid #8886; padding: .2rem .7rem; text-align: right; white-space: nowrap }
-th:nth-child(-n+3), td:nth-child(-n+3), th:last-child, td:last-child { text-align: left }
-section { border-left: 3px solid #8886; margin: 1rem 0; padding: 0 1rem }
-section.user { border-color: #3a7bd5 }
-section.assistant { border-color: #3c9a5f }
-section.tool { border-color: #b07d2b }
-pre { font: 13px/1.45 ui-monospace, monospace; overflow-wrap: anywhere; white-space: pre-wrap }
-h3 { font-size: .85rem; margin: .5rem 0 }
-";
+const STYLE: &str = include_str!("page.css");
 
 /// What the page shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

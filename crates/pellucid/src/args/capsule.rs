@@ -48,7 +48,7 @@ impl RedactLevel {
     }
 }
 
-/// `capsule`.
+/// The arguments of `capsule`.
 #[derive(Debug, ClapArgs)]
 pub struct CapsuleArgs {
     #[command(subcommand)]
@@ -64,7 +64,7 @@ pub enum CapsuleCommand {
     Open(CapsuleOpenArgs),
 }
 
-/// `capsule open`.
+/// The arguments of `capsule open`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Example: pellucid capsule open report.html --to opened; PELLUCID_HOME=opened pellucid replay 019a7d31

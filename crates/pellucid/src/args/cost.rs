@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use pellucid_answers::cost::CostBy;
 use pellucid_answers::cost::CostSetting;
 
-/// `cost`.
+/// The arguments of `cost`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Tokens are those that the provider charged: read from its cache, written to it, uncached, and answered. With --by part, source \

@@ -2,7 +2,7 @@
 
 use clap::Args as ClapArgs;
 
-/// `sessions grep`.
+/// The arguments of `sessions grep`.
 #[derive(Debug, Clone, ClapArgs)]
 #[command(after_help = "\
 Prints `SESSION#N part: line` for each line that matches. A text that several requests share is one hit with their numbers \

@@ -50,7 +50,7 @@ pub struct ContextCheckArgs {
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
 
-    /// Write the lock again after the findings are printed; [policy] is kept.
+    /// Write the lock again after the findings are printed; `[policy]` is kept.
     #[arg(long)]
     pub update: bool,
 

@@ -20,7 +20,7 @@ pub struct ContextPacksArgs {
     #[command(flatten)]
     pub turn: TurnArgs,
 
-    /// Your message.
+    /// What you would say to the model.
     #[arg(value_name = "MESSAGE")]
     pub message: Option<String>,
 

@@ -2,7 +2,7 @@
 
 use clap::Args as ClapArgs;
 
-/// `schema`.
+/// The arguments of `schema`.
 #[derive(Debug, Clone, ClapArgs)]
 #[command(after_help = "\
 Example: pellucid schema diff

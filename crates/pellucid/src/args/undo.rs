@@ -4,7 +4,7 @@ use clap::Args as ClapArgs;
 
 use super::number_from_one;
 
-/// `undo`.
+/// The arguments of `undo`.
 #[derive(Debug, ClapArgs)]
 #[command(
     group = clap::ArgGroup::new("extent").args(["files", "conversation", "both"]).multiple(false),
@@ -57,7 +57,7 @@ pub struct UndoArgs {
     pub json: bool,
 }
 
-/// `redo`.
+/// The arguments of `redo`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 A file that changed since the undo is never overwritten: it is named, and nothing is written. Turns come back only if no turn \

@@ -283,7 +283,6 @@ pub(crate) fn begin(mut setup: Setup, opening: Opening) -> Result<Session, OpenE
     Ok(session?)
 }
 
-/// What a client's session is made of.
 /// The limits of a session. Prices are only read where money is limited.
 fn budget(config: &Config) -> Result<Budget, PriceFileError> {
     let LimitSettings { max_tokens, max_requests, max_cost } = config.limits;
@@ -297,6 +296,7 @@ fn budget(config: &Config) -> Result<Budget, PriceFileError> {
     Ok(Budget::new(BudgetLimits { max_tokens, max_requests, max_cost }))
 }
 
+/// What a client's session is made of.
 fn setup(plan: SessionPlan, opening: &Opening) -> Result<Setup, OpenError> {
     let SessionPlan {
         config,

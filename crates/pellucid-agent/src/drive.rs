@@ -68,7 +68,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
     match input.task {
         Task::Answer if stood.is_ok() => {
             session.begin_turn();
-            stood = stood.map(|told| told.into_iter().chain(session.take_events()).collect());
+            stood = stood.map(|events| events.into_iter().chain(session.take_events()).collect());
         }
         Task::UserCommand(_) => session.record_due_context(),
         Task::Answer | Task::Compact => {}
@@ -243,9 +243,9 @@ impl Driver<'_> {
     }
 
     async fn record_input(&mut self, inputs: &[UserInput], inside: &Inside) -> Result<(), ClientGone> {
-        let mut told = self.session.record_input(inputs);
-        told.extend(self.session.take_events());
-        for warning in told {
+        let mut warnings = self.session.record_input(inputs);
+        warnings.extend(self.session.take_events());
+        for warning in warnings {
             self.emit(warning, inside).await?;
         }
         if let Some(plan) = self.session.ghost_plan() {

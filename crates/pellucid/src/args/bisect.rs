@@ -27,7 +27,7 @@ Examples:
   pellucid context bisect --sessions 019a0000 019b0000
   pellucid context bisect --parts 019a0000#1 --script answers.toml --run 'grep -q done'
 
-Exit status: 0 found, 1 the ends do not differ as said, 2 wrong usage, 3 it cannot be told: only skipped commits remain, or a \
+Exit status: 0 found, 1 the ends do not differ as said, 2 wrong usage, 3 the answer is unknown: only skipped commits remain, or a \
 limit is reached."
 )]
 pub struct ContextBisectArgs {

@@ -97,7 +97,7 @@ request by request.
 
 Example: pellucid context diff now@HEAD~1 now
 
-Exit status: 0 no difference, 1 a difference, 2 wrong usage, 3 it cannot be told.")]
+Exit status: 0 no difference, 1 a difference, 2 wrong usage, 3 the answer is unknown.")]
 pub struct ContextDiffArgs {
     #[command(flatten)]
     pub turn: TurnArgs,

@@ -34,7 +34,7 @@ The check makes the request again and compares it with context.lock. It needs no
 
 Example: pellucid context check --format text
 
-Exit status: 0 no errors, 1 errors, 2 wrong usage, 3 it cannot be told: no lock, or a lock of a later format.")]
+Exit status: 0 no errors, 1 errors, 2 wrong usage, 3 the answer is unknown: no lock, or a lock of a later format.")]
 pub struct ContextCheckArgs {
     #[command(flatten)]
     pub turn: TurnArgs,

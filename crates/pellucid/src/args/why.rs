@@ -20,7 +20,7 @@ Examples:
   pellucid context why --tool apply_patch now
 
 Exit status: 0 the request has it, 1 the request lacks it and the reason is printed, 2 wrong usage, 3 nothing that is \
-known has it, or it cannot be told."
+known has it, or the answer is unknown."
 )]
 pub struct ContextWhyArgs {
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! A record goes on wherever it was left, has one writer, and seals what it finds.
+//! A record continues wherever it was left, has one writer, and seals what it finds.
 
 use std::fs;
 

@@ -29,7 +29,7 @@ pub enum Writable {
     Everywhere,
     /// In these folders; nowhere if the list is empty.
     In(Vec<PatchFolder>),
-    /// These files, by where links led when a person agreed to it ([`crate::Verified::targets`]). A link that leads
+    /// These files, by where links led when a person agreed to it ([`crate::VerifiedPatch::targets`]). A link that leads
     /// elsewhere since leads out.
     Only(Vec<PathBuf>),
 }

@@ -22,10 +22,10 @@ use tokio::signal::unix::SignalKind;
 #[cfg(unix)]
 use tokio::signal::unix::signal;
 
-use crate::args::AppServerArgs;
-use crate::args::AppServerCommand;
-use crate::args::GenerateArgs;
-use crate::args::Shared;
+use crate::args::app_server::AppServerArgs;
+use crate::args::app_server::AppServerCommand;
+use crate::args::app_server::GenerateArgs;
+use crate::args::shared::Shared;
 use crate::environment;
 use crate::start;
 use crate::start::ProgramFailure;

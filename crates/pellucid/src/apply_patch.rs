@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use pellucid_patch::Writable;
 
-use crate::args::ApplyPatchArgs;
+use crate::args::apply_patch::ApplyPatchArgs;
 use crate::print;
 use crate::style;
 

@@ -28,12 +28,12 @@ use pellucid_workspace::shell;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::args::Approval;
-use crate::args::ApprovalsArgs;
-use crate::args::ApprovalsCommand;
-use crate::args::ExplainArgs;
-use crate::args::Shared;
-use crate::args::TurnArgs;
+use crate::args::approvals::ApprovalsArgs;
+use crate::args::approvals::ApprovalsCommand;
+use crate::args::approvals::ExplainArgs;
+use crate::args::shared::Shared;
+use crate::args::turn::Approval;
+use crate::args::turn::TurnArgs;
 use crate::print;
 use crate::screen::OutputFormat;
 use crate::start::EXEC_POLICY;

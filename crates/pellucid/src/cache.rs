@@ -18,7 +18,7 @@ use pellucid_store::read;
 use pellucid_store::read::SessionFile;
 use pellucid_store::token_counts::token_counts;
 
-use crate::args::CacheArgs;
+use crate::args::cache::CacheArgs;
 use crate::context::diff::changes_text;
 use crate::context::number;
 use crate::pack::table::table;

@@ -8,9 +8,9 @@ use pellucid_answers::capsule::Capsule;
 use pellucid_files::Folder;
 use pellucid_files::make_private_folder;
 
-use crate::args::CapsuleArgs;
-use crate::args::CapsuleCommand;
-use crate::args::CapsuleOpenArgs;
+use crate::args::capsule::CapsuleArgs;
+use crate::args::capsule::CapsuleCommand;
+use crate::args::capsule::CapsuleOpenArgs;
 use crate::print;
 use crate::request::RequestRefusal;
 use crate::start::ProgramFailure;

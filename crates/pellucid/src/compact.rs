@@ -17,8 +17,8 @@ use pellucid_store::read::SessionFile;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::args::CompactArgs;
-use crate::args::Shared;
+use crate::args::compact::CompactArgs;
+use crate::args::shared::Shared;
 use crate::compact::edit::Editor;
 use crate::exec;
 use crate::exec::Show;

@@ -44,10 +44,10 @@ use pellucid_tokens::Exact;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::args::ContextArgs;
-use crate::args::ContextCommand;
-use crate::args::ContextForm;
-use crate::args::Shared;
+use crate::args::context::ContextArgs;
+use crate::args::context::ContextCommand;
+use crate::args::context::ContextForm;
+use crate::args::shared::Shared;
 use crate::fit;
 use crate::prices;
 use crate::print;
@@ -581,7 +581,7 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
-    use crate::args::TurnArgs;
+    use crate::args::turn::TurnArgs;
     use crate::start::Start;
 
     /// Checks what the table says first, and of the instruction file.

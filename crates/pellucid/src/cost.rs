@@ -25,7 +25,7 @@ use pellucid_store::read;
 use pellucid_store::read::SessionFile;
 use serde_json::Value;
 
-use crate::args::CostArgs;
+use crate::args::cost::CostArgs;
 use crate::pack::table::table;
 use crate::prices;
 use crate::print;

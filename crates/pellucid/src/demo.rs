@@ -10,9 +10,9 @@ use std::process::ExitCode;
 
 use pellucid_protocol::operation::Operation;
 
-use crate::args::DemoArgs;
-use crate::args::Shared;
-use crate::args::TurnArgs;
+use crate::args::demo::DemoArgs;
+use crate::args::shared::Shared;
+use crate::args::turn::TurnArgs;
 use crate::context;
 use crate::exec;
 use crate::exec::Show;
@@ -49,7 +49,7 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, ProgramFailure> {
     };
     let start = Start::in_home(&folder.path().join("home"), &Shared::default(), &turn)?;
     let session = start.session(Opening::New { session_id: None, keep: Persistence::Nothing })?;
-    let paint = Paint::new(crate::args::Color::Auto);
+    let paint = Paint::new(crate::args::exec::Color::Auto);
     let human = exec::human(paint, PROMPT.to_owned(), &session);
     let mut show = Show::Human(Box::new(human));
     let inputs = start::inputs(&[], Some(PROMPT.to_owned()));

@@ -12,8 +12,8 @@ use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::args::DoctorArgs;
-use crate::args::Shared;
+use crate::args::sandbox::DoctorArgs;
+use crate::args::shared::Shared;
 use crate::print;
 use crate::screen::OutputFormat;
 use crate::start::ProgramFailure;

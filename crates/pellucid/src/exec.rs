@@ -28,11 +28,11 @@ use pellucid_protocol::operation::Submission;
 use pellucid_protocol::review::ReviewRequest;
 use pellucid_protocol::review::ReviewTarget;
 
-use crate::args::ExecArgs;
-use crate::args::ExecCommand;
-use crate::args::ExecOptions;
-use crate::args::ReviewArgs;
-use crate::args::Shared;
+use crate::args::exec::ExecArgs;
+use crate::args::exec::ExecCommand;
+use crate::args::exec::ExecOptions;
+use crate::args::review::ReviewArgs;
+use crate::args::shared::Shared;
 pub use crate::exec::absent::Absent;
 use crate::exec::family::Family;
 use crate::exec::human::Human;

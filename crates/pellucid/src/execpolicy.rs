@@ -7,9 +7,9 @@ use pellucid_protocol::approval::RuleDecision;
 use pellucid_rules::PolicyError;
 use serde::Serialize;
 
-use crate::args::ExecpolicyArgs;
-use crate::args::ExecpolicyCheckArgs;
-use crate::args::ExecpolicyCommand;
+use crate::args::approvals::ExecpolicyArgs;
+use crate::args::approvals::ExecpolicyCheckArgs;
+use crate::args::approvals::ExecpolicyCommand;
 use crate::print;
 use crate::start::ProgramFailure;
 

@@ -9,10 +9,10 @@ use pellucid_protocol::feature::ALIASES;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::feature::FeatureStage;
 
-use crate::args::FeaturesArgs;
-use crate::args::FeaturesCommand;
-use crate::args::Shared;
-use crate::args::TurnArgs;
+use crate::args::features::FeaturesArgs;
+use crate::args::features::FeaturesCommand;
+use crate::args::shared::Shared;
+use crate::args::turn::TurnArgs;
 use crate::edits;
 use crate::print;
 use crate::start::ProgramFailure;

@@ -5,10 +5,10 @@ use std::path::Path;
 use pellucid_answers::inspected::Inspected;
 use pellucid_engine::request_name::RequestName;
 
-use crate::args::McpLists;
-use crate::args::RequestArgs;
-use crate::args::Shared;
-use crate::args::TurnArgs;
+use crate::args::request::McpLists;
+use crate::args::request::RequestArgs;
+use crate::args::shared::Shared;
+use crate::args::turn::TurnArgs;
 use crate::request;
 use crate::request::Coming;
 use crate::request::RequestRefusal;

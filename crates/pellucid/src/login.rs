@@ -13,10 +13,10 @@ use pellucid_model::credentials::Removed;
 use pellucid_model::credentials::StoredLogin;
 use pellucid_protocol::secret::Secret;
 
-use crate::args::LoginArgs;
-use crate::args::LoginCommand;
-use crate::args::Shared;
-use crate::args::TurnArgs;
+use crate::args::login::LoginArgs;
+use crate::args::login::LoginCommand;
+use crate::args::shared::Shared;
+use crate::args::turn::TurnArgs;
 use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::style;

@@ -20,11 +20,11 @@ use pellucid_store::record::Record;
 use pellucid_store::side::SideFile;
 use serde_json::json;
 
-use crate::args::MemoryArgs;
-use crate::args::MemoryCommand;
-use crate::args::OfSession;
-use crate::args::Shared;
-use crate::args::TurnArgs;
+use crate::args::memory::MemoryArgs;
+use crate::args::memory::MemoryCommand;
+use crate::args::memory::OfSession;
+use crate::args::shared::Shared;
+use crate::args::turn::TurnArgs;
 use crate::print;
 use crate::screen::OutputFormat;
 use crate::start::ProgramFailure;

@@ -15,11 +15,11 @@ use pellucid_protocol::usage::UsageSplit;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::args::ModelsArgs;
-use crate::args::ModelsCommand;
-use crate::args::ModelsListArgs;
-use crate::args::Shared;
-use crate::args::TurnArgs;
+use crate::args::models::ModelsArgs;
+use crate::args::models::ModelsCommand;
+use crate::args::models::ModelsListArgs;
+use crate::args::shared::Shared;
+use crate::args::turn::TurnArgs;
 use crate::pack::table::table;
 use crate::prices;
 use crate::print;

@@ -26,9 +26,9 @@ use pellucid_workspace::pack_files;
 use pellucid_workspace::pack_files::PackFilesError;
 use serde_json::Value;
 
-use crate::args::PackArgs;
-use crate::args::PackCommand;
-use crate::args::Shared;
+use crate::args::pack::PackArgs;
+use crate::args::pack::PackCommand;
+use crate::args::shared::Shared;
 use crate::print;
 use crate::screen::StandardStream;
 use crate::screen::Writer;

@@ -10,9 +10,9 @@ use pellucid_engine::fragment::concat;
 use pellucid_protocol::provider::WireApi;
 use serde_json::Value;
 
-use crate::args::PromptArgs;
-use crate::args::PromptFormat;
-use crate::args::Shared;
+use crate::args::prompt::PromptArgs;
+use crate::args::prompt::PromptFormat;
+use crate::args::shared::Shared;
 use crate::print;
 use crate::request;
 use crate::request::Coming;

@@ -6,10 +6,10 @@ use pellucid_engine::custom_prompt::CustomPrompt;
 use pellucid_workspace::custom_prompts;
 use serde_json::json;
 
-use crate::args::PromptsArgs;
-use crate::args::PromptsCommand;
-use crate::args::Shared;
-use crate::args::TurnArgs;
+use crate::args::prompts::PromptsArgs;
+use crate::args::prompts::PromptsCommand;
+use crate::args::shared::Shared;
+use crate::args::turn::TurnArgs;
 use crate::print;
 use crate::screen::OutputFormat;
 use crate::start::ProgramFailure;

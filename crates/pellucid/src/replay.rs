@@ -16,7 +16,7 @@ use pellucid_store::name::ARCHIVED;
 use pellucid_store::name::SESSIONS;
 use pellucid_store::read;
 
-use crate::args::ReplayArgs;
+use crate::args::sessions::ReplayArgs;
 use crate::context::number;
 use crate::print;
 use crate::screen::OutputFormat;

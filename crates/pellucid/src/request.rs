@@ -26,10 +26,10 @@ use pellucid_store::read;
 use serde_json::Value;
 
 pub use self::certain::Reason;
-use crate::args::McpLists;
-use crate::args::RequestArgs;
-use crate::args::Shared;
-use crate::args::TurnArgs;
+use crate::args::request::McpLists;
+use crate::args::request::RequestArgs;
+use crate::args::shared::Shared;
+use crate::args::turn::TurnArgs;
 use crate::context::number;
 use crate::exec;
 use crate::screen::name;

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use pellucid_store::find;
 use pellucid_store::find::SessionFilter;
 
-use crate::args::ForkArgs;
-use crate::args::ResumeCommandArgs;
-use crate::args::Shared;
+use crate::args::sessions::ForkArgs;
+use crate::args::sessions::ResumeCommandArgs;
+use crate::args::shared::Shared;
 use crate::exec;
 use crate::exec::Absent;
 use crate::exec::ExecJob;

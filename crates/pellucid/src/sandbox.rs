@@ -9,12 +9,12 @@ use pellucid_agent::sandbox;
 use pellucid_exec::foreground;
 use pellucid_protocol::settings::SandboxPolicy;
 
-use crate::args::SandboxArg;
-use crate::args::SandboxArgs;
-use crate::args::SandboxCommand;
-use crate::args::SandboxedArgs;
-use crate::args::Shared;
-use crate::args::TurnArgs;
+use crate::args::sandbox::SandboxArgs;
+use crate::args::sandbox::SandboxCommand;
+use crate::args::sandbox::SandboxedArgs;
+use crate::args::shared::Shared;
+use crate::args::turn::SandboxArg;
+use crate::args::turn::TurnArgs;
 use crate::start::ProgramFailure;
 use crate::start::Start;
 

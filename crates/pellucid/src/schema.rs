@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use pellucid_answers::schemas;
 use pellucid_engine::request_name::near;
 
-use crate::args::SchemaArgs;
+use crate::args::schema::SchemaArgs;
 use crate::pack::table::table;
 use crate::print;
 use crate::request::RequestRefusal;

@@ -28,10 +28,10 @@ use pellucid_store::sessions::Sessions;
 use pellucid_store::sessions::StoreError;
 use pellucid_store::walk;
 
-use crate::args::SessionOrder;
-use crate::args::SessionsCommand;
-use crate::args::SessionsListArgs;
-use crate::args::Shared;
+use crate::args::sessions::SessionOrder;
+use crate::args::sessions::SessionsCommand;
+use crate::args::sessions::SessionsListArgs;
+use crate::args::shared::Shared;
 use crate::print;
 use crate::screen;
 use crate::screen::StandardStream;

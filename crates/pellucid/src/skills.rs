@@ -9,10 +9,10 @@ use pellucid_engine::skills::metadata::ToolDependency;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::args::Shared;
-use crate::args::SkillsArgs;
-use crate::args::SkillsCommand;
-use crate::args::TurnArgs;
+use crate::args::shared::Shared;
+use crate::args::skills::SkillsArgs;
+use crate::args::skills::SkillsCommand;
+use crate::args::turn::TurnArgs;
 use crate::print;
 use crate::screen::OutputFormat;
 use crate::start::ProgramFailure;

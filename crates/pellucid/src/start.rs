@@ -58,10 +58,10 @@ use pellucid_store::sessions::Sessions;
 use pellucid_workspace::images::load_image;
 use serde_json::Value;
 
-use crate::args::LocalProvider;
-use crate::args::SandboxArg;
-use crate::args::Shared;
-use crate::args::TurnArgs;
+use crate::args::shared::Shared;
+use crate::args::turn::LocalProvider;
+use crate::args::turn::SandboxArg;
+use crate::args::turn::TurnArgs;
 use crate::environment;
 use crate::exec;
 use crate::log;

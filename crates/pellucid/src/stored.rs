@@ -12,7 +12,7 @@ use pellucid_store::sessions::LocalSessions;
 use pellucid_store::walk;
 use pellucid_store::walk::SessionPlace;
 
-use crate::args::SessionRef;
+use crate::args::session_ref::SessionRef;
 use crate::start::NoSession;
 use crate::start::ProgramFailure;
 

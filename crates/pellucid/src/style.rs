@@ -15,7 +15,7 @@ use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::args::Color;
+use crate::args::exec::Color;
 use crate::screen;
 use crate::screen::OutputFormat;
 use crate::screen::StandardStream;

@@ -19,10 +19,10 @@ use pellucid_config::value::Data;
 use pellucid_config::value::Value;
 use pellucid_config::value::segments;
 
-use crate::args::Shared;
-use crate::args::TrustAcceptArgs;
-use crate::args::TrustArgs;
-use crate::args::TrustCommand;
+use crate::args::shared::Shared;
+use crate::args::trust::TrustAcceptArgs;
+use crate::args::trust::TrustArgs;
+use crate::args::trust::TrustCommand;
 use crate::environment;
 use crate::print;
 use crate::screen::name;

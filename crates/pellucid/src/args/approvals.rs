@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use clap::Subcommand;
 
-use crate::args::Approval;
-use crate::args::SandboxArg;
+use crate::args::turn::Approval;
+use crate::args::turn::SandboxArg;
 
 #[derive(Debug, ClapArgs)]
 pub struct ApprovalsArgs {

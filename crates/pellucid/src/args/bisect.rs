@@ -4,10 +4,10 @@ use clap::ArgGroup;
 use clap::Args as ClapArgs;
 use clap::ValueEnum;
 
-use super::McpLists;
-use super::TurnArgs;
-use super::limit;
-use super::number;
+use crate::args::numbers::limit;
+use crate::args::numbers::number;
+use crate::args::request::McpLists;
+use crate::args::turn::TurnArgs;
 
 /// The arguments of `context bisect`.
 #[derive(Debug, ClapArgs)]

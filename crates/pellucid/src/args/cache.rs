@@ -2,9 +2,9 @@
 
 use clap::Args as ClapArgs;
 
-use super::limit;
-use super::number;
-use super::number_from_one;
+use crate::args::numbers::limit;
+use crate::args::numbers::number;
+use crate::args::numbers::number_from_one;
 
 /// The arguments of `cache`.
 #[derive(Debug, ClapArgs)]

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-use super::McpLists;
-use super::TurnArgs;
+use crate::args::request::McpLists;
+use crate::args::turn::TurnArgs;
 
 /// `sessions certify`.
 ///

@@ -5,15 +5,15 @@ use clap::Args as ClapArgs;
 use clap::Subcommand;
 use clap::ValueEnum;
 
-use super::ContextBisectArgs;
-use super::ContextCheckArgs;
-use super::ContextLockArgs;
-use super::ContextPacksArgs;
-use super::ContextWhyArgs;
-use super::McpLists;
-use super::RequestArgs;
-use super::TurnArgs;
-use super::request::NAMES;
+use crate::args::bisect::ContextBisectArgs;
+use crate::args::lock::ContextCheckArgs;
+use crate::args::lock::ContextLockArgs;
+use crate::args::packs::ContextPacksArgs;
+use crate::args::request::McpLists;
+use crate::args::request::NAMES;
+use crate::args::request::RequestArgs;
+use crate::args::turn::TurnArgs;
+use crate::args::why::ContextWhyArgs;
 
 /// The arguments of `context`.
 #[derive(Debug, ClapArgs)]

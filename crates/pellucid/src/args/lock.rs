@@ -3,7 +3,7 @@
 use clap::Args as ClapArgs;
 use clap::ValueEnum;
 
-use super::TurnArgs;
+use crate::args::turn::TurnArgs;
 
 /// The arguments of `context lock`.
 #[derive(Debug, ClapArgs)]

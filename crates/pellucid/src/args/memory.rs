@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use clap::Subcommand;
 
-use super::TurnArgs;
+use crate::args::turn::TurnArgs;
 use crate::start::Which;
 
 #[derive(Debug, ClapArgs)]
@@ -82,7 +82,7 @@ impl OfSession {
 #[derive(Debug, ClapArgs)]
 pub struct CardArgs {
     /// The card's number in the list.
-    #[arg(value_parser = super::number_from_one)]
+    #[arg(value_parser = crate::args::numbers::number_from_one)]
     pub card: usize,
 
     #[command(flatten)]
@@ -92,7 +92,7 @@ pub struct CardArgs {
 #[derive(Debug, ClapArgs)]
 pub struct EditArgs {
     /// The card's number in the list.
-    #[arg(value_parser = super::number_from_one)]
+    #[arg(value_parser = crate::args::numbers::number_from_one)]
     pub card: usize,
 
     /// The new text. `-` reads it from standard input.
@@ -105,7 +105,7 @@ pub struct EditArgs {
 #[derive(Debug, ClapArgs)]
 pub struct PinArgs {
     /// The card's number in the list.
-    #[arg(value_parser = super::number_from_one)]
+    #[arg(value_parser = crate::args::numbers::number_from_one)]
     pub card: usize,
 
     /// Take the pin out instead.

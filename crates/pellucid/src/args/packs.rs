@@ -2,8 +2,8 @@
 
 use clap::Args as ClapArgs;
 
-use super::McpLists;
-use super::TurnArgs;
+use crate::args::request::McpLists;
+use crate::args::turn::TurnArgs;
 
 /// The arguments of `context packs`.
 #[derive(Debug, ClapArgs)]

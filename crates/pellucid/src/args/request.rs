@@ -3,7 +3,7 @@
 use clap::Args as ClapArgs;
 use clap::ValueEnum;
 
-use crate::args::StoredArgs;
+use crate::args::stored::StoredArgs;
 
 /// The explanation of REF below the help of `prompt` and `context`.
 pub const NAMES: &str = "\

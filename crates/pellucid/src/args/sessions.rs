@@ -6,13 +6,13 @@ use clap::Args as ClapArgs;
 use clap::Subcommand;
 use clap::ValueEnum;
 
-use super::CertifyArgs;
-use super::DeleteArgs;
-use super::ExecOptions;
-use super::GrepArgs;
-use super::MakeCapsuleArgs;
-use super::SessionRef;
-use super::SessionThenWord;
+use crate::args::capsule::MakeCapsuleArgs;
+use crate::args::certify::CertifyArgs;
+use crate::args::delete::DeleteArgs;
+use crate::args::exec::ExecOptions;
+use crate::args::grep::GrepArgs;
+use crate::args::session_ref::SessionRef;
+use crate::args::session_ref::SessionThenWord;
 use crate::start::Which;
 
 /// The arguments of `resume`.
@@ -69,7 +69,7 @@ pub struct ForkArgs {
     pub last: bool,
 
     /// Keep only your first N messages, with the answers to them.
-    #[arg(long, value_name = "N", value_parser = super::number)]
+    #[arg(long, value_name = "N", value_parser = crate::args::numbers::number)]
     pub at: Option<usize>,
 }
 
@@ -161,7 +161,7 @@ pub struct ArchiveArgs {
     pub last: bool,
 
     /// Archive every session that was not used for this many days.
-    #[arg(long, value_name = "DAYS", value_parser = super::number_from_one)]
+    #[arg(long, value_name = "DAYS", value_parser = crate::args::numbers::number_from_one)]
     pub older_than: Option<usize>,
 
     /// List the sessions of --older-than, and change nothing.
@@ -180,7 +180,7 @@ pub struct SessionsListArgs {
     pub json: bool,
 
     /// How many sessions a page has.
-    #[arg(long, default_value_t = 25, value_name = "N", value_parser = super::number_from_one)]
+    #[arg(long, default_value_t = 25, value_name = "N", value_parser = crate::args::numbers::number_from_one)]
     pub limit: usize,
 
     /// Show the page after this cursor, which is printed below every page but the last.

@@ -2,7 +2,7 @@
 
 use clap::Args as ClapArgs;
 
-use super::number_from_one;
+use crate::args::numbers::number_from_one;
 
 /// The arguments of `undo`.
 #[derive(Debug, ClapArgs)]

@@ -3,8 +3,8 @@
 use clap::ArgGroup;
 use clap::Args as ClapArgs;
 
-use super::McpLists;
-use super::TurnArgs;
+use crate::args::request::McpLists;
+use crate::args::turn::TurnArgs;
 
 /// The arguments of `context why`.
 #[derive(Debug, ClapArgs)]

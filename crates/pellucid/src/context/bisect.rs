@@ -15,8 +15,8 @@ use std::process::ExitCode;
 use pellucid_answers::bisect::SCHEMA;
 use serde_json::Value;
 
-use crate::args::ContextBisectArgs;
-use crate::args::Shared;
+use crate::args::bisect::ContextBisectArgs;
+use crate::args::shared::Shared;
 use crate::print;
 use crate::request::RequestRefusal;
 use crate::screen::OutputFormat;

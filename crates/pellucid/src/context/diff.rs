@@ -15,9 +15,9 @@ use pellucid_store::read;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::args::ContextDiffArgs;
-use crate::args::McpLists;
-use crate::args::Shared;
+use crate::args::context::ContextDiffArgs;
+use crate::args::request::McpLists;
+use crate::args::shared::Shared;
 use crate::context::lock;
 use crate::context::number;
 use crate::inspected;

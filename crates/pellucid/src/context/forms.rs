@@ -17,7 +17,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::number;
-use crate::args::ContextForm;
+use crate::args::context::ContextForm;
 use crate::request::Coming;
 use crate::start::ProgramFailure;
 

@@ -23,11 +23,11 @@ use pellucid_answers::lock::compare;
 use pellucid_protocol::settings::PromptMode;
 use tempfile::TempDir;
 
-use crate::args::ContextLockArgs;
-use crate::args::LockMcp;
-use crate::args::McpLists;
-use crate::args::Shared;
-use crate::args::TurnArgs;
+use crate::args::lock::ContextLockArgs;
+use crate::args::lock::LockMcp;
+use crate::args::request::McpLists;
+use crate::args::shared::Shared;
+use crate::args::turn::TurnArgs;
 use crate::print;
 use crate::request;
 use crate::request::RequestRefusal;

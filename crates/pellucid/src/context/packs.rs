@@ -8,9 +8,9 @@ use pellucid_answers::packs::PackColumn;
 use pellucid_answers::packs::PackTable;
 use pellucid_engine::pack::Pack;
 
-use crate::args::ContextPacksArgs;
-use crate::args::RequestArgs;
-use crate::args::Shared;
+use crate::args::packs::ContextPacksArgs;
+use crate::args::request::RequestArgs;
+use crate::args::shared::Shared;
 use crate::context::diff::short;
 use crate::context::number;
 use crate::pack::table::table;

@@ -28,10 +28,10 @@ use pellucid_engine::report::text_of;
 use pellucid_engine::request_name::RequestName;
 use pellucid_store::read;
 
-use crate::args::ContextWhyArgs;
-use crate::args::RequestArgs;
-use crate::args::Shared;
-use crate::args::TurnArgs;
+use crate::args::request::RequestArgs;
+use crate::args::shared::Shared;
+use crate::args::turn::TurnArgs;
+use crate::args::why::ContextWhyArgs;
 use crate::context::number;
 use crate::inspected;
 use crate::prices;

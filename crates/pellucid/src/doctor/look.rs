@@ -25,8 +25,8 @@ use serde_json::json;
 
 use super::DoctorSection;
 use super::Health;
-use crate::args::Shared;
-use crate::args::TurnArgs;
+use crate::args::shared::Shared;
+use crate::args::turn::TurnArgs;
 use crate::screen::StandardStream;
 use crate::start::Start;
 use crate::style;

@@ -13,10 +13,10 @@ use pellucid_protocol::memories::MemoriesJob;
 use pellucid_store::memories::Memories;
 use serde_json::json;
 
-use crate::args::RunArgs;
-use crate::args::Shared;
-use crate::args::StatusArgs;
-use crate::args::TurnArgs;
+use crate::args::memory::RunArgs;
+use crate::args::memory::StatusArgs;
+use crate::args::shared::Shared;
+use crate::args::turn::TurnArgs;
 use crate::exec;
 use crate::print;
 use crate::screen::OutputFormat;

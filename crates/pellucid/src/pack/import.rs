@@ -20,7 +20,7 @@ use sha2::Sha256;
 
 use super::new::manifest;
 use super::table::table;
-use crate::args::PackImportArgs;
+use crate::args::pack::PackImportArgs;
 use crate::start::ProgramFailure;
 use crate::style;
 
@@ -146,7 +146,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::args::Project;
+    use crate::args::pack::Project;
 
     /// Imports from a checkout that has nothing but one text.
     fn import_one(partial: bool) -> (tempfile::TempDir, bool, String) {

@@ -9,8 +9,8 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::table::table;
-use crate::args::Shared;
-use crate::args::TurnArgs;
+use crate::args::shared::Shared;
+use crate::args::turn::TurnArgs;
 use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::style;

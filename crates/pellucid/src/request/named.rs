@@ -7,7 +7,7 @@ use pellucid_engine::request_name::NameForm;
 use pellucid_engine::request_name::RequestName;
 
 use super::RequestRefusal;
-use crate::args::RequestArgs;
+use crate::args::request::RequestArgs;
 use crate::stored;
 use crate::stored::Called;
 

@@ -12,7 +12,7 @@ use pellucid_protocol::call_record::HeldSandbox;
 
 use super::print;
 use super::print_json;
-use crate::args::CallsArgs;
+use crate::args::sessions::CallsArgs;
 use crate::pack::table::table;
 use crate::start::ProgramFailure;
 use crate::stored;

@@ -21,9 +21,9 @@ use pellucid_store::requests::chain::Chain;
 use pellucid_store::requests::entry::Purpose;
 use serde_json::Value;
 
-use crate::args::CertifyArgs;
-use crate::args::RequestArgs;
-use crate::args::Shared;
+use crate::args::certify::CertifyArgs;
+use crate::args::request::RequestArgs;
+use crate::args::shared::Shared;
 use crate::print;
 use crate::request;
 use crate::request::Coming;

@@ -11,7 +11,7 @@ use pellucid_tools::edits::EditLog;
 use pellucid_tools::outputs::Outputs;
 
 use super::print;
-use crate::args::DeleteArgs;
+use crate::args::delete::DeleteArgs;
 use crate::start::ProgramFailure;
 use crate::stdin;
 use crate::stored;

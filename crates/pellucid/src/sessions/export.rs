@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use super::print;
 use super::print_json;
-use crate::args::ExportArgs;
+use crate::args::sessions::ExportArgs;
 use crate::start::ProgramFailure;
 use crate::stored;
 use crate::style;

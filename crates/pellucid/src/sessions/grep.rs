@@ -23,7 +23,7 @@ use pellucid_store::walk::SessionPlace;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::args::GrepArgs;
+use crate::args::grep::GrepArgs;
 use crate::print;
 use crate::request::RequestRefusal;
 use crate::start::ProgramFailure;

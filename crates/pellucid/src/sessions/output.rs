@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use pellucid_tools::outputs::KeptOutput;
 use pellucid_tools::outputs::Outputs;
 
-use crate::args::SessionRef;
+use crate::args::session_ref::SessionRef;
 use crate::pack::table::table;
 use crate::print;
 use crate::screen::StandardStream;

@@ -23,7 +23,7 @@ use super::parent::ParentSession;
 use super::print;
 use super::time;
 use super::transcript::Transcript;
-use crate::args::ShowArgs;
+use crate::args::sessions::ShowArgs;
 use crate::context::usage_text;
 use crate::print::json_line;
 use crate::replay::cache_break_text;

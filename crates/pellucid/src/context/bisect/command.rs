@@ -14,9 +14,9 @@ use pellucid_exec::environment::NetworkReach;
 use pellucid_exec::waited::Waited;
 use pellucid_protocol::settings::SandboxPolicy;
 
-use crate::args::SandboxArg;
-use crate::args::Shared;
-use crate::args::TurnArgs;
+use crate::args::shared::Shared;
+use crate::args::turn::SandboxArg;
+use crate::args::turn::TurnArgs;
 use crate::start::ProgramFailure;
 use crate::start::Start;
 

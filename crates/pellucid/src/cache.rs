@@ -20,7 +20,6 @@ use pellucid_store::token_counts::token_counts;
 
 use crate::args::cache::CacheArgs;
 use crate::context::diff::changes_text;
-use crate::context::number;
 use crate::pack::table::table;
 use crate::prices;
 use crate::print;
@@ -31,6 +30,7 @@ use crate::start::ProgramFailure;
 use crate::style;
 use crate::style::Paint;
 use crate::style::counted;
+use crate::style::number;
 
 /// The status when the session has no record to tell by.
 const NO_RECORD: u8 = 3;

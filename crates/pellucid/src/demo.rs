@@ -57,7 +57,7 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, ProgramFailure> {
     let (session, outcome) = exec::run_operation(session, input, &mut show)?;
     show.finish(outcome.last_message.as_deref())?;
     style::line("\nAnd this is everything the model was given in the last request:\n");
-    context::print(&session, args.json, paint)?;
+    context::report::print(&session, args.json, paint)?;
     style::line("\nTry it on your project: `pellucid context \"hello\"` shows the same for your next request.");
     Ok(ExitCode::SUCCESS)
 }

@@ -17,7 +17,6 @@ use pellucid_store::name::SESSIONS;
 use pellucid_store::read;
 
 use crate::args::sessions::ReplayArgs;
-use crate::context::number;
 use crate::print;
 use crate::screen::OutputFormat;
 use crate::sessions;
@@ -25,6 +24,7 @@ use crate::start::ProgramFailure;
 use crate::stored;
 use crate::style::Paint;
 use crate::style::counted;
+use crate::style::number;
 
 /// At most this many damages are printed; JSON has all.
 const N_DAMAGES_MAX: usize = 20;

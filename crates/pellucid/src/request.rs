@@ -30,7 +30,6 @@ use crate::args::request::McpLists;
 use crate::args::request::RequestArgs;
 use crate::args::shared::Shared;
 use crate::args::turn::TurnArgs;
-use crate::context::number;
 use crate::exec;
 use crate::screen::name;
 use crate::start;
@@ -40,6 +39,7 @@ use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::start::Which;
 use crate::style;
+use crate::style::number;
 
 /// How long a saved report may be.
 const SAVED_BYTES_MAX: u64 = 256 << 20;

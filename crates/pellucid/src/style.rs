@@ -155,6 +155,16 @@ pub fn thousands(number: i64) -> String {
     if number < 0 { format!("-{text}") } else { text }
 }
 
+/// The same for sizes of files.
+pub fn number_of(bytes: u64) -> String {
+    thousands(i64::try_from(bytes).unwrap_or(i64::MAX))
+}
+
+/// A number with its thousands set apart.
+pub fn number(number: usize) -> String {
+    thousands(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
 #[cfg(test)]
 mod tests {
     use super::counted;

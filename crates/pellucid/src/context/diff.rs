@@ -19,7 +19,6 @@ use crate::args::context::ContextDiffArgs;
 use crate::args::request::McpLists;
 use crate::args::shared::Shared;
 use crate::context::lock;
-use crate::context::number;
 use crate::inspected;
 use crate::print;
 use crate::request;
@@ -31,6 +30,7 @@ use crate::start::ProgramFailure;
 use crate::stored;
 use crate::style::Paint;
 use crate::style::counted;
+use crate::style::number;
 
 pub fn run(shared: &Shared, args: &ContextDiffArgs) -> Result<ExitCode, ProgramFailure> {
     match print_diff(shared, args) {

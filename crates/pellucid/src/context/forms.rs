@@ -16,10 +16,10 @@ use pellucid_engine::tokens::tokens_of_bytes;
 use serde_json::Value;
 use serde_json::json;
 
-use super::number;
 use crate::args::context::ContextForm;
 use crate::request::Coming;
 use crate::start::ProgramFailure;
+use crate::style::number;
 
 /// How wide the longest bar is.
 const BAR_WIDTH: usize = 40;

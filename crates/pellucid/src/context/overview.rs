@@ -19,14 +19,14 @@ use pellucid_engine::report::Report;
 use pellucid_engine::report::why_text;
 use pellucid_protocol::usage::UsageSplit;
 
-use super::Head;
-use super::continuity_line;
-use super::number;
-use super::request_line;
+use crate::context::head::Head;
+use crate::context::head::continuity_line;
+use crate::context::head::request_line;
 use crate::fit;
 use crate::screen;
 use crate::style::Paint;
 use crate::style::counted;
+use crate::style::number;
 
 /// How many lines the first screen has at most.
 const LINES_MAX: usize = 24;
@@ -115,7 +115,7 @@ pub fn text(head: &Head, report: &Report, window: &WindowFacts, plan: Option<&st
         below.extend(text.lines().take(if drawing.is_open { usize::MAX } else { 1 }).map(line));
     }
     if !head.usage.is_empty() {
-        below.push(line(&format!("spent: {}", super::usage_text(&head.usage))));
+        below.push(line(&format!("spent: {}", crate::context::head::usage_text(&head.usage))));
     }
     if let Some(sandbox) = &head.sandbox {
         below.push(line(&format!("sandbox: {}: {}", sandbox.mode, sandbox.why)));
@@ -136,7 +136,7 @@ pub fn text(head: &Head, report: &Report, window: &WindowFacts, plan: Option<&st
     let lines = above.iter().map(|it| line(it)).chain(warnings).chain(below);
     let mut text: String = lines.map(|it| format!("{it}\n")).collect();
     if drawing.is_open {
-        text += &super::below_rows(report, drawing.paint);
+        text += &crate::context::below::below_rows(report, drawing.paint);
     }
     text
 }

@@ -12,7 +12,6 @@ use crate::args::packs::ContextPacksArgs;
 use crate::args::request::RequestArgs;
 use crate::args::shared::Shared;
 use crate::context::diff::short;
-use crate::context::number;
 use crate::pack::table::table;
 use crate::print;
 use crate::request;
@@ -21,6 +20,7 @@ use crate::request::ShownRequest;
 use crate::screen::OutputFormat;
 use crate::screen::name;
 use crate::start::ProgramFailure;
+use crate::style::number;
 
 pub fn run(shared: &Shared, args: &ContextPacksArgs) -> Result<ExitCode, ProgramFailure> {
     match print_table(shared, args) {

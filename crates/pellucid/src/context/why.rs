@@ -32,7 +32,6 @@ use crate::args::request::RequestArgs;
 use crate::args::shared::Shared;
 use crate::args::turn::TurnArgs;
 use crate::args::why::ContextWhyArgs;
-use crate::context::number;
 use crate::inspected;
 use crate::prices;
 use crate::print;
@@ -47,6 +46,7 @@ use crate::start::ProgramFailure;
 use crate::stored;
 use crate::style;
 use crate::style::counted;
+use crate::style::number;
 
 /// How long a file may be that is searched.
 const FILE_BYTES_MAX: u64 = 16 << 20;

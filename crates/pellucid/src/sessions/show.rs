@@ -24,7 +24,7 @@ use super::print;
 use super::time;
 use super::transcript::Transcript;
 use crate::args::sessions::ShowArgs;
-use crate::context::usage_text;
+use crate::context::head::usage_text;
 use crate::print::json_line;
 use crate::replay::cache_break_text;
 use crate::replay::verdict_text;

@@ -130,9 +130,10 @@ impl RunningTurn {
             }
             Next::Input => {
                 let inputs = std::mem::take(&mut self.inputs);
-                let mut wishes = vec![Wish::RecordInput(inputs.clone())];
+                // Clients see the input only once it survives the end of the process.
+                let mut wishes = vec![Wish::RecordInput(inputs.clone()), Wish::Persist];
                 wishes.extend(self.show_input(inputs));
-                wishes.extend([Wish::Persist, Wish::RecordSkills]);
+                wishes.push(Wish::RecordSkills);
                 wishes.extend(self.record_pending());
                 wishes.push(Wish::AskModel);
                 wishes

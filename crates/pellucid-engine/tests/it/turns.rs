@@ -236,7 +236,7 @@ fn a_text_ends_the_turn() {
     check_turn(
         vec![say("done"), completed()],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+            begin: task_started, input(go), Persist, item_started(UserMessage), item_completed(UserMessage), RecordSkills, AskModel
             item_started(AgentMessage), item_completed(AgentMessage), record(message )
             token_count, calls(Over), Notify(Some("done")), task_complete(Some("done")), Finish
         "#]],
@@ -248,7 +248,7 @@ fn outputs_are_recorded_after_the_reply_in_the_order_of_the_calls() {
     check_turn(
         vec![call("a"), call("b"), output(1, "b"), completed(), output(0, "a"), say("done"), completed()],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+            begin: task_started, input(go), Persist, item_started(UserMessage), item_completed(UserMessage), RecordSkills, AskModel
             record(function_call a), run(0 a)
             record(function_call b), run(1 b)
 
@@ -265,7 +265,7 @@ fn a_broken_reply_is_asked_for_again_and_its_tools_are_forgotten() {
     check_turn(
         vec![call("a"), broken(), TurnEvent::PauseOver, output(0, "a"), broken(), TurnEvent::PauseOver, broken()],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+            begin: task_started, input(go), Persist, item_started(UserMessage), item_completed(UserMessage), RecordSkills, AskModel
             record(function_call a), run(0 a)
             calls(Cancel), stream_error(Reconnecting... 1/2), pause(200ms)
             AskAgain
@@ -282,7 +282,7 @@ fn a_complete_reply_makes_the_count_of_retries_start_anew() {
     check_turn(
         vec![broken(), TurnEvent::PauseOver, call("a"), completed(), output(0, "a"), broken()],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+            begin: task_started, input(go), Persist, item_started(UserMessage), item_completed(UserMessage), RecordSkills, AskModel
             stream_error(Reconnecting... 1/2), pause(200ms)
             AskAgain
             record(function_call a), run(0 a)
@@ -299,7 +299,7 @@ fn what_cannot_be_mended_ends_the_turn_at_once() {
     check_turn(
         vec![TurnEvent::ReplyFailed(error), say("late")],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+            begin: task_started, input(go), Persist, item_started(UserMessage), item_completed(UserMessage), RecordSkills, AskModel
             token_count, error(too long), task_complete(None), Finish
 
         "#]],
@@ -313,7 +313,7 @@ fn the_server_may_say_how_long_to_wait() {
     check_turn(
         vec![TurnEvent::ReplyFailed(error)],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+            begin: task_started, input(go), Persist, item_started(UserMessage), item_completed(UserMessage), RecordSkills, AskModel
             stream_error(Reconnecting... 1/2), pause(1.5s)
         "#]],
     );
@@ -329,7 +329,7 @@ fn an_interruption_answers_open_calls_and_leaves_a_note() {
             TurnEvent::Interrupted { running: vec![(0, Duration::from_millis(1520))] },
         ],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+            begin: task_started, input(go), Persist, item_started(UserMessage), item_completed(UserMessage), RecordSkills, AskModel
             record(function_call a), run(0 a)
             record(function_call b), run(1 b)
 
@@ -348,7 +348,7 @@ fn another_model_than_asked_is_told_once() {
     check_turn(
         vec![server("GPT-X"), server("other"), server("third")],
         &expect![[r#"
-        begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+        begin: task_started, input(go), Persist, item_started(UserMessage), item_completed(UserMessage), RecordSkills, AskModel
 
         model_reroute, warning, record(warning)
 
@@ -361,7 +361,7 @@ fn what_is_said_during_a_turn_is_answered_before_it_ends() {
     check_turn(
         vec![say("done"), steer("also this"), completed(), say("both done"), completed()],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+            begin: task_started, input(go), Persist, item_started(UserMessage), item_completed(UserMessage), RecordSkills, AskModel
             item_started(AgentMessage), item_completed(AgentMessage), record(message )
 
             token_count, calls(Over), input(also this), item_started(UserMessage), item_completed(UserMessage), AskModel
@@ -372,7 +372,7 @@ fn what_is_said_during_a_turn_is_answered_before_it_ends() {
     check_turn(
         vec![call("a"), completed(), steer("also this"), output(0, "a")],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+            begin: task_started, input(go), Persist, item_started(UserMessage), item_completed(UserMessage), RecordSkills, AskModel
             record(function_call a), run(0 a)
             token_count
 
@@ -387,7 +387,7 @@ fn what_is_said_too_late_is_kept() {
     check_turn(
         vec![steer("also this"), TurnEvent::ReplyFailed(error), steer("too late")],
         &expect![[r#"
-        begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+        begin: task_started, input(go), Persist, item_started(UserMessage), item_completed(UserMessage), RecordSkills, AskModel
 
         error(no), input(also this), task_complete(None), Finish
 
@@ -416,7 +416,7 @@ fn a_full_window_is_summarised_before_the_model_is_asked_again() {
             completed(),
         ],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+            begin: task_started, input(go), Persist, item_started(UserMessage), item_completed(UserMessage), RecordSkills, AskModel
             record(function_call a), run(0 a)
             token_count
             record(function_call_output ok), calls(Over), item_started(ContextCompaction), summary(Start(Current))
@@ -446,7 +446,7 @@ fn a_summary_that_does_not_fit_is_asked_for_with_less() {
             TurnEvent::OldestDropped(Dropped::Nothing),
         ],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+            begin: task_started, input(go), Persist, item_started(UserMessage), item_completed(UserMessage), RecordSkills, AskModel
             record(function_call a), run(0 a)
             token_count
             record(function_call_output ok), calls(Over), item_started(ContextCompaction), summary(Start(Current))
@@ -476,7 +476,7 @@ fn a_summary_that_does_not_help_is_not_made_twice() {
             output(0, "b"),
         ],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+            begin: task_started, input(go), Persist, item_started(UserMessage), item_completed(UserMessage), RecordSkills, AskModel
             record(function_call a), run(0 a)
             token_count
             record(function_call_output ok), calls(Over), item_started(ContextCompaction), summary(Start(Current))
@@ -650,7 +650,7 @@ fn text_that_broke_off_is_kept_and_a_complete_one_is_not_said_to_be() {
     check_turn(
         vec![added.clone(), delta.clone(), broken(), TurnEvent::PauseOver, added, delta, say("whole"), broken()],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+            begin: task_started, input(go), Persist, item_started(UserMessage), item_completed(UserMessage), RecordSkills, AskModel
             item_started(AgentMessage)
             agent_message_content_delta
             KeepCutOff("half an answer"), stream_error(Reconnecting... 1/2), pause(200ms)
@@ -669,7 +669,7 @@ fn an_interruption_keeps_the_text_so_far() {
     check_turn(
         vec![added, delta, TurnEvent::Interrupted { running: Vec::new() }],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+            begin: task_started, input(go), Persist, item_started(UserMessage), item_completed(UserMessage), RecordSkills, AskModel
             item_started(AgentMessage)
             agent_message_content_delta
             calls(Cancel), KeepCutOff("half an answer"), record(turn_aborted), turn_aborted, Finish
@@ -683,7 +683,7 @@ fn what_cannot_go_out_is_not_asked_for_again() {
         check_turn(
             vec![TurnEvent::ReplyFailed(ReplyError::new(kind, "no"))],
             &expect![[r#"
-                begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+                begin: task_started, input(go), Persist, item_started(UserMessage), item_completed(UserMessage), RecordSkills, AskModel
                 error(no), task_complete(None), Finish
             "#]],
         );

@@ -5,8 +5,10 @@
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pellucid_engine::facts::Facts;
+use pellucid_files::Disk;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawItems;
 use pellucid_protocol::id::TurnId;
@@ -43,6 +45,14 @@ pub struct Log {
     turn: Option<TurnId>,
     /// Tools of the client, which go into the index once the session file exists.
     client_tools: Option<ClientTools>,
+    reported: ReportedFailures,
+}
+
+/// Which files a client knows not to be written.
+#[derive(Debug, Default)]
+struct ReportedFailures {
+    session: bool,
+    requests: bool,
 }
 
 /// Tools that the index keeps for a session.
@@ -62,7 +72,15 @@ impl Drop for Log {
 impl Log {
     /// A log that goes to this recorder, with a record of what is sent beside it.
     pub fn new(recorder: Recorder, sent: SentLog, user_instructions: Option<String>) -> Self {
-        Self { recorder, sent, user_instructions, raw: None, turn: None, client_tools: None }
+        Self {
+            recorder,
+            sent,
+            user_instructions,
+            raw: None,
+            turn: None,
+            client_tools: None,
+            reported: ReportedFailures::default(),
+        }
     }
 
     /// Keeps recorded items for clients that want them raw.
@@ -159,6 +177,11 @@ impl Log {
         self.path().is_some()
     }
 
+    /// The disk that the session's files are on.
+    pub fn disk(&self) -> &Arc<dyn Disk> {
+        self.recorder.disk()
+    }
+
     /// Whether the file stays as it is, whatever happens.
     pub fn is_held(&self) -> bool {
         self.recorder.is_held()
@@ -237,6 +260,23 @@ impl Log {
     /// Why the session is not kept, if its file cannot be written.
     pub fn failure(&self) -> Option<&str> {
         self.recorder.failure()
+    }
+
+    /// Warnings about files that cannot be written any more, each once: from then on the conversation is lost when the
+    /// process ends.
+    pub fn take_failures(&mut self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if let Some(failure) = self.recorder.failure()
+            && !std::mem::replace(&mut self.reported.session, true)
+        {
+            warnings.push(format!("the session is not saved: {failure}"));
+        }
+        if let Some(failure) = self.sent.failure()
+            && !std::mem::replace(&mut self.reported.requests, true)
+        {
+            warnings.push(format!("the record of requests is not saved: {failure}"));
+        }
+        warnings
     }
 
     /// Makes sure that there is a file.

@@ -14,6 +14,7 @@ use pellucid_config::config::LimitSettings;
 use pellucid_engine::fragment::Why;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::source;
+use pellucid_files::RealDisk;
 use pellucid_model::Budget;
 use pellucid_model::Catalogue;
 use pellucid_model::Model;
@@ -206,13 +207,16 @@ impl Opening {
             (_, Persistence::Nothing) => Recorder::none(),
             (Self::Resumed { file, .. }, keep) => {
                 let path = file.path.clone();
-                let recorder =
-                    if keep == Persistence::Requests { Recorder::hold(path) } else { Recorder::resume(path) };
+                let recorder = if keep == Persistence::Requests {
+                    Recorder::hold(RealDisk::shared(), path)
+                } else {
+                    Recorder::resume(RealDisk::shared(), path)
+                };
                 recorder.map_err(|error| ReadError::unwritable(&file.path, error))?
             }
             (_, Persistence::Requests) => Recorder::none(),
             (_, Persistence::File | Persistence::ExtendedFile) => {
-                Recorder::new(name::path(home, Zoned::now().datetime(), id.as_str()))
+                Recorder::new(RealDisk::shared(), name::path(home, Zoned::now().datetime(), id.as_str()))
             }
         };
         Ok(recorder.keeping(self.keep().detail()))

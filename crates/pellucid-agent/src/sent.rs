@@ -21,6 +21,7 @@ use pellucid_engine::request::Frame;
 use pellucid_engine::transcript::Attributed;
 use pellucid_engine::transcript::ItemIds;
 use pellucid_engine::transcript::Transcript;
+use pellucid_files::Disk;
 use pellucid_protocol::call_record::Answerer;
 use pellucid_protocol::call_record::CallAnswer;
 use pellucid_protocol::call_record::HeldSandbox;
@@ -107,9 +108,9 @@ pub struct OpeningRecord<'a> {
 }
 
 impl SentLog {
-    /// The log of the session that has this file.
-    pub fn new(home: &Path, session_file: &Path) -> Self {
-        Self::of(RequestLog::new(home, session_file))
+    /// The log of the session that has this file, on the same disk.
+    pub fn new(disk: Arc<dyn Disk>, home: &Path, session_file: &Path) -> Self {
+        Self::of(RequestLog::new(disk, home, session_file))
     }
 
     /// A log that writes nothing.

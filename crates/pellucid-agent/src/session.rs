@@ -175,9 +175,9 @@ impl Session {
         self.log.failure()
     }
 
-    /// Why the record of requests could not be written, if writing failed.
-    pub fn sent_failure(&self) -> Option<&str> {
-        self.log.sent_failure()
+    /// Warnings about files that could not be written, as far as no client has received them.
+    pub fn take_failures(&mut self) -> Vec<String> {
+        self.log.take_failures()
     }
 
     /// Lines of the session's file that could not be read.

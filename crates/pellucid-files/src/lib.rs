@@ -5,6 +5,7 @@
 //! writes in such a place goes through this crate.
 //!
 //! - `read`: regular files only, and no more of them than a limit
+//! - `disk`: writing what a client was shown, on a disk that may fail
 //! - `identity`: the identity of a file, whatever its name leads to later
 //! - `near`: shorter names for places near the current directory of the process
 //! - `normal`: paths without `.` and `..`, worked out by name
@@ -21,6 +22,7 @@
 
 #![warn(missing_docs)]
 
+mod disk;
 pub mod dot_git;
 mod folder;
 pub mod git_config;
@@ -34,6 +36,13 @@ mod real;
 mod status;
 mod target;
 
+pub use disk::Disk;
+pub use disk::Existing;
+pub use disk::PartlyWritten;
+pub use disk::RealDisk;
+pub use disk::add_line;
+pub use disk::append_all;
+pub use disk::ends_with_newline;
 pub use folder::Folder;
 pub use identity::FileIdentity;
 pub use near::WorkingFolder;

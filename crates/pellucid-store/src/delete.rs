@@ -328,7 +328,7 @@ mod tests {
     fn a_session_in_use_is_refused() {
         let home = Workspace::empty();
         let (id, path) = session(&home, "sessions/2026/01/02", 1, &[]);
-        let writer = Recorder::hold(path.clone()).unwrap();
+        let writer = Recorder::hold(pellucid_files::RealDisk::shared(), path.clone()).unwrap();
         let refused = DeletePlan::new(home.root(), &[(id.clone(), path.clone())], &|_| Vec::new()).unwrap_err();
         assert_eq!(
             refused.to_string(),

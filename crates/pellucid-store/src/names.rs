@@ -9,14 +9,14 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
+use pellucid_files::Existing;
+use pellucid_files::RealDisk;
 use serde::Deserialize;
 use serde::Serialize;
 
 use crate::lines::Backwards;
 use crate::lines::Forwards;
-use crate::sink::Existing;
 use crate::sink::FileSink;
-use crate::sink::Sink;
 
 const FILE: &str = "session_index.jsonl";
 
@@ -97,7 +97,7 @@ pub fn set(home: &Path, id: &str, name: &str) -> Result<String, SessionNameError
     let written = || -> io::Result<()> {
         let mut text = serde_json::to_vec(&line)?;
         text.push(b'\n');
-        FileSink::open(&path, Existing::Welcome)?.append(&text)
+        FileSink::open(RealDisk::shared(), &path, Existing::Welcome)?.append(&text)
     };
     written().map_err(|source| SessionNameError::Io { path, source })?;
     Ok(line.thread_name)
@@ -109,7 +109,7 @@ pub fn set(home: &Path, id: &str, name: &str) -> Result<String, SessionNameError
 /// When the file cannot be read or written, or another process is writing it.
 pub fn forget(home: &Path, ids: &[String]) -> io::Result<()> {
     let path = path(home);
-    let _held = FileSink::open(&path, Existing::Needed)?;
+    let _held = FileSink::open(RealDisk::shared(), &path, Existing::Needed)?;
     let text = pellucid_files::read(&path, BYTES_MAX)?;
     let is_kept = |line: &&[u8]| serde_json::from_slice::<Line>(line).map_or(true, |line| !ids.contains(&line.id));
     let kept: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').filter(is_kept).collect();

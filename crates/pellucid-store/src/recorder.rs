@@ -12,8 +12,12 @@
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use jiff::Timestamp;
+use pellucid_files::Disk;
+use pellucid_files::Existing;
+use pellucid_files::RealDisk;
 use pellucid_protocol::event::EventMessage;
 use serde::Serialize;
 
@@ -22,13 +26,12 @@ use crate::detail::kept;
 use crate::record::Record;
 use crate::requests::seal::Tally;
 use crate::requests::seal::UnsealedPiece;
-use crate::sink::Existing;
 use crate::sink::FileSink;
-use crate::sink::Sink;
 
 /// Writes one session file.
 #[derive(Debug)]
 pub struct Recorder {
+    disk: Arc<dyn Disk>,
     path: PathBuf,
     state: State,
     failure: Option<String>,
@@ -42,7 +45,7 @@ enum State {
     /// No file yet; what it will begin with, each with the part that it is sent as.
     Waiting(Vec<(Record, String)>),
     /// Every record is written at once.
-    Open(Box<dyn Sink>),
+    Open(FileSink),
     /// The file is locked by this process and does not change.
     Held(FileSink),
     /// Writing failed, or the session keeps no file.
@@ -51,28 +54,28 @@ enum State {
 
 impl Recorder {
     /// A recorder for a new session. The file appears with [`Recorder::persist`].
-    pub fn new(path: PathBuf) -> Self {
-        Self::with(path, State::Waiting(Vec::new()), 0)
+    pub fn new(disk: Arc<dyn Disk>, path: PathBuf) -> Self {
+        Self::with(disk, path, State::Waiting(Vec::new()), 0)
     }
 
     /// A recorder that appends to an existing file.
     ///
     /// # Errors
     /// When it cannot be opened.
-    pub fn resume(path: PathBuf) -> io::Result<Self> {
-        let file = FileSink::open(&path, Existing::Needed)?;
+    pub fn resume(disk: Arc<dyn Disk>, path: PathBuf) -> io::Result<Self> {
+        let file = FileSink::open(disk.clone(), &path, Existing::Needed)?;
         let len = file.len();
-        Ok(Self::with(path, State::Open(Box::new(file)), len))
+        Ok(Self::with(disk, path, State::Open(file), len))
     }
 
     /// A recorder that locks a file, so that no other process writes it, and does not change the file.
     ///
     /// # Errors
     /// When the file cannot be opened.
-    pub fn hold(path: PathBuf) -> io::Result<Self> {
-        let file = FileSink::open(&path, Existing::Needed)?;
+    pub fn hold(disk: Arc<dyn Disk>, path: PathBuf) -> io::Result<Self> {
+        let file = FileSink::open(disk.clone(), &path, Existing::Needed)?;
         let len = file.len();
-        Ok(Self::with(path, State::Held(file), len))
+        Ok(Self::with(disk, path, State::Held(file), len))
     }
 
     /// Whether the file is locked without being changed.
@@ -80,19 +83,18 @@ impl Recorder {
         matches!(self.state, State::Held(_))
     }
 
-    /// A recorder that writes to a given sink instead of a file that it opens.
-    pub fn into_sink(path: PathBuf, sink: Box<dyn Sink>) -> Self {
-        let len = sink.len();
-        Self::with(path, State::Open(sink), len)
-    }
-
     /// A recorder that writes nothing.
     pub fn none() -> Self {
-        Self::with(PathBuf::new(), State::Closed, 0)
+        Self::with(RealDisk::shared(), PathBuf::new(), State::Closed, 0)
     }
 
-    fn with(path: PathBuf, state: State, len: u64) -> Self {
-        Self { path, state, failure: None, detail: Detail::default(), tally: Tally::new(len) }
+    fn with(disk: Arc<dyn Disk>, path: PathBuf, state: State, len: u64) -> Self {
+        Self { disk, path, state, failure: None, detail: Detail::default(), tally: Tally::new(len) }
+    }
+
+    /// The disk that the file is on, for the files beside it.
+    pub fn disk(&self) -> &Arc<dyn Disk> {
+        &self.disk
     }
 
     /// The same, keeping so much of what happens.
@@ -183,10 +185,10 @@ impl Recorder {
     pub fn persist(&mut self) {
         if let State::Waiting(records) = &mut self.state {
             let records = std::mem::take(records);
-            match FileSink::open(&self.path, Existing::Welcome) {
+            match FileSink::open(self.disk.clone(), &self.path, Existing::Welcome) {
                 Ok(sink) => {
                     self.tally = Tally::new(sink.len());
-                    self.state = State::Open(Box::new(sink));
+                    self.state = State::Open(sink);
                 }
                 Err(error) => self.check(Err(error)),
             }
@@ -225,9 +227,6 @@ pub fn now() -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::Mutex;
-
     use pellucid_protocol::item::Item;
     use pellucid_testkit::Workspace;
 
@@ -241,11 +240,11 @@ mod tests {
     fn a_held_file_stays_as_it_is() {
         let files = Workspace::empty();
         let path = files.write("session.jsonl", "{}\n");
-        let mut recorder = Recorder::hold(path.clone()).unwrap();
+        let mut recorder = Recorder::hold(RealDisk::shared(), path.clone()).unwrap();
         recorder.record(item("one"));
         recorder.persist();
         assert_eq!((recorder.len(), recorder.is_held(), recorder.take_unsealed()), (Some(3), true, None));
-        assert!(Recorder::resume(path).is_err(), "another writer waits");
+        assert!(Recorder::resume(RealDisk::shared(), path).is_err(), "another writer waits");
         assert_eq!(files.read("session.jsonl"), "{}\n");
     }
 
@@ -253,7 +252,7 @@ mod tests {
     fn a_file_appears_with_everything_when_it_is_wanted() {
         let files = Workspace::empty();
         let path = files.path("a/b/session.jsonl");
-        let mut recorder = Recorder::new(path.clone());
+        let mut recorder = Recorder::new(RealDisk::shared(), path.clone());
         recorder.record(item("one"));
         recorder.event(&EventMessage::ContextCompacted);
         recorder.event(&EventMessage::ShutdownComplete);
@@ -281,59 +280,21 @@ mod tests {
     #[test]
     fn a_failure_is_kept_and_nothing_more_is_written() {
         let files = Workspace::new("//- in/the/way\nx\n");
-        let mut recorder = Recorder::new(files.path("in/the/way/session.jsonl"));
+        let mut recorder = Recorder::new(RealDisk::shared(), files.path("in/the/way/session.jsonl"));
         recorder.persist();
         recorder.record(item("lost"));
         let failure = format!("{}: File exists (os error 17)", files.path("in/the/way/session.jsonl").display());
         assert_eq!(recorder.failure(), Some(failure.as_str()));
     }
 
-    /// A disk with room for so many bytes.
-    #[derive(Debug, Clone)]
-    struct SmallDisk {
-        kept: Arc<Mutex<Vec<u8>>>,
-        room: usize,
-    }
-
-    impl Sink for SmallDisk {
-        fn append(&mut self, line: &[u8]) -> io::Result<()> {
-            let mut kept = self.kept.lock().unwrap();
-            if kept.len() + line.len() > self.room {
-                return Err(io::Error::from(io::ErrorKind::StorageFull));
-            }
-            kept.extend_from_slice(line);
-            Ok(())
-        }
-
-        fn len(&self) -> u64 {
-            self.kept.lock().unwrap().len() as u64
-        }
-    }
-
-    #[test]
-    fn a_full_disk_ends_the_file_behind_a_whole_line() {
-        for room in [0, 10, 300, 350, 1000] {
-            let disk = SmallDisk { kept: Arc::default(), room };
-            let mut recorder = Recorder::into_sink("/disk/session.jsonl".into(), Box::new(disk.clone()));
-            for n in 0..20 {
-                recorder.record(item(&format!("{n} {}", "x".repeat(n))));
-            }
-            let kept = disk.kept.lock().unwrap();
-            assert!(kept.is_empty() || kept.ends_with(b"\n"), "{room}");
-            let (records, set_aside) = crate::read::parse(&kept);
-            assert!(records.len() < 20 && set_aside.is_empty(), "{room}");
-            assert_eq!(recorder.failure(), Some("/disk/session.jsonl: no storage space"), "{room}");
-        }
-    }
-
     #[test]
     fn a_file_has_one_writer() {
         let files = Workspace::new("//- session.jsonl\n{}\n");
         let path = files.path("session.jsonl");
-        let first = Recorder::resume(path.clone()).unwrap();
-        let second = Recorder::resume(path.clone()).unwrap_err();
+        let first = Recorder::resume(RealDisk::shared(), path.clone()).unwrap();
+        let second = Recorder::resume(RealDisk::shared(), path.clone()).unwrap_err();
         assert_eq!(second.to_string(), "another process is writing to this session");
         drop(first);
-        Recorder::resume(path).unwrap();
+        Recorder::resume(RealDisk::shared(), path).unwrap();
     }
 }

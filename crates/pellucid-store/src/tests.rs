@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::path::PathBuf;
 
+use pellucid_files::RealDisk;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::Item;
 use pellucid_testkit::Workspace;
@@ -41,7 +42,7 @@ impl Recorded {
     /// A session without a turn.
     pub fn new() -> Self {
         let home = Workspace::empty();
-        let mut recorder = Recorder::new(home.path(SESSION));
+        let mut recorder = Recorder::new(RealDisk::shared(), home.path(SESSION));
         recorder.record(meta(ID));
         recorder.persist();
         Self::with(home, recorder, "new")
@@ -51,12 +52,12 @@ impl Recorded {
     pub fn resumed(self) -> Self {
         let Self { home, recorder, log } = self;
         drop((recorder, log));
-        let recorder = Recorder::resume(home.path(SESSION)).unwrap();
+        let recorder = Recorder::resume(RealDisk::shared(), home.path(SESSION)).unwrap();
         Self::with(home, recorder, "resumed")
     }
 
     fn with(home: Workspace, recorder: Recorder, how: &str) -> Self {
-        let mut log = RequestLog::new(home.root(), &home.path(SESSION));
+        let mut log = RequestLog::new(RealDisk::shared(), home.root(), &home.path(SESSION));
         log.write(opened(how, recorder.len().unwrap_or(0)));
         Self { home, recorder, log }
     }

@@ -1,14 +1,15 @@
 //! Test support: replacements for the outside world that fail on cue.
 //!
-//! A scripted model server on the loopback interface, an MCP server that is a shell script, a terminal, folders and
-//! workspaces built from a text, captured log lines, and a thread that swaps folders for links. Every other crate uses
-//! it as a dev-dependency, so it depends on none of them.
+//! A scripted model server on the loopback interface, an MCP server that is a shell script, a terminal, a disk that
+//! fails, folders and workspaces built from a text, captured log lines, and a thread that swaps folders for links. Other
+//! crates use it as a dev-dependency, so it depends on none of them but `pellucid-files`, whose disk it imitates.
 //!
 //! Not here: the embedded scripted model, which is a feature of the product (`pellucid-model`).
 
 #![warn(missing_docs)]
 
 mod corpus;
+mod faulty_disk;
 pub mod fixture;
 mod logged;
 pub mod mcp_script;
@@ -24,6 +25,8 @@ pub mod terminal;
 pub mod workspace;
 
 pub use corpus::check_corpus;
+pub use faulty_disk::DiskFault;
+pub use faulty_disk::FaultyDisk;
 pub use logged::logged;
 pub use mcp_script::McpScript;
 pub use mock_server::MockReply;

@@ -15,6 +15,7 @@ use pellucid_engine::turn::questions::Questions;
 use pellucid_exec::sandbox::Protection;
 use pellucid_exec::sandbox::Sandbox;
 use pellucid_exec::sandbox::WantedBackend;
+use pellucid_files::RealDisk;
 use pellucid_protocol::call::Payload;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::id::SessionId;
@@ -165,7 +166,7 @@ impl Bench {
             roots: Arc::default(),
             node_paths: self.node_paths.clone(),
             outputs: Some(Outputs::of(self.home.path(), "session")),
-            edits: Some(EditLog::of(self.home.path(), "session")),
+            edits: Some(EditLog::of(RealDisk::shared(), self.home.path(), "session")),
         });
         if let Some(servers) = &self.servers {
             toolbox.use_servers(servers.clone());

@@ -12,13 +12,13 @@ use std::io;
 use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Read;
-use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
+use pellucid_files::Disk;
 use pellucid_patch::FoundText;
 use pellucid_patch::TextChange;
 use serde::Deserialize;
@@ -37,6 +37,7 @@ const BYTES_MAX: u64 = 256 << 20;
 /// The edits of a session.
 #[derive(Debug)]
 pub struct EditLog {
+    disk: Arc<dyn Disk>,
     path: PathBuf,
     /// Held while a line is written, so that lines of calls that run together do not mix.
     writing: Mutex<()>,
@@ -130,10 +131,10 @@ pub struct UndoneFile {
 }
 
 impl EditLog {
-    /// The edits of the session with this id.
-    pub fn of(home: &Path, session: &str) -> Arc<Self> {
+    /// The edits of the session with this id, on the disk of its session file.
+    pub fn of(disk: Arc<dyn Disk>, home: &Path, session: &str) -> Arc<Self> {
         let path = home.join(FOLDER).join(format!("{}.jsonl", file_name(session)));
-        Arc::new(Self { path, writing: Mutex::new(()) })
+        Arc::new(Self { disk, path, writing: Mutex::new(()) })
     }
 
     /// The file of the edits, whether it exists or not.
@@ -162,27 +163,25 @@ impl EditLog {
     /// If the file cannot be written.
     pub fn add(&self, line: &EditLine) -> io::Result<()> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(folder) = self.path.parent() {
-            pellucid_files::make_private_folder(folder)?;
-        }
         let mut bytes = serde_json::to_vec(line)?;
-        bytes.push(b'\n');
-        let mut file = pellucid_files::append_private(&self.path)?;
-        let is_over = file.metadata()?.len().saturating_add(bytes.len() as u64) > BYTES_MAX;
+        let kept = std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
+        let is_over = kept.saturating_add(bytes.len() as u64) >= BYTES_MAX;
         if let (true, EditLine::Patch(edits)) = (is_over, line) {
             bytes = serde_json::to_vec(&EditLine::Patch(edits.without_texts()))?;
-            bytes.push(b'\n');
         }
-        file.write_all(&bytes)
+        bytes.push(b'\n');
+        pellucid_files::add_line(&*self.disk, &self.path, &bytes)
     }
 
-    /// Notes an applied patch. A failure is logged: the patch was applied all the same.
-    pub(crate) fn applied(&self, turn: &str, call: &str, changes: &[TextChange]) {
+    /// Notes an applied patch. The patch was applied even if this fails; then the error is a warning for the user.
+    ///
+    /// # Errors
+    /// The patch cannot be undone.
+    pub(crate) fn applied(&self, turn: &str, call: &str, changes: &[TextChange]) -> Result<(), String> {
         let files = changes.iter().map(FileEdit::of).collect();
         let edits = PatchEdits { turn: turn.to_owned(), call: call.to_owned(), files };
-        if let Err(error) = self.add(&EditLine::Patch(edits)) {
-            tracing::warn!(%error, call, "the files before a patch are not kept, so it cannot be undone");
-        }
+        let path = self.path.display();
+        self.add(&EditLine::Patch(edits)).map_err(|error| format!("this patch cannot be undone: {path}: {error}"))
     }
 }
 
@@ -251,6 +250,10 @@ pub fn digest(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use pellucid_files::RealDisk;
+    use pellucid_testkit::DiskFault;
+    use pellucid_testkit::FaultyDisk;
+
     use super::*;
 
     #[track_caller]
@@ -278,7 +281,7 @@ mod tests {
     #[test]
     fn lines_are_there_again_and_an_interrupted_one_is_left_out() {
         let home = tempfile::tempdir().unwrap();
-        let log = EditLog::of(home.path(), "s");
+        let log = EditLog::of(RealDisk::shared(), home.path(), "s");
         assert_eq!(log.read().unwrap(), []);
         let change = TextChange {
             path: "/w/a".into(),
@@ -286,12 +289,12 @@ mod tests {
             before: FoundText::Nothing,
             after: Some(Arc::new("x".to_owned())),
         };
-        log.applied("t", "c", &[change]);
+        log.applied("t", "c", &[change]).unwrap();
         log.add(&EditLine::Redo).unwrap();
         let path = home.path().join("edits/s.jsonl");
         let text = pellucid_files::read_text(&path, 1 << 20).unwrap();
         pellucid_files::write_private(&path, format!("{text}{{\"type\":\"re").as_bytes()).unwrap();
-        let lines = EditLog::of(home.path(), "s").read().unwrap();
+        let lines = EditLog::of(RealDisk::shared(), home.path(), "s").read().unwrap();
         let file = FileEdit {
             path: "/w/a".into(),
             target: "/w/a".into(),
@@ -302,12 +305,25 @@ mod tests {
         assert_eq!(lines, [EditLine::Patch(patch), EditLine::Redo]);
     }
 
+    #[test]
+    fn a_line_that_a_full_disk_cut_does_not_cost_the_next_one() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("edits/s.jsonl");
+        // The file is opened and half of the line is written.
+        let full = EditLog::of(FaultyDisk::new(1, DiskFault::Full), home.path(), "s");
+        let expected = format!("this patch cannot be undone: {}: no storage space", path.display());
+        assert_eq!(full.applied("t", "c", &[]), Err(expected));
+        let log = EditLog::of(RealDisk::shared(), home.path(), "s");
+        log.add(&EditLine::Redo).unwrap();
+        assert_eq!(log.read().unwrap(), [EditLine::Redo]);
+    }
+
     #[cfg(unix)]
     #[test]
     fn edits_are_private() {
         use std::os::unix::fs::PermissionsExt;
         let home = tempfile::tempdir().unwrap();
-        EditLog::of(home.path(), "s").add(&EditLine::Redo).unwrap();
+        EditLog::of(RealDisk::shared(), home.path(), "s").add(&EditLine::Redo).unwrap();
         let mode = |path: &str| std::fs::metadata(home.path().join(path)).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode("edits"), mode("edits/s.jsonl")), (0o700, 0o600));
     }

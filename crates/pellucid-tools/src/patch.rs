@@ -101,8 +101,10 @@ pub(crate) async fn apply(job: &CallContext, call_id: &str, body: &str, cwd: &Pa
     let targets = texts.iter().map(|it| it.target.clone()).collect();
     let patch = Patch { call_id, changes: &changes, targets };
     let outcome = write(job, &patch, verified, decision.requirement, roots).await;
-    if let (Ok(_), Some(edits)) = (&outcome, job.toolbox.edits()) {
-        edits.applied(job.situation.turn_id.as_str(), call_id, &texts);
+    if let (Ok(_), Some(edits)) = (&outcome, job.toolbox.edits())
+        && let Err(message) = edits.applied(job.situation.turn_id.as_str(), call_id, &texts)
+    {
+        job.desk.tell(EventMessage::Warning { message }).await;
     }
     match &outcome {
         Ok(summary) => patch.show(job, OutputStream::Stdout, summary).await,

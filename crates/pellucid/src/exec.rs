@@ -181,12 +181,9 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: ExecJob) -> Result<E
     } else {
         Show::Human(Box::new(Human::new(paint, hide_reasoning, prompt, &session)))
     };
-    let (session, mut outcome) = run_operation_with(session, operation, &mut show, options.strict_context)?;
-    if let Some(failure) = session.file_failure() {
-        style::line(&format!("warning: the session is not saved: {failure}"));
-    }
-    if let Some(failure) = session.sent_failure() {
-        style::line(&format!("warning: the record of requests is not saved: {failure}"));
+    let (mut session, mut outcome) = run_operation_with(session, operation, &mut show, options.strict_context)?;
+    for warning in session.take_failures() {
+        style::line(&format!("warning: {warning}"));
     }
     let answer = outcome.last_message.as_deref();
     let written = last_message.map(|file| file.write(answer.or(outcome.review.as_deref())));

@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pellucid_agent::calls::Calls;
+use pellucid_files::RealDisk;
 use pellucid_store::read;
 use pellucid_store::read::RecordedSession;
 use pellucid_tools::edits::EditLine;
@@ -196,7 +197,7 @@ impl Stored {
             None => sessions::last_file(&home)?,
         };
         let loaded = read::read(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
-        let log = EditLog::of(&home, &loaded.meta.id);
+        let log = EditLog::of(RealDisk::shared(), &home, &loaded.meta.id);
         let lines = log.read().map_err(|error| {
             ProgramFailure::new(format!("what patches of session {} did cannot be read: {error}", loaded.meta.id))
         })?;

@@ -98,7 +98,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-server",
         ],
     ),
-    ("pellucid-testkit", &[]),
+    ("pellucid-testkit", &["pellucid-files"]),
     ("xtask", &["pellucid-protocol", "pellucid-engine", "pellucid-config", "pellucid-workspace"]),
 ];
 

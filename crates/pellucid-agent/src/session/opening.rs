@@ -221,14 +221,14 @@ fn toolbox(setup: &Setup, log: &Log) -> Toolbox {
         roots: setup.sources.roots.clone(),
         node_paths: config.tools.node_paths.clone(),
         outputs: log.is_kept().then(|| Outputs::of(&config.folders.home, setup.session_id.as_str())),
-        edits: log.is_kept().then(|| EditLog::of(&config.folders.home, setup.session_id.as_str())),
+        edits: log.is_kept().then(|| EditLog::of(log.disk().clone(), &config.folders.home, setup.session_id.as_str())),
     })
 }
 
 /// The record of requests beside the session's file.
 fn sent_log(setup: &Setup, recorder: &Recorder) -> SentLog {
     match recorder.path() {
-        Some(path) => SentLog::new(&setup.sources.config.folders.home, path),
+        Some(path) => SentLog::new(recorder.disk().clone(), &setup.sources.config.folders.home, path),
         None => SentLog::none(),
     }
 }

@@ -7,6 +7,7 @@ use expect_test::expect;
 use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
 use pellucid_agent::session::Setup;
+use pellucid_files::RealDisk;
 use pellucid_model::Model;
 use pellucid_model::Transport;
 use pellucid_protocol::dynamic_tool::DynamicTool;
@@ -54,7 +55,13 @@ fn check_tools(config: &str, change: fn(&mut Value), expected: &Expect) {
     let began = "2026-01-02T03:04:05".parse().unwrap();
     let path_of = |setup: &Setup| name::path(&files.folder("home"), began, setup.session_id.as_str());
     let path = path_of(&first);
-    drop(run(Session::open(first, Recorder::new(path.clone()), Beginning::Nothing).unwrap(), say("one")).0);
+    drop(
+        run(
+            Session::open(first, Recorder::new(RealDisk::shared(), path.clone()), Beginning::Nothing).unwrap(),
+            say("one"),
+        )
+        .0,
+    );
 
     let text = fs::read_to_string(&path).unwrap();
     let (head, rest) = text.split_once('\n').unwrap();
@@ -65,11 +72,19 @@ fn check_tools(config: &str, change: fn(&mut Value), expected: &Expect) {
     let file = read::open(&path).unwrap();
     let mut resumed = fresh();
     resumed.session_id = pellucid_protocol::id::SessionId::new(file.meta.id.as_str());
-    let session = Session::open(resumed, Recorder::resume(path.clone()).unwrap(), Beginning::Resumed(&file)).unwrap();
+    let session =
+        Session::open(resumed, Recorder::resume(RealDisk::shared(), path.clone()).unwrap(), Beginning::Resumed(&file))
+            .unwrap();
     drop(run(session, say("two")).0);
     let forked = fresh();
     let (copy, upto) = (path_of(&forked), fs::metadata(&path).unwrap().len());
-    drop(run(Session::open(forked, Recorder::new(copy), Beginning::Forked(&file, upto)).unwrap(), say("three")).0);
+    drop(
+        run(
+            Session::open(forked, Recorder::new(RealDisk::shared(), copy), Beginning::Forked(&file, upto)).unwrap(),
+            say("three"),
+        )
+        .0,
+    );
 
     let mut shown = String::new();
     for request in server.requests() {

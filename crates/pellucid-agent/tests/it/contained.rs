@@ -1,8 +1,10 @@
 //! Tools that panic or never answer, answers that come twice, and a session that fails: what continues all the same.
 
+use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::Mutex;
 
 use pellucid_agent::child::StartedBy;
 use pellucid_agent::crew::NewChild;
@@ -11,6 +13,9 @@ use pellucid_agent::door;
 use pellucid_agent::identity;
 use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
+use pellucid_files::Disk;
+use pellucid_files::Existing;
+use pellucid_files::RealDisk;
 use pellucid_model::Model;
 use pellucid_model::Transport;
 use pellucid_protocol::approval::ReviewDecision;
@@ -23,7 +28,6 @@ use pellucid_protocol::operation::Submission;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_store::recorder::Recorder;
-use pellucid_store::sink::Sink;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
 use pellucid_testkit::Workspace;
@@ -240,31 +244,36 @@ fn the_first_approval_counts_and_one_for_an_unknown_call_is_ignored() {
 /// A disk that panics once, when the first line with this text comes.
 #[derive(Debug)]
 struct PanickingDisk {
-    at: Option<&'static str>,
-    n_bytes: u64,
+    at: Mutex<Option<&'static str>>,
 }
 
-impl Sink for PanickingDisk {
-    fn append(&mut self, line: &[u8]) -> io::Result<()> {
-        let text = String::from_utf8_lossy(line);
-        if self.at.take_if(|at| text.contains(*at)).is_some() {
-            panic!("classified words");
-        }
-        self.n_bytes += line.len() as u64;
-        Ok(())
+impl Disk for PanickingDisk {
+    fn open_to_append(&self, path: &Path, existing: Existing) -> io::Result<File> {
+        RealDisk.open_to_append(path, existing)
     }
 
-    fn len(&self) -> u64 {
-        self.n_bytes
+    fn append(&self, file: &File, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        let is_due = self.at.lock().unwrap().take_if(|at| text.contains(*at)).is_some();
+        assert!(!is_due, "classified words");
+        RealDisk.append(file, bytes)
+    }
+
+    fn shorten(&self, file: &File, len: u64) -> io::Result<()> {
+        RealDisk.shorten(file, len)
+    }
+
+    fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        RealDisk.replace(path, bytes)
     }
 }
 
 #[test]
 fn a_turn_that_panics_closes_its_session_and_says_so() {
     let world = World::new("", vec![MockReply::say("Classified.")]);
-    let disk = PanickingDisk { at: Some("Classified."), n_bytes: 0 };
-    let path = PathBuf::from("rollout-2026-01-02T03-04-05-s.jsonl");
-    let session = world.session(Recorder::into_sink(path, Box::new(disk)), Vec::new());
+    let disk = PanickingDisk { at: Mutex::new(Some("Classified.")) };
+    let path = world.files.path("home/sessions/rollout-2026-01-02T03-04-05-s.jsonl");
+    let session = world.session(Recorder::new(Arc::new(disk), path), Vec::new());
     let id = session.id().to_string();
     let (events, log) = logged(|| play(session, vec![say("one"), say("two")], |_| Vec::new()));
     let log = about("panicked|inside Pellucid", log);

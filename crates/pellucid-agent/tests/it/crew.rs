@@ -12,6 +12,7 @@ use pellucid_agent::door::Door;
 use pellucid_agent::identity;
 use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
+use pellucid_files::RealDisk;
 use pellucid_model::Model;
 use pellucid_model::Transport;
 use pellucid_protocol::event::EventMessage;
@@ -57,7 +58,7 @@ fn on_stage<F: Future<Output = ()>>(
         configure(&files, &format!("features.multi_agent = true\n{config}"), &server);
         let setup = setup(&files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
         let path = files.path("home/sessions/2026/01/02/rollout-2026-01-02T03-04-05-parent.jsonl");
-        let session = Session::open(setup, Recorder::new(path), Beginning::Nothing).unwrap();
+        let session = Session::open(setup, Recorder::new(RealDisk::shared(), path), Beginning::Nothing).unwrap();
         prepare(&session);
         let (door, inside) = door::open(&session);
         let running = tokio::spawn(door::run(session, inside));

@@ -9,6 +9,7 @@ use pellucid_engine::digest::Digest;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::origins;
 use pellucid_engine::pack::Pack;
+use pellucid_files::RealDisk;
 use pellucid_model::Model;
 use pellucid_model::Transport;
 use pellucid_protocol::id::SessionId;
@@ -115,12 +116,15 @@ fn two_processes() -> (Workspace, Chain) {
     let first = make();
     let path = files.path(format!("home/sessions/2026/01/02/rollout-2026-01-02T03-04-05-{}.jsonl", first.session_id));
     let record = name::requests_path(&files.path("home"), path.file_name().unwrap().to_str().unwrap()).unwrap();
-    drop(run(Session::open(first, Recorder::new(path.clone()), Beginning::Nothing).unwrap(), vec![say("one")]));
+    drop(run(
+        Session::open(first, Recorder::new(RealDisk::shared(), path.clone()), Beginning::Nothing).unwrap(),
+        vec![say("one")],
+    ));
     let file = read::open(&path).unwrap();
     let mut next = make();
     next.session_id = SessionId::new(file.meta.id.as_str());
     drop(run(
-        Session::open(next, Recorder::resume(path).unwrap(), Beginning::Resumed(&file)).unwrap(),
+        Session::open(next, Recorder::resume(RealDisk::shared(), path).unwrap(), Beginning::Resumed(&file)).unwrap(),
         vec![say("two")],
     ));
     let chain = Chain::read(&record).unwrap();

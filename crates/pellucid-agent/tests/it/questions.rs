@@ -3,6 +3,7 @@
 
 use pellucid_agent::calls::Calls;
 use pellucid_agent::child::StartedBy;
+use pellucid_files::RealDisk;
 use pellucid_protocol::approval::ReviewDecision;
 use pellucid_protocol::call_record::Answerer;
 use pellucid_protocol::call_record::ApprovalSubject;
@@ -47,7 +48,8 @@ fn an_abort_stops_both_calls_and_is_in_the_record() {
     let world = World::new("", vec![MockReply::items([command("c1"), command("c2")]), MockReply::say("Next.")]);
     let began = "2026-01-02T03:04:05".parse().unwrap();
     let path = name::path(&world.files.folder("home"), began, "0199a3c4-1d7e-7000-8000-000000000001");
-    let session = world.session_of(StartedBy::Client("vscode"), Recorder::new(path.clone()), Vec::new());
+    let session =
+        world.session_of(StartedBy::Client("vscode"), Recorder::new(RealDisk::shared(), path.clone()), Vec::new());
     let mut open = Vec::new();
     let events = play(session, vec![asking(), say("one"), say("two")], |event| {
         if let EventMessage::ExecApprovalRequest(request) = event {

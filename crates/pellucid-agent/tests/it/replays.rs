@@ -16,6 +16,7 @@ use pellucid_agent::session::Session;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::report::Report;
 use pellucid_engine::report::Row;
+use pellucid_files::RealDisk;
 use pellucid_model::Model;
 use pellucid_model::Transport;
 use pellucid_protocol::event::EventMessage;
@@ -148,7 +149,8 @@ fn record_with(settings: &str, replies: Vec<MockReply>, wire: &str, steps: &[Ste
     let place = |id: &SessionId| files.path(format!("home/sessions/2026/01/02/rollout-2026-01-02T03-04-05-{id}.jsonl"));
     let first = make();
     let mut path = place(&first.session_id);
-    let mut session = Session::open(first, Recorder::new(path.clone()), Beginning::Nothing).unwrap();
+    let mut session =
+        Session::open(first, Recorder::new(RealDisk::shared(), path.clone()), Beginning::Nothing).unwrap();
     let mut inputs = Vec::new();
     let mut bodies = Vec::new();
     let mut rows = Vec::new();
@@ -170,8 +172,12 @@ fn record_with(settings: &str, replies: Vec<MockReply>, wire: &str, steps: &[Ste
                 let file = read::open(&path).unwrap();
                 let mut next = make();
                 next.session_id = SessionId::new(file.meta.id.as_str());
-                session =
-                    Session::open(next, Recorder::resume(path.clone()).unwrap(), Beginning::Resumed(&file)).unwrap();
+                session = Session::open(
+                    next,
+                    Recorder::resume(RealDisk::shared(), path.clone()).unwrap(),
+                    Beginning::Resumed(&file),
+                )
+                .unwrap();
                 continue;
             }
             Step::Fork(n_less) => {
@@ -181,12 +187,17 @@ fn record_with(settings: &str, replies: Vec<MockReply>, wire: &str, steps: &[Ste
                 let upto = places.keeping(places.messages.len().saturating_sub(*n_less)).unwrap();
                 let next = make();
                 path = place(&next.session_id);
-                session = Session::open(next, Recorder::new(path.clone()), Beginning::Forked(&file, upto)).unwrap();
+                session = Session::open(
+                    next,
+                    Recorder::new(RealDisk::shared(), path.clone()),
+                    Beginning::Forked(&file, upto),
+                )
+                .unwrap();
                 continue;
             }
         };
         session = run(session, vec![operation]).0;
-        assert_eq!((session.file_failure(), session.sent_failure()), (None, None));
+        assert!(session.take_failures().is_empty());
         let new = &server.requests()[n_before..];
         inputs.extend(new.iter().map(|request| (n, input(wire, &request.body))));
         bodies.extend(new.iter().map(|request| request.body.clone()));
@@ -216,7 +227,7 @@ impl Recorded {
     pub fn go_on_for_events(&self, text: &str) -> Vec<EventMessage> {
         let server = MockServer::start(vec![message("responses", "and on")]);
         crate::configure(&self.files, &self.settings, &server);
-        let session = self.resumed(Recorder::resume(self.path.clone()).unwrap());
+        let session = self.resumed(Recorder::resume(RealDisk::shared(), self.path.clone()).unwrap());
         let say =
             Operation::UserInput { items: vec![UserInput::text(text.to_owned())], final_output_json_schema: None };
         run_for_events(session, vec![say]).1
@@ -496,12 +507,17 @@ fn a_session_that_goes_on_with_other_tools_says_what_that_costs() {
                 let place = files
                     .path(format!("home/sessions/2026/01/02/rollout-2026-01-02T03-04-05-{}.jsonl", next.session_id));
                 path = Some(place.clone());
-                Session::open(next, Recorder::new(place), Beginning::Nothing).unwrap()
+                Session::open(next, Recorder::new(RealDisk::shared(), place), Beginning::Nothing).unwrap()
             }
             Some(path) => {
                 let file = read::open(path).unwrap();
                 next.session_id = SessionId::new(file.meta.id.as_str());
-                Session::open(next, Recorder::resume(path.clone()).unwrap(), Beginning::Resumed(&file)).unwrap()
+                Session::open(
+                    next,
+                    Recorder::resume(RealDisk::shared(), path.clone()).unwrap(),
+                    Beginning::Resumed(&file),
+                )
+                .unwrap()
             }
         };
         let say =
@@ -637,7 +653,7 @@ fn a_copy_of_a_session_with_lost_origins_keeps_those_that_are_known() {
     let next = setup(&recorded.files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
     let path = recorded.path.with_file_name(format!("rollout-2026-01-02T03-04-05-{}.jsonl", next.session_id));
     let end = MessageOffsets::read(&file).unwrap().end;
-    drop(Session::open(next, Recorder::new(path.clone()), Beginning::Forked(&file, end)).unwrap());
+    drop(Session::open(next, Recorder::new(RealDisk::shared(), path.clone()), Beginning::Forked(&file, end)).unwrap());
     let copy = Recorded { path, ..recorded };
     let of_copy = origins(&copy.next_report());
     assert_eq!(of_copy[..parent.len() - 3], parent[..parent.len() - 3], "{of_copy:#?}");
@@ -665,7 +681,7 @@ fn a_turn_without_a_key_sent_nothing_and_leaves_nothing_to_prove() {
         .read("home/config.toml")
         .replace("name = \"Mock\"", "name = \"Mock\"\nenv_key = \"NO_SUCH_KEY\"");
     recorded.files.write("home/config.toml", keyless);
-    let session = recorded.resumed(Recorder::resume(recorded.path.clone()).unwrap());
+    let session = recorded.resumed(Recorder::resume(RealDisk::shared(), recorded.path.clone()).unwrap());
     let say = Operation::UserInput { items: vec![UserInput::text("two".to_owned())], final_output_json_schema: None };
     let (_, events) = run(session, vec![say]);
     assert!(events.iter().any(|event| event.contains("NO_SUCH_KEY")), "{events:?}");

@@ -14,6 +14,7 @@ use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
 use pellucid_exec::sandbox::Sandbox;
 use pellucid_exec::sandbox::WantedBackend;
+use pellucid_files::RealDisk;
 use pellucid_model::Model;
 use pellucid_model::Transport;
 use pellucid_protocol::event::EventMessage;
@@ -86,9 +87,10 @@ fn undo_goes_on_where_a_session_is_resumed() {
     let path = files.path("home/sessions/2026/01/02/rollout-2026-01-02T03-04-05-a.jsonl");
     let resumed = || {
         let file = read::open(&path).unwrap();
-        Session::open(make(), Recorder::resume(path.clone()).unwrap(), Beginning::Resumed(&file)).unwrap()
+        Session::open(make(), Recorder::resume(RealDisk::shared(), path.clone()).unwrap(), Beginning::Resumed(&file))
+            .unwrap()
     };
-    let session = Session::open(make(), Recorder::new(path.clone()), Beginning::Nothing).unwrap();
+    let session = Session::open(make(), Recorder::new(RealDisk::shared(), path.clone()), Beginning::Nothing).unwrap();
     drop(run(session, vec![full_access(), say("one"), full_access(), say("two")]));
     assert_eq!(files.read("work/kept"), "two\n");
     let (session, _) = run(resumed(), vec![Operation::Undo]);

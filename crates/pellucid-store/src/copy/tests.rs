@@ -4,6 +4,7 @@ use std::fs;
 
 use expect_test::Expect;
 use expect_test::expect;
+use pellucid_files::RealDisk;
 use pellucid_testkit::Workspace;
 
 use super::*;
@@ -20,7 +21,7 @@ fn line(kind: &str, payload: &str) -> String {
 fn copied(text: impl AsRef<[u8]>, upto: u64, detail: Detail) -> String {
     let home = Workspace::empty();
     let from = home.write(SESSION, text);
-    let mut to = Recorder::new(home.path(TO)).keeping(detail);
+    let mut to = Recorder::new(RealDisk::shared(), home.path(TO)).keeping(detail);
     to.persist();
     copy(&from, upto, &mut to).unwrap();
     assert_eq!(to.failure(), None);
@@ -138,7 +139,7 @@ fn only_the_beginning_that_was_asked_for_is_copied() {
 fn what_is_copied_is_sealed_with_the_new_session() {
     let home = Workspace::empty();
     let from = home.write(SESSION, line("compacted", r#"{"message":"s"}"#));
-    let mut to = Recorder::new(home.path(TO));
+    let mut to = Recorder::new(RealDisk::shared(), home.path(TO));
     to.persist();
     copy(&from, u64::MAX, &mut to).unwrap();
     let piece = to.take_unsealed().unwrap();

@@ -11,12 +11,9 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::io::Read;
-use std::io::Seek;
-use std::io::SeekFrom;
-use std::io::Write;
 use std::path::Path;
 
+use pellucid_files::Disk;
 use serde::Deserialize;
 use serde::Serialize;
 
@@ -107,31 +104,17 @@ impl Anchors {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn append(home: &Path, anchor: &Anchor) -> io::Result<()> {
-    let mut file = pellucid_files::append_private(&home.join(FILE))?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
+pub fn append(disk: &dyn Disk, home: &Path, anchor: &Anchor) -> io::Result<()> {
     let mut line = serde_json::to_vec(anchor)?;
     line.push(b'\n');
-    // A line that a crash left incomplete is kept, and the new one begins after a line end. A line that another
-    // process is writing just now looks incomplete as well: then the file gets an empty line, which no reader counts.
-    let len = file.seek(SeekFrom::End(0))?;
-    if len > 0 {
-        let mut last = [0];
-        file.seek(SeekFrom::End(-1))?;
-        file.read_exact(&mut last)?;
-        if last != *b"\n" {
-            line.insert(0, b'\n');
-        }
-    }
-    file.write_all(&line)
+    pellucid_files::add_line(disk, &home.join(FILE), &line)
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
 
+    use pellucid_files::RealDisk;
     use pellucid_testkit::Workspace;
 
     use super::*;
@@ -145,7 +128,7 @@ mod tests {
         let home = Workspace::empty();
         assert_eq!(Anchors::read(home.root(), None), Anchors::default());
         for (session, n) in [("a", 1), ("b", 7), ("a", 2)] {
-            append(home.root(), &anchor(session, n)).unwrap();
+            append(&RealDisk, home.root(), &anchor(session, n)).unwrap();
         }
         let anchors = Anchors::read(home.root(), None);
         assert_eq!(anchors.of("a"), [anchor("a", 1), anchor("a", 2)]);
@@ -156,10 +139,10 @@ mod tests {
     #[test]
     fn a_torn_line_costs_no_more_than_itself() {
         let home = Workspace::empty();
-        append(home.root(), &anchor("a", 1)).unwrap();
+        append(&RealDisk, home.root(), &anchor("a", 1)).unwrap();
         let text = home.read(FILE);
         home.write(FILE, &text[..text.len() - 9]);
-        append(home.root(), &anchor("b", 1)).unwrap();
+        append(&RealDisk, home.root(), &anchor("b", 1)).unwrap();
         let anchors = Anchors::read(home.root(), None);
         assert_eq!((anchors.of("a"), anchors.of("b")), (&[][..], &[anchor("b", 1)][..]));
         let warning = "anchors.jsonl has 1 unreadable lines; the last hashes in them are lost";
@@ -174,7 +157,7 @@ mod tests {
                 let root = home.root();
                 scope.spawn(move || {
                     for n in 0..50 {
-                        append(root, &anchor(&format!("s{writer}"), n)).unwrap();
+                        append(&RealDisk, root, &anchor(&format!("s{writer}"), n)).unwrap();
                     }
                 });
             }
@@ -195,6 +178,6 @@ mod tests {
         let warning =
             "anchors.jsonl cannot be read, so a truncated record would not be detected: Is a directory (os error 21)";
         assert_eq!(Anchors::read(home.root(), None).warning().as_deref(), Some(warning));
-        assert!(append(home.root(), &anchor("a", 1)).is_err());
+        assert!(append(&RealDisk, home.root(), &anchor("a", 1)).is_err());
     }
 }

@@ -225,6 +225,7 @@ impl Chain {
 mod tests {
     use std::fs;
 
+    use pellucid_files::RealDisk;
     use pellucid_protocol::settings::TruncationMode;
     use pellucid_protocol::settings::TruncationPolicy;
     use pellucid_testkit::Workspace;
@@ -240,7 +241,7 @@ mod tests {
     const FILE: &str = "requests/2026/01/02/requests-2026-01-02T03-04-05-019a0000-0000-7000-8000-000000000001.jsonl";
 
     fn write(home: &Workspace, n_lines: u64) {
-        let mut log = RequestLog::new(home.root(), Path::new(SESSION));
+        let mut log = RequestLog::new(RealDisk::shared(), home.root(), Path::new(SESSION));
         log.write(LogEntry::Opened(OpenedEntry {
             format: FORMAT,
             session: "s".to_owned(),
@@ -276,7 +277,7 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_written_is_told_once() {
         let home = Workspace::new("//- requests\nin the way\n");
-        let mut log = RequestLog::new(home.root(), Path::new(SESSION));
+        let mut log = RequestLog::new(RealDisk::shared(), home.root(), Path::new(SESSION));
         assert_eq!(log.write(LogEntry::Reply(Box::default())), None);
         let failure = format!("{}: Not a directory (os error 20)", home.path(FILE).display());
         assert_eq!(log.failure(), Some(failure.as_str()));
@@ -287,7 +288,7 @@ mod tests {
     /// A chain of these entries, without a file.
     fn chain(entries: &[Value]) -> Chain {
         let home = Workspace::empty();
-        let mut log = RequestLog::new(home.root(), Path::new(SESSION));
+        let mut log = RequestLog::new(RealDisk::shared(), home.root(), Path::new(SESSION));
         for entry in entries {
             log.write(serde_json::from_value(entry.clone()).unwrap());
         }

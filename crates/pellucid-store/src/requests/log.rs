@@ -10,8 +10,12 @@
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use memchr::memmem;
+use pellucid_files::Disk;
+use pellucid_files::Existing;
+use pellucid_files::RealDisk;
 
 use crate::lines::Backwards;
 use crate::lines::Forwards;
@@ -31,13 +35,12 @@ use crate::requests::seal;
 use crate::requests::seal::LineMark;
 use crate::requests::seal::PIECE_BYTES;
 use crate::requests::seal::Tally;
-use crate::sink::Existing;
 use crate::sink::FileSink;
-use crate::sink::Sink;
 
 /// Writes one requests file.
 #[derive(Debug)]
 pub struct RequestLog {
+    disk: Arc<dyn Disk>,
     home: PathBuf,
     session_file: PathBuf,
     path: PathBuf,
@@ -85,11 +88,12 @@ impl LastSeal {
 }
 
 impl RequestLog {
-    /// The log of the session that has this file.
-    pub fn new(home: &Path, session_file: &Path) -> Self {
+    /// The log of the session that has this file, on the same disk.
+    pub fn new(disk: Arc<dyn Disk>, home: &Path, session_file: &Path) -> Self {
         let path = session_file.file_name().and_then(|it| it.to_str()).and_then(|it| name::requests_path(home, it));
         let state = if path.is_some() { State::Waiting } else { State::Closed };
         Self {
+            disk,
             home: home.to_owned(),
             session_file: session_file.to_owned(),
             path: path.unwrap_or_default(),
@@ -103,6 +107,7 @@ impl RequestLog {
     /// A log that writes nothing.
     pub fn none() -> Self {
         Self {
+            disk: RealDisk::shared(),
             home: PathBuf::new(),
             session_file: PathBuf::new(),
             path: PathBuf::new(),
@@ -126,7 +131,7 @@ impl RequestLog {
     /// Keeps a text, by itself if it is long.
     pub fn keep(&mut self, part: &str, text: &str) -> StoredPiece {
         if self.is_open() {
-            match self.parts.keep(part, text) {
+            match self.parts.keep(&*self.disk, part, text) {
                 Ok(piece) => return piece,
                 Err(error) => self.fail(&error),
             }
@@ -165,7 +170,8 @@ impl RequestLog {
         let session = self.session_file.file_name().and_then(|name| name.to_str()).and_then(name::session_id);
         if let (Some(session), Some((n, sha256))) = (session, anchor)
             && self.anchor_failure.is_none()
-            && let Err(error) = anchors::append(&self.home, &Anchor { session: session.to_owned(), n, sha256 })
+            && let Err(error) =
+                anchors::append(&*self.disk, &self.home, &Anchor { session: session.to_owned(), n, sha256 })
         {
             self.anchor_failure = Some(format!("{}: {error}", self.home.join(anchors::FILE).display()));
         }
@@ -195,7 +201,7 @@ impl RequestLog {
 
     fn opened(&mut self) -> io::Result<Option<&mut Open>> {
         if matches!(self.state, State::Waiting) {
-            self.state = State::Open(open(&self.path)?);
+            self.state = State::Open(open(self.disk.clone(), &self.path)?);
         }
         Ok(match &mut self.state {
             State::Open(open) => Some(open),
@@ -223,8 +229,8 @@ impl RequestLog {
 }
 
 /// Opens the record behind its last line that can be read, and looks for the last seal.
-fn open(path: &Path) -> io::Result<Open> {
-    let sink = FileSink::open(path, Existing::Welcome)?;
+fn open(disk: Arc<dyn Disk>, path: &Path) -> io::Result<Open> {
+    let sink = FileSink::open(disk, path, Existing::Welcome)?;
     let mut lines = Backwards::new(pellucid_files::open(path)?, sink.len());
     let mut open = Open { sink, next: 0, previous: None, seal: None };
     while let Some(line) = lines.next_line()? {

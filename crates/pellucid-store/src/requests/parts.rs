@@ -8,6 +8,8 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
+use pellucid_files::Disk;
+
 use crate::name::REQUESTS;
 use crate::requests::chain::sha256;
 use crate::requests::entry::StoredPiece;
@@ -73,7 +75,7 @@ impl PartStore {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn keep(&self, part: &str, text: &str) -> io::Result<StoredPiece> {
+    pub fn keep(&self, disk: &dyn Disk, part: &str, text: &str) -> io::Result<StoredPiece> {
         let part = part.to_owned();
         if text.len() < PART_BYTES_MIN {
             return Ok(StoredPiece { part, text: StoredText::Here { text: text.to_owned() } });
@@ -82,7 +84,7 @@ impl PartStore {
         let path = self.path(&sha256);
         let bytes = text.len() as u64;
         if !fs::metadata(&path).is_ok_and(|metadata| metadata.len() == bytes) {
-            write_whole(&path, text.as_bytes())?;
+            write_whole(disk, &path, text.as_bytes())?;
         }
         Ok(StoredPiece { part, text: StoredText::Kept { sha256, bytes } })
     }
@@ -116,13 +118,14 @@ impl PartStore {
 }
 
 /// Writes a file that is either there whole or not at all.
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_whole(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     pellucid_files::make_private_folder(path.parent().unwrap_or(path))?;
-    pellucid_files::write_private(path, bytes)
+    disk.replace(path, bytes)
 }
 
 #[cfg(test)]
 mod tests {
+    use pellucid_files::RealDisk;
     use pellucid_testkit::Workspace;
 
     use super::*;
@@ -132,10 +135,10 @@ mod tests {
         let home = Workspace::empty();
         let parts = PartStore::new(home.root());
         let long = "x".repeat(PART_BYTES_MIN);
-        let short = parts.keep("a", "short").unwrap();
+        let short = parts.keep(&RealDisk, "a", "short").unwrap();
         assert_eq!(short.text, StoredText::Here { text: "short".to_owned() });
-        let kept = parts.keep("base", &long).unwrap();
-        assert_eq!(parts.keep("base", &long).unwrap(), kept);
+        let kept = parts.keep(&RealDisk, "base", &long).unwrap();
+        assert_eq!(parts.keep(&RealDisk, "base", &long).unwrap(), kept);
         assert_eq!(parts.text(&kept).as_deref(), Ok(long.as_str()));
         let StoredText::Kept { sha256, .. } = &kept.text else { panic!("it is long") };
         fs::write(parts.path(sha256), "changed").unwrap();
@@ -144,7 +147,7 @@ mod tests {
         assert_eq!(parts.text(&kept), Err(PartError::Changed { sha256: sha256.clone() }));
         fs::remove_file(parts.path(sha256)).unwrap();
         assert_eq!(parts.text(&kept), Err(PartError::Missing { sha256: sha256.clone() }));
-        assert_eq!(parts.keep("base", &long).unwrap(), kept, "a damaged part is written again");
+        assert_eq!(parts.keep(&RealDisk, "base", &long).unwrap(), kept, "a damaged part is written again");
         assert_eq!(parts.text(&kept).as_deref(), Ok(long.as_str()));
     }
 
@@ -153,7 +156,7 @@ mod tests {
     fn a_part_that_is_blanked_or_no_file_is_named_as_what_it_is() {
         let home = Workspace::empty();
         let parts = PartStore::new(home.root());
-        let StoredText::Kept { sha256, bytes } = parts.keep("a", &"x".repeat(5000)).unwrap().text else {
+        let StoredText::Kept { sha256, bytes } = parts.keep(&RealDisk, "a", &"x".repeat(5000)).unwrap().text else {
             panic!("it is long")
         };
         let piece = StoredPiece { part: String::new(), text: StoredText::Kept { sha256: sha256.clone(), bytes } };
@@ -184,7 +187,7 @@ mod tests {
         let home = Workspace::empty();
         let parts = PartStore::new(home.root());
         for (text, is_kept) in [("x".repeat(PART_BYTES_MIN - 1), false), ("é".repeat(PART_BYTES_MIN / 2), true)] {
-            let piece = parts.keep("p", &text).unwrap();
+            let piece = parts.keep(&RealDisk, "p", &text).unwrap();
             assert_eq!(matches!(piece.text, StoredText::Kept { .. }), is_kept);
             assert_eq!((piece.text.len(), parts.text(&piece)), (text.len() as u64, Ok(text)));
         }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use pellucid_files::RealDisk;
 use pellucid_store::delete::DeletePlan;
 use pellucid_store::delete::DoomedFile;
 use pellucid_tools::edits::EditLog;
@@ -25,7 +26,9 @@ pub fn run(home: &Path, args: &DeleteArgs) -> Result<ExitCode, ProgramFailure> {
         sessions.insert(id, path);
     }
     let sessions: Vec<(String, PathBuf)> = sessions.into_iter().collect();
-    let beside = |id: &str| vec![Outputs::of(home, id).folder().to_owned(), EditLog::of(home, id).path().to_owned()];
+    let beside = |id: &str| {
+        vec![Outputs::of(home, id).folder().to_owned(), EditLog::of(RealDisk::shared(), home, id).path().to_owned()]
+    };
     let failed = |error| ProgramFailure::new(format!("{error}"));
     let plan = DeletePlan::new(home, &sessions, &beside).map_err(failed)?;
     if args.dry_run {

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use expect_test::expect;
-use pellucid_store::sink::Existing;
+use pellucid_files::RealDisk;
 use pellucid_store::sink::FileSink;
 use serde_json::Value;
 
@@ -375,7 +375,7 @@ fn two_processes_do_not_write_to_one_session() {
     reader.lock().unwrap();
     let ran = world.run(&["resume", "--script", "script.toml", &id, "go"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    let _writer = FileSink::open(&path, Existing::Needed).unwrap();
+    let _writer = FileSink::open(RealDisk::shared(), &path, Existing::Needed).unwrap();
     let ran = world.run(&["resume", "--script", "script.toml", &id, "go"]);
     assert_eq!(ran.status, 1);
     assert!(ran.stderr.ends_with("another process is writing to this session\n"), "{}", ran.stderr);

@@ -228,6 +228,7 @@ fn missing(line: usize, byte: u64, first: u64, n_lines: u64) -> Broken {
 mod tests {
     use std::path::Path;
 
+    use pellucid_files::RealDisk;
     use pellucid_testkit::Workspace;
 
     use super::*;
@@ -241,7 +242,7 @@ mod tests {
     /// A record of so many lines, and the hashes that are known of it.
     fn written(n_lines: u64) -> (Workspace, Vec<String>, Vec<Anchor>) {
         let home = Workspace::empty();
-        let mut log = RequestLog::new(home.root(), Path::new(SESSION));
+        let mut log = RequestLog::new(RealDisk::shared(), home.root(), Path::new(SESSION));
         for request in 0..n_lines {
             log.write(LogEntry::Reply(Box::new(ReplyEntry { request, ..ReplyEntry::default() })));
         }
@@ -317,7 +318,7 @@ mod tests {
     fn a_record_that_was_cut_and_continued_is_found() {
         let (home, lines, mut anchors) = written(6);
         home.write(FILE, format!("{}\n", lines[..3].join("\n")));
-        let mut log = RequestLog::new(home.root(), Path::new(SESSION));
+        let mut log = RequestLog::new(RealDisk::shared(), home.root(), Path::new(SESSION));
         for request in 10..20 {
             log.write(LogEntry::Reply(Box::new(ReplyEntry { request, ..ReplyEntry::default() })));
         }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use expect_test::expect;
+use pellucid_files::RealDisk;
 use pellucid_testkit::Workspace;
 use serde_json::json;
 
@@ -21,7 +22,7 @@ fn noted(at: u64) -> LogEntry {
 }
 
 fn log(home: &Workspace) -> RequestLog {
-    RequestLog::new(home.root(), &home.path(SESSION))
+    RequestLog::new(RealDisk::shared(), home.root(), &home.path(SESSION))
 }
 
 /// The seals of a record: the turn, whether they are of foreign lines, and how many lines they have.
@@ -94,7 +95,7 @@ fn a_second_writer_writes_nothing_and_says_why() {
 #[test]
 fn files_with_other_names_have_no_record() {
     let home = Workspace::empty();
-    for mut log in [RequestLog::none(), RequestLog::new(home.root(), Path::new("notes.jsonl"))] {
+    for mut log in [RequestLog::none(), RequestLog::new(RealDisk::shared(), home.root(), Path::new("notes.jsonl"))] {
         assert_eq!((log.is_open(), log.write(noted(1)), log.failure().map(str::to_owned)), (false, None, None));
         let piece = log.keep("base", &"x".repeat(5000));
         assert_eq!(piece, StoredPiece { part: "base".to_owned(), text: StoredText::Here { text: String::new() } });
@@ -170,7 +171,7 @@ fn lines_that_another_program_added_get_a_seal_of_their_own() {
     let mut text = home.read(SESSION);
     text.push_str("{\"a\":1}\n{\"b\":2}\n{\"c\":3}\n");
     home.write(SESSION, &text);
-    let recorder = recorder::Recorder::resume(home.path(SESSION)).unwrap();
+    let recorder = recorder::Recorder::resume(RealDisk::shared(), home.path(SESSION)).unwrap();
     let log = log(&home);
     let mut recorded = Recorded { home, recorder, log };
     recorded.turn(2);
@@ -185,7 +186,7 @@ fn where_the_sealed_lines_are_not_what_they_were_nothing_more_is_sealed_as_forei
     // Two bytes more in the middle: the last sealed line is not where the seal says.
     let text = home.read(SESSION).replace("question 1", "question 1!!");
     home.write(SESSION, format!("{text}{{\"a\":1}}\n"));
-    let recorder = recorder::Recorder::resume(home.path(SESSION)).unwrap();
+    let recorder = recorder::Recorder::resume(RealDisk::shared(), home.path(SESSION)).unwrap();
     let log = log(&home);
     let mut recorded = Recorded { home, recorder, log };
     recorded.turn(2);
@@ -202,7 +203,7 @@ fn a_session_that_was_never_sealed_is_sealed_as_foreign_from_its_beginning() {
         "truncation": { "mode": "bytes", "limit": 10 },
     })));
     drop(first);
-    let recorder = recorder::Recorder::resume(home.path(SESSION)).unwrap();
+    let recorder = recorder::Recorder::resume(RealDisk::shared(), home.path(SESSION)).unwrap();
     let log = log(&home);
     let mut recorded = Recorded { home, recorder, log };
     recorded.turn(1);

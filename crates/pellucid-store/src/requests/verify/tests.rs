@@ -4,6 +4,7 @@ use std::fs;
 
 use expect_test::Expect;
 use expect_test::expect;
+use pellucid_files::RealDisk;
 use pellucid_testkit::Workspace;
 
 use super::*;
@@ -179,8 +180,8 @@ fn foreign_lines_that_a_later_process_sealed_are_guarded_like_any_other() {
     let mut bytes = fs::read(home.path(SESSION)).unwrap();
     bytes.extend_from_slice(b"{\"one\":1}\n{\"two\":2}\n");
     home.write(SESSION, &bytes);
-    let recorder = crate::recorder::Recorder::resume(home.path(SESSION)).unwrap();
-    let log = crate::requests::log::RequestLog::new(home.root(), &home.path(SESSION));
+    let recorder = crate::recorder::Recorder::resume(RealDisk::shared(), home.path(SESSION)).unwrap();
+    let log = crate::requests::log::RequestLog::new(RealDisk::shared(), home.root(), &home.path(SESSION));
     let mut recorded = Recorded { home, recorder, log };
     recorded.turn(2);
     let home = recorded.closed();

@@ -74,7 +74,8 @@ pub(crate) struct EventSender {
 pub(crate) struct ClientGone;
 
 impl EventSender {
-    /// Records an event where session files keep it, then sends it to the client.
+    /// Records an event where session files keep it, then sends it to the client. If a file cannot be written, the
+    /// client learns that first.
     pub(crate) async fn send(&self, log: &mut Log, id: &str, msg: EventMessage) -> Result<(), ClientGone> {
         self.send_items(log, id).await?;
         let echoes = msg.echoes(self.raw);
@@ -83,6 +84,10 @@ impl EventSender {
             self.note_turn(&msg);
             if let Some(status) = agent_status::after(&msg) {
                 self.status.send_replace(status);
+            }
+            for message in log.take_failures() {
+                let msg = EventMessage::Warning { message };
+                self.sender.send(Event { id: id.to_owned(), msg }).await.map_err(|_gone| ClientGone)?;
             }
             self.sender.send(Event { id: id.to_owned(), msg }).await.map_err(|_gone| ClientGone)?;
         }

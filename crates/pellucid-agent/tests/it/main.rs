@@ -7,6 +7,7 @@ mod answers;
 mod client_tools;
 mod contained;
 mod crew;
+mod disks;
 mod documents;
 mod faults;
 mod login;

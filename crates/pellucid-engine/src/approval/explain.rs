@@ -27,7 +27,7 @@ pub struct Explanation {
     /// Why the client is asked, if a rule says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The prefix that would be offered to be saved.
+    /// The prefix of the rule that a person could save.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposed_amendment: Option<Vec<String>>,
     /// How the command was taken apart.
@@ -123,7 +123,7 @@ impl std::fmt::Display for Explanation {
             }
         }
         if let Some(prefix) = &self.proposed_amendment {
-            writeln!(f, "would be offered to be saved: {}", amendment::allow_line(prefix))?;
+            writeln!(f, "rule you could save: {}", amendment::allow_line(prefix))?;
         }
         if !self.changes.is_empty() {
             writeln!(f, "what would change it:")?;
@@ -442,7 +442,7 @@ mod tests {
                     no rule matches; it is known to only read
                   make: prompt
                     no rule matches; the approval policy asks about all that is not known to only read
-                would be offered to be saved: prefix_rule(pattern=["make"], decision="allow")
+                rule you could save: prefix_rule(pattern=["make"], decision="allow")
                 what would change it:
                   - the rule prefix_rule(pattern=["make"], decision="allow")
                   - another approval policy than untrusted

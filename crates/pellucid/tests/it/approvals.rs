@@ -230,7 +230,7 @@ fn a_decision_is_explained_by_rule_file_and_line() {
             taken apart: no, there is more in its script than plain commands, so it is judged as a whole
               bash -lc 'echo $A': prompt
                 no rule matches; the approval policy asks about all that is not known to only read
-            would be offered to be saved: prefix_rule(pattern=["bash", "-lc", "echo $A"], decision="allow")
+            rule you could save: prefix_rule(pattern=["bash", "-lc", "echo $A"], decision="allow")
             what would change it:
               - the rule prefix_rule(pattern=["bash", "-lc", "echo $A"], decision="allow")
               - another approval policy than untrusted

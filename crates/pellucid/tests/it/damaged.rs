@@ -1,5 +1,7 @@
 //! Bytes that the model does not see as they are: files that are not UTF-8, images that cannot be decoded.
 
+use std::collections::BTreeSet;
+
 use expect_test::expect;
 use serde_json::Value;
 
@@ -90,7 +92,10 @@ fn files_of_the_home_folder_and_imported_ones_are_looked_at_too() {
     assert_eq!(omissions[0]["why"], "it is not UTF-8: the first of 2 such bytes is at offset 8");
     let ran = world.run(&["exec", "--script", "answer.toml", "--strict-context", "hi"]);
     assert_eq!((ran.status, ran.out()), (1, ""), "{}", ran.stderr);
-    assert!(ran.stderr.starts_with("warning: ROOT/home/AGENTS.md: it is not UTF-8"), "{}", ran.stderr);
+    expect![[r#"
+        warning: ROOT/home/AGENTS.md: it is not UTF-8: the first of 2 such bytes is at offset 8
+        error: --strict-context: nothing was sent, because the warnings above name content that is changed, cut or left out
+    "#]].assert_eq(&ran.stderr);
     let world = self::world();
     let config = world.files.read("home/config.toml");
     world.files.write("home/config.toml", format!("[project_docs]\nimports = 1\n{config}"));
@@ -142,19 +147,36 @@ fn texts_that_must_be_utf8_are_refused_by_name() {
 fn an_image_that_cannot_be_decoded_is_named_with_the_true_reason() {
     let world = world();
     world.files.write("work/bad.png", "no image at all");
+    let mut reasons = BTreeSet::new();
     for pack in ["codex", "openclaw", "agentcore", "risuai", "ads"] {
         world.files.write("work/.ads/rules.md", "Rules.\n");
         let report = report(&world, &["--pack", pack, "-i", "bad.png", "--", "hi"]);
         let omissions = report["omissions"].as_array().unwrap();
         let of_image = omissions.iter().find(|it| it["what"] == "bad.png").unwrap_or_else(|| panic!("{omissions:#?}"));
-        let why = of_image["why"].as_str().unwrap();
-        assert!(why.contains("its bytes are not those of image/png"), "{why}");
-        assert!(!why.contains("unsupported"), "{why}");
+        reasons.insert(of_image["why"].as_str().unwrap().to_owned());
     }
+    expect!["failed to decode image at bad.png: its bytes are not those of image/png, nor of another image format that can be read"].assert_eq(&Vec::from_iter(reasons).join("\n"));
     let run = ["exec", "--script", "answer.toml", "-i", "bad.png"];
     let ran = world.run(&[&run[..], &["--", "hi"]].concat());
     assert_eq!((ran.status, ran.out()), (0, "Done.\n"), "{}", ran.stderr);
-    assert!(ran.stderr.starts_with("warning: failed to decode image at bad.png: its bytes"), "{}", ran.stderr);
+    expect![[r#"
+        warning: failed to decode image at bad.png: its bytes are not those of image/png, nor of another image format that can be read
+        Pellucid VERSION
+        --------
+        workdir: ROOT/work
+        model: gpt-5.2-codex
+        provider: scripted
+        approval: never
+        sandbox: read-only
+        reasoning effort: medium
+        reasoning summaries: auto
+        session id: ID
+        --------
+        user
+        hi
+        pellucid
+        Done.
+    "#]].assert_eq(&world.steady(&ran.stderr));
     let events = ["exec", "--json", "--context-events", "--script", "answer.toml", "-i", "bad.png", "--", "hi"];
     let ran = world.run(&events);
     assert!(ran.out().contains("\"context.omission\",\"part\":\"user\",\"what\":\"bad.png\""), "{}", ran.out());

@@ -3,6 +3,7 @@
 use expect_test::expect;
 
 use crate::World;
+use crate::steady::after_settings;
 
 const SCRIPT: &str = "
 //- work/script.toml
@@ -86,8 +87,12 @@ error = { failed = \"invalid_prompt\", message = \"no such thing\" }
     );
     let ran = world.run(&["exec", "--script", "script.toml", "-o", "last.txt", "go"]);
     assert_eq!((ran.status, ran.out()), (1, ""));
-    assert!(ran.stderr.contains("error: no such thing"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("warning: there is no last message, so last.txt is empty"), "{}", ran.stderr);
+    expect![[r#"
+        go
+        error: no such thing
+        warning: there is no last message, so last.txt is empty
+    "#]]
+    .assert_eq(after_settings(&ran.stderr));
     assert_eq!(world.files.read("work/last.txt"), "");
 }
 
@@ -107,7 +112,8 @@ say = \"Done.\"
     );
     let ran = world.run(&["exec", "--script", "script.toml", "-s", "danger-full-access", "-o", "last.txt", "go"]);
     assert_eq!((ran.status, ran.out()), (1, "Done.\n"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("the last message cannot be written to last.txt: it is a link"), "{}", ran.stderr);
+    let last = ran.stderr.lines().last();
+    assert_eq!(last, Some("error: the last message cannot be written to last.txt: it is a link"));
     assert!(world.files.path("work/last.txt").is_symlink());
     assert_eq!(world.files.read("secret"), "mine\n");
 }

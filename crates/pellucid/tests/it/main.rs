@@ -46,6 +46,7 @@ mod secrets;
 mod session_refs;
 mod sessions;
 mod shown;
+mod steady;
 mod store;
 mod trust;
 mod truth;

@@ -1,5 +1,6 @@
 //! A recording plays back to the same events and leads to the same requests.
 
+use expect_test::expect;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
 use serde_json::Value;
@@ -107,5 +108,8 @@ fn a_file_that_cannot_be_written_is_named_before_the_turn() {
     let world = World::new("//- work/x\n");
     let ran = world.run(&["exec", "--record", "no/such/r.toml", "go"]);
     assert_eq!((ran.status, ran.out()), (1, ""));
-    assert!(ran.stderr.starts_with("error: --record: could not create no/such/r.toml: "), "{}", ran.stderr);
+    expect![[r#"
+        error: --record: could not create no/such/r.toml: No such file or directory (os error 2)
+    "#]]
+    .assert_eq(&ran.stderr);
 }

@@ -1,6 +1,7 @@
 //! The shown request is the next one, or a note says that it may not be: tools of MCP servers, and requests for
 //! summaries.
 
+use expect_test::expect;
 use pellucid_engine::digest::Digest;
 use pellucid_testkit::McpScript;
 use pellucid_testkit::MockReply;
@@ -175,7 +176,10 @@ fn a_server_that_does_not_start_is_an_omission() {
     assert_eq!(omitted_tools(&report), [why]);
     let strict = world.run(&[&["exec", "--strict-context"], &args[..]].concat());
     assert_eq!(strict.status, 1, "{}", strict.stderr);
-    assert!(strict.stderr.contains(&format!("warning: {why}")), "{}", strict.stderr);
+    expect![[r#"
+        warning: the MCP server gone: MCP client for `gone` failed to start: MCP startup failed: the program `/no/such/program` cannot be started: No such file or directory (os error 2)
+        error: --strict-context: nothing was sent, because the warnings above name content that is changed, cut or left out
+    "#]].assert_eq(&world.steady(&strict.stderr));
     assert_eq!(server.requests(), []);
     let told = run(&world, &[&["exec", "--json", "--context-events"], &args[..]].concat());
     assert!(told.out().lines().any(|line| line.contains("context.omission") && line.contains("server gone")));

@@ -5,12 +5,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use expect_test::expect;
+use pellucid_files::Existing;
 use pellucid_files::RealDisk;
 use pellucid_store::sink::FileSink;
 use serde_json::Value;
 
 use crate::Ran;
 use crate::World;
+use crate::steady::without_bytes;
 
 fn world() -> World {
     World::new("//- work/script.toml\n[[reply]]\nsay = \"answer\"\nusage = { input = 100, output = 10 }\n")
@@ -82,9 +84,53 @@ fn a_session_goes_on_by_its_name() {
         assert!(ran.out().contains(&id), "{}{}", ran.out(), ran.stderr);
     }
     let shown = world.run(&["sessions", "show", "my work"]);
-    for text in ["name      my work\n", "── user ──\nfourth\n", "tokens    440\n"] {
-        assert!(shown.out().contains(text), "{}", shown.out());
-    }
+    expect![[r#"
+        session   ID
+        name      my work
+        began     TIME
+        updated   TIME
+        folder    ROOT/work
+        model     gpt-5.2-codex
+        provider  scripted
+        client    exec
+        tokens    440
+        spent     0 tokens read from the cache, 400 sent without it, 40 answered
+        cache     1 cold, 3 missed
+        file      sessions/DATE/rollout-TIME-ID.jsonl
+
+        ── user ──
+        first
+
+        ── agent ──
+        answer
+
+        request 1: 100 tokens sent, 0 of them cached, 10 answered; cache cold
+
+        ── user ──
+        second
+
+        ── agent ──
+        answer
+
+        request 2: 100 tokens sent, 0 of them cached, 10 answered; cache missed
+
+        ── user ──
+        third
+
+        ── agent ──
+        answer
+
+        request 3: 100 tokens sent, 0 of them cached, 10 answered; cache missed
+
+        ── user ──
+        fourth
+
+        ── agent ──
+        answer
+
+        request 4: 100 tokens sent, 0 of them cached, 10 answered; cache missed
+    "#]]
+    .assert_eq(&world.steady(shown.out()));
     assert_eq!(world.run(&["replay", "my work"]).status, 0);
 }
 
@@ -230,12 +276,17 @@ fn the_id_of_a_stored_session_is_no_id_for_a_new_one() {
     let id = exec(&world, "hi");
     let again =
         |more: &[&str]| world.run(&[&["exec", "--script", "script.toml", "--session-id", &id], more, &["hi"]].concat());
+    let mut refusals = String::new();
     for step in ["archive", "unarchive"] {
         let ran = again(&[]);
         assert_eq!((ran.status, ran.out()), (1, ""), "{}", ran.stderr);
-        assert!(ran.stderr.contains(&format!("continue that one with `pellucid exec resume {id}`")), "{}", ran.stderr);
+        refusals.push_str(&world.steady(&ran.stderr));
         world.run(&["sessions", step, &id]);
     }
+    expect![[r#"
+        error: --session-id ID: ROOT/home/sessions/DATE/rollout-TIME-ID.jsonl is a session with this id; give another id, or continue that one with `pellucid exec resume ID`
+        error: --session-id ID: ROOT/home/archived_sessions/rollout-TIME-ID.jsonl is a session with this id; give another id, or continue that one with `pellucid exec resume ID`
+    "#]].assert_eq(&refusals);
     assert_eq!(again(&["--ephemeral"]).status, 0, "nothing is stored");
     assert_eq!(world.run(&["sessions", "fsck"]).status, 0);
 }
@@ -246,7 +297,10 @@ fn an_export_has_no_secrets_and_says_so() {
     let id = exec(&world, "the key is sk-abcdefghij0123456789ABCD");
     let exported = world.run(&["sessions", "export", &id]);
     assert!(exported.out().contains("the key is [redacted:key]") && !exported.out().contains("sk-abc"));
-    assert!(exported.stderr.starts_with("2 secrets redacted"), "{}", exported.stderr);
+    expect![[r#"
+        2 secrets redacted. Only known patterns are detected: review the export before you share it
+    "#]]
+    .assert_eq(&exported.stderr);
     let raw = world.run(&["sessions", "export", "--no-redact", &id]);
     assert_eq!(raw.stdout, fs::read(file(&world, &id)).unwrap());
 
@@ -268,12 +322,13 @@ fn an_export_has_no_secrets_and_says_so() {
     let home = [("PELLUCID_HOME", to.to_str().unwrap())];
     let replay = world.run_in(&["replay", &id], &home);
     assert_eq!(replay.status, 3, "{}", replay.out());
-    assert!(replay.out().contains("not provable: secrets were blanked when the session was exported"));
-    assert!(
-        replay.out().contains("? not provable; 1 request: 0 equal, 0 different, 1 not provable\n"),
-        "{}",
-        replay.out()
-    );
+    expect![[r#"
+        ? not provable; 1 request: 0 equal, 0 different, 1 not provable
+           1  answer  3 items, N bytes  not provable: secrets were blanked when the session was exported
+        secrets are blanked in the session or its record, so they prove less than they did
+        anchor SHA256
+        note: anchors.jsonl has no hash of this session: that the end of its files is missing would show only with --anchor
+    "#]].assert_eq(&without_bytes(&world.steady(replay.out())));
     let shown = world.run_in(&["prompt", &format!("{id}#1")], &home);
     assert_eq!(shown.status, 3);
     expect![[r#"
@@ -304,8 +359,11 @@ fn damage_is_found_and_told() {
     fs::write(&path, format!("{text}{{\"timestamp\":\"t\",\"type\":\"respon")).unwrap();
     let ran = world.run(&["sessions", "fsck", "--rebuild-index", &id]);
     assert_eq!(ran.status, 0, "a torn line is no loss");
-    assert!(ran.out().contains("lines that cannot be read are set aside: 13"), "{}", ran.out());
-    assert!(ran.out().contains("line 13 (byte ") && ran.out().contains("is foreign"), "{}", ran.out());
+    expect![[r#"
+        note: sessions/DATE/rollout-TIME-ID.jsonl: lines that cannot be read are set aside: 13
+        note: sessions/DATE/rollout-TIME-ID.jsonl: line 13 (byte N) is foreign: added by another program, or by a process that ended before it could seal its lines; not sealed yet
+        1 session, 1 with a record of what was sent, 2 findings
+    "#]].assert_eq(&without_bytes(&world.steady(ran.out())));
     let record = fs::read_dir(world.files.path("home/requests")).unwrap();
     let mut folder = record.map(|entry| entry.unwrap().path()).find(|path| !path.ends_with("parts")).unwrap();
     while folder.is_dir() {
@@ -318,9 +376,12 @@ fn damage_is_found_and_told() {
     assert!(json(&ran)["problems"].as_array().unwrap().iter().any(|it| it["is_serious"] == true));
     let replay = world.run(&["replay", &id]);
     assert_eq!(replay.status, 1);
-    assert!(replay.out().contains("changed since it was written: requests/"), "{}", replay.out());
-    assert!(replay.out().contains("line 4 (byte ") && replay.out().contains(", request, turn "), "{}", replay.out());
-    assert!(replay.out().contains(") was changed\n"), "{}", replay.out());
+    expect![[r#"
+        ✗ refuted; 1 request: 1 equal, 0 different, 0 not provable
+           1  answer  4 items, N bytes  equal
+        changed since it was written: requests/DATE/requests-TIME-ID.jsonl: line 4 (byte N, request, turn ID2) was changed
+        anchor SHA256
+    "#]].assert_eq(&without_bytes(&world.steady(replay.out())));
 }
 
 /// A fixed sample of what tests of the library do a thousand times.
@@ -350,15 +411,26 @@ fn replay_and_fsck_name_the_same_line_and_end_with_the_same_status() {
         }
     }
     fs::write(&path, format!("{whole}{event}")).unwrap();
+    let mut foreign = String::new();
     for args in [["replay", &id].as_slice(), &["sessions", "fsck", &id]] {
         let ran = world.run(args);
         assert_eq!(ran.status, 0, "{}", ran.out());
-        assert!(ran.out().contains("is foreign: added by another program"), "{}", ran.out());
+        foreign.push_str(&without_bytes(&world.steady(ran.out())));
     }
+    expect![[r#"
+        ✓ proved; 1 request: 1 equal, 0 different, 0 not provable
+           1  answer  3 items, N bytes  equal
+        line 13 (byte N) is foreign: added by another program, or by a process that ended before it could seal its lines; not sealed yet
+        anchor SHA256
+        note: sessions/DATE/rollout-TIME-ID.jsonl: line 13 (byte N) is foreign: added by another program, or by a process that ended before it could seal its lines; not sealed yet
+        1 session, 1 with a record of what was sent, 1 finding
+    "#]].assert_eq(&foreign);
     fs::write(&path, without(0)).unwrap();
     let ran = world.run(&["resume", "--script", "script.toml", &id, "on"]);
     assert_eq!(ran.status, 1, "{}", ran.out());
-    assert!(ran.stderr.contains("has lost its beginning"), "{}", ran.stderr);
+    expect![[r#"
+        error: the session file ROOT/home/sessions/DATE/rollout-TIME-ID.jsonl has lost its beginning: its first line is not `session_meta`; `pellucid sessions fsck` shows what else is damaged
+    "#]].assert_eq(&world.steady(&ran.stderr));
     let listed = listed(&world, &[]);
     assert_eq!(listed.len(), 1, "a session without its first line is still listed");
     let mode = fs::metadata(world.files.path("home/anchors.jsonl")).unwrap().permissions().mode();
@@ -378,7 +450,9 @@ fn two_processes_do_not_write_to_one_session() {
     let _writer = FileSink::open(RealDisk::shared(), &path, Existing::Needed).unwrap();
     let ran = world.run(&["resume", "--script", "script.toml", &id, "go"]);
     assert_eq!(ran.status, 1);
-    assert!(ran.stderr.ends_with("another process is writing to this session\n"), "{}", ran.stderr);
+    expect![[r#"
+        error: the session file ROOT/home/sessions/DATE/rollout-TIME-ID.jsonl cannot be written: another process is writing to this session
+    "#]].assert_eq(&world.steady(&ran.stderr));
 }
 
 /// A limit on the size of files simulates a full disk: a write fails in the middle.
@@ -425,11 +499,19 @@ fn a_session_is_meant_by_the_beginning_of_its_id_and_by_being_the_last() {
     };
     let (status, out, _) = proved(&["019a1"]);
     assert_eq!(status, 0);
-    assert!(out.contains("1 request: 1 equal, 0 different, 0 not provable\n"), "{out}");
+    expect![[r#"
+        ✓ proved; 1 request: 1 equal, 0 different, 0 not provable
+           1  answer  3 items, N bytes  equal
+        anchor SHA256
+    "#]]
+    .assert_eq(&without_bytes(&world.steady(&out)));
     assert_eq!(proved(&["--last"]), proved(&[ids[1]]));
     let (status, _, said) = proved(&["019a"]);
     assert_eq!(status, 1);
-    assert!(said.starts_with("error: several sessions have an id that begins with `019a`: "), "{said}");
+    expect![[r#"
+        error: several sessions have an id that begins with `019a`: 019a1111-0000-7000-8000-000000000001, 019a0000-0000-7000-8000-000000000001
+        hint: give more of the id
+    "#]].assert_eq(&said);
     let (status, _, said) = proved(&[]);
     assert_eq!(status, 2, "{said}");
     for args in [&["sessions", "show"][..], &["sessions", "fsck"], &["sessions", "export"], &["sessions", "output"]] {

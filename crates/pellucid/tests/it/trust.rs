@@ -53,19 +53,49 @@ impl Notified {
     }
 }
 
+/// The warnings among the lines that `exec` prints.
+fn warnings(stderr: &str) -> Vec<&str> {
+    stderr.split_inclusive('\n').filter(|line| line.starts_with("warning: ")).collect()
+}
+
+/// The lines of a report that name something.
+fn lines_with(text: &str, name: &str) -> String {
+    text.split_inclusive('\n').filter(|line| line.contains(name)).collect()
+}
+
 #[test]
 fn a_program_of_the_project_runs_once_it_was_accepted_and_until_it_changes() {
     let world = world("trusted", FILE);
     let mut notified = Notified::listen(&world);
     let said = turn(&world);
-    let warning = "warning: ROOT/work/.codex/config.toml:2: not applied, because they are not accepted yet: notify; \
-                   `pellucid trust accept ROOT/work` shows and accepts them";
-    assert!(said.contains(warning), "{said}");
-    assert!(said.contains("reasoning effort: high"), "{said}");
+    expect![[r#"
+        warning: ROOT/work/.codex/config.toml:2: not applied, because they are not accepted yet: notify; `pellucid trust accept ROOT/work` shows and accepts them
+        Pellucid VERSION
+        --------
+        workdir: ROOT/work
+        model: gpt-5.2-codex
+        provider: scripted
+        approval: never
+        sandbox: workspace-write [workdir, /tmp, $TMPDIR]
+        reasoning effort: high
+        reasoning summaries: auto
+        session id: ID
+        --------
+        user
+        hi
+        pellucid
+        Done.
+    "#]].assert_eq(&world.steady(&said));
 
     let refused = world.run(&["trust", "accept"]);
     assert_eq!(refused.status, 1);
-    assert!(refused.out().contains("notify = [\"sh\",\"-c\",\"echo ran > notified\"]"), "{}", refused.out());
+    expect![[r#"
+        ROOT/work/.codex/config.toml (not accepted yet)
+          notify = ["sh","-c","echo ran > notified"]
+          SHA-256 SHA256
+
+    "#]]
+    .assert_eq(&world.steady(refused.out()));
     expect![[r#"
         error: there is no terminal to ask on, so nothing was accepted; use a terminal, or add --yes to accept these values
     "#]].assert_eq(&refused.stderr);
@@ -73,12 +103,14 @@ fn a_program_of_the_project_runs_once_it_was_accepted_and_until_it_changes() {
 
     assert_eq!(world.run(&["trust", "accept", "--yes"]).status, 0);
     let said = turn(&world);
-    assert!(!said.contains("not applied"), "{said}");
+    assert_eq!(warnings(&said), Vec::<&str>::new());
     notified.has_run();
 
     world.files.write("work/.codex/config.toml", FILE.replace("ran", "Ran"));
     let said = turn(&world);
-    assert!(said.contains("they changed since they were accepted"), "{said}");
+    expect![[r#"
+        warning: ROOT/work/.codex/config.toml:2: not applied, because they changed since they were accepted: notify; `pellucid trust accept ROOT/work` shows and accepts them
+    "#]].assert_eq(&warnings(&said).concat());
 
     world.files.write("work/.codex/config.toml", FILE);
     turn(&world);
@@ -112,19 +144,37 @@ fn programs_are_shown_whatever_they_look_like() {
                 env = { GIT_ASKPASS = \"/tmp/asked\", KEY_COMMAND = \"commanded\" }\n";
     let world = world("trusted", file);
     let shown = world.run(&["trust", "accept", "--yes"]);
-    for text in ["; ran; ", "password=hidden-ran", "sk-aaaaaaaaaaaaaaaaaaaaaaaa", "/tmp/asked", "commanded"] {
-        assert!(shown.out().contains(text), "{text}: {}", shown.out());
-    }
+    expect![[r#"
+        ROOT/work/.codex/config.toml (not accepted yet)
+          notify = ["sh","-c",": '-----BEGIN PRIVATE KEY'; ran; : '-----END x-----'"]
+          mcp_servers.a.command = "x"
+          mcp_servers.a.args = ["password=hidden-ran","sk-aaaaaaaaaaaaaaaaaaaaaaaa"]
+          mcp_servers.a.env.GIT_ASKPASS = "/tmp/asked"
+          mcp_servers.a.env.KEY_COMMAND = "commanded"
+          SHA-256 SHA256
+
+        Accepted 1 file. Any change of these values has to be accepted again.
+    "#]]
+    .assert_eq(&world.steady(shown.out()));
 }
 
 #[test]
 fn secrets_are_not_shown() {
     let file = "[mcp_servers.a]\ncommand = \"x\"\nenv = { A_TOKEN = \"verysecret\", LEVEL = \"debug\" }\n\
                 [model_providers.b]\nname = \"B\"\nexperimental_bearer_token = \"alsosecret\"\n";
-    let shown = world("trusted", file).run(&["trust", "accept"]);
-    assert!(shown.out().contains("mcp_servers.a.env.LEVEL = \"debug\""), "{}", shown.out());
-    assert!(shown.out().contains("mcp_servers.a.env.A_TOKEN = (a secret of 10 characters)"), "{}", shown.out());
-    assert!(!shown.out().contains("secret\"") && !shown.out().contains("verysecret"), "{}", shown.out());
+    let world = world("trusted", file);
+    let shown = world.run(&["trust", "accept"]);
+    expect![[r#"
+        ROOT/work/.codex/config.toml (not accepted yet)
+          mcp_servers.a.command = "x"
+          mcp_servers.a.env.A_TOKEN = (a secret of 10 characters)
+          mcp_servers.a.env.LEVEL = "debug"
+          model_providers.b.name = "B"
+          model_providers.b.experimental_bearer_token = (a secret of 10 characters)
+          SHA-256 SHA256
+
+    "#]]
+    .assert_eq(&world.steady(shown.out()));
 }
 
 #[test]
@@ -134,14 +184,19 @@ fn an_untrusted_project_has_no_say_at_all() {
     world.files.write("work/.agents/skills/s/SKILL.md", "---\nname: s\ndescription: Of the project.\n---\nx\n");
     let prompt = world.run(&["prompt", "--format", "text", "hi"]);
     assert!(!prompt.out().contains("project says") && !prompt.out().contains("Of the project"), "{}", prompt.out());
-    let warning = "warning: instruction files and skills of ROOT/work are left out, as it is marked as untrusted";
-    assert_eq!(prompt.stderr.matches(warning).count(), 1, "{}", prompt.stderr);
+    expect![[r#"
+        warning: instruction files and skills of ROOT/work are left out, as it is marked as untrusted in ROOT/home/config.toml (2 of them; `pellucid context` names them)
+        note: these bytes are not certain to be sent: a session gets its id when it begins, and its requests have it; --session-id gives one
+    "#]].assert_eq(&prompt.stderr);
     let context = world.run(&["context", "-v", "hi"]);
     let shown = world.shown(context.out());
-    let why = "left out, as the project is marked as untrusted";
-    for what in ["ROOT/work/AGENTS.md", "ROOT/work/.agents/skills"] {
-        assert!(shown.contains(&format!("  {what} (user_instructions): {why}")), "{shown}");
-    }
+    expect![[r#"
+          ROOT/work/AGENTS.md (user_instructions): left out, as the project is marked as untrusted
+          ROOT/work/.agents/skills (user_instructions): left out, as the project is marked as untrusted
+          ROOT/work/AGENTS.override.md: not there
+          ROOT/work/AGENTS.md: not read, as the project is marked as untrusted
+    "#]]
+    .assert_eq(&lines_with(&shown, "ROOT/work"));
     let accept = world.run(&["trust", "accept", "--yes"]);
     assert_eq!(accept.status, 1);
     expect![[r#"
@@ -161,9 +216,13 @@ fn a_link_out_of_the_project_is_left_out_and_named() {
     let prompt = world.run(&["prompt", "hi"]);
     assert!(!prompt.out().contains("KEY OF THE USER"));
     let context = world.run(&["context", "-v", "hi"]);
-    let why =
-        "ROOT/work/AGENTS.md (user_instructions): left out, as it is a link out of the project, to ROOT/user/.ssh/id";
-    assert!(world.shown(context.out()).contains(why), "{}", context.out());
+    expect![[r#"
+        AGENTS.md: not seen by the model, left out, as it is a link out of the project, to ROOT/user/.ssh/id
+          ROOT/work/AGENTS.md (user_instructions): left out, as it is a link out of the project, to ROOT/user/.ssh/id
+          ROOT/home/AGENTS.md: not there
+          ROOT/work/AGENTS.md: not read, as it leads out of the project, to ROOT/user/.ssh/id
+    "#]]
+    .assert_eq(&lines_with(&world.shown(context.out()), "AGENTS.md"));
     let script = world.files.path("answer.toml");
     let strict = world.run(&["exec", "--strict-context", "--script", script.to_str().unwrap(), "hi"]);
     assert_eq!(strict.status, 1);
@@ -176,5 +235,7 @@ fn a_link_out_of_the_project_is_left_out_and_named() {
     link("docs/real.md", "work/AGENTS.md");
     let context = world.run(&["context", "-v", "hi"]);
     let shown = world.shown(context.out());
-    assert!(shown.contains("ROOT/work/AGENTS.md (a link to ROOT/work/docs/real.md): read"), "{shown}");
+    expect![[r#"
+          ROOT/work/AGENTS.md (a link to ROOT/work/docs/real.md): read, sha256 981b06e9cfd1623c55b1ad73525956ac22659cf1e7fc03b0a07a1b1363fa6185
+    "#]].assert_eq(&lines_with(&shown, "AGENTS.md (a link"));
 }

@@ -58,9 +58,9 @@ fn warnings(stderr: &str) -> Vec<&str> {
     stderr.split_inclusive('\n').filter(|line| line.starts_with("warning: ")).collect()
 }
 
-/// The lines of a report that name something.
+/// The lines of a report that name something, without their indentation.
 fn lines_with(text: &str, name: &str) -> String {
-    text.split_inclusive('\n').filter(|line| line.contains(name)).collect()
+    text.split_inclusive('\n').filter(|line| line.contains(name)).map(str::trim_start).collect()
 }
 
 #[test]
@@ -191,10 +191,10 @@ fn an_untrusted_project_has_no_say_at_all() {
     let context = world.run(&["context", "-v", "hi"]);
     let shown = world.shown(context.out());
     expect![[r#"
-          ROOT/work/AGENTS.md (user_instructions): left out, as the project is marked as untrusted
-          ROOT/work/.agents/skills (user_instructions): left out, as the project is marked as untrusted
-          ROOT/work/AGENTS.override.md: not there
-          ROOT/work/AGENTS.md: not read, as the project is marked as untrusted
+        ROOT/work/AGENTS.md (user_instructions): left out, as the project is marked as untrusted
+        ROOT/work/.agents/skills (user_instructions): left out, as the project is marked as untrusted
+        ROOT/work/AGENTS.override.md: not there
+        ROOT/work/AGENTS.md: not read, as the project is marked as untrusted
     "#]]
     .assert_eq(&lines_with(&shown, "ROOT/work"));
     let accept = world.run(&["trust", "accept", "--yes"]);
@@ -218,9 +218,9 @@ fn a_link_out_of_the_project_is_left_out_and_named() {
     let context = world.run(&["context", "-v", "hi"]);
     expect![[r#"
         AGENTS.md: not seen by the model, left out, as it is a link out of the project, to ROOT/user/.ssh/id
-          ROOT/work/AGENTS.md (user_instructions): left out, as it is a link out of the project, to ROOT/user/.ssh/id
-          ROOT/home/AGENTS.md: not there
-          ROOT/work/AGENTS.md: not read, as it leads out of the project, to ROOT/user/.ssh/id
+        ROOT/work/AGENTS.md (user_instructions): left out, as it is a link out of the project, to ROOT/user/.ssh/id
+        ROOT/home/AGENTS.md: not there
+        ROOT/work/AGENTS.md: not read, as it leads out of the project, to ROOT/user/.ssh/id
     "#]]
     .assert_eq(&lines_with(&world.shown(context.out()), "AGENTS.md"));
     let script = world.files.path("answer.toml");
@@ -236,6 +236,6 @@ fn a_link_out_of_the_project_is_left_out_and_named() {
     let context = world.run(&["context", "-v", "hi"]);
     let shown = world.shown(context.out());
     expect![[r#"
-          ROOT/work/AGENTS.md (a link to ROOT/work/docs/real.md): read, sha256 981b06e9cfd1623c55b1ad73525956ac22659cf1e7fc03b0a07a1b1363fa6185
+        ROOT/work/AGENTS.md (a link to ROOT/work/docs/real.md): read, sha256 981b06e9cfd1623c55b1ad73525956ac22659cf1e7fc03b0a07a1b1363fa6185
     "#]].assert_eq(&lines_with(&shown, "AGENTS.md (a link"));
 }

@@ -46,7 +46,7 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
         writable_roots: facts.settings.writable_roots.iter().map(Into::into).collect(),
         project_root: config.folders.project_root.clone(),
         mode: facts.settings.collaboration_mode.mode,
-        sees_pictures: facts.settings.model.takes_images(),
+        sees_images: facts.settings.model.takes_images(),
         truncation: facts.settings.model.truncation_policy,
         tools: ToolsAtHand {
             offered,

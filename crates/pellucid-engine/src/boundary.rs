@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_and_their_tags_are_not_said() {
+    fn images_and_their_tags_are_not_said() {
         let said = |texts: &[&str]| said_by_person(&message(texts)).unwrap();
         assert_eq!(said(&["a", "<image name=[Image #1]>", "IMAGE", "</image>", "b"]), "ab");
         assert_eq!(said(&["<image>", "x", "</image>"]), "<image>x</image>");

@@ -30,7 +30,7 @@ const NAME_MAX: usize = 64;
 const NAME_HEAD: usize = 24;
 
 /// The text in place of an image, for a model that cannot see images.
-const PICTURE_OMITTED: &str = "<image content omitted because you do not support image input>";
+const IMAGE_OMITTED: &str = "<image content omitted because you do not support image input>";
 
 /// A tool of an MCP server that is offered to the model.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,10 +119,10 @@ fn with_properties(schema: &Value) -> Value {
 }
 
 /// A result without images, for a model that cannot see them.
-pub fn without_pictures(mut result: McpToolResult) -> McpToolResult {
+pub fn without_images(mut result: McpToolResult) -> McpToolResult {
     for part in &mut result.content {
-        if is_picture(part) {
-            *part = json!({ "type": "text", "text": PICTURE_OMITTED });
+        if is_image(part) {
+            *part = json!({ "type": "text", "text": IMAGE_OMITTED });
         }
     }
     result
@@ -132,12 +132,12 @@ pub fn without_pictures(mut result: McpToolResult) -> McpToolResult {
 pub fn output(result: &McpToolResult) -> ToolOutput {
     match &result.structured_content {
         Some(structured) if !structured.is_null() => ToolOutput::Text(structured.to_string()),
-        _ if result.content.iter().any(is_picture) => ToolOutput::Parts(result.content.iter().map(part).collect()),
+        _ if result.content.iter().any(is_image) => ToolOutput::Parts(result.content.iter().map(part).collect()),
         _ => ToolOutput::Text(Value::from(result.content.clone()).to_string()),
     }
 }
 
-fn is_picture(part: &Value) -> bool {
+fn is_image(part: &Value) -> bool {
     part["type"] == "image" && part["data"].is_string()
 }
 
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_shown_among_the_parts() {
+    fn images_are_shown_among_the_parts() {
         check_output(
             r#"{"content":[{"type":"text","text":"Look:"},{"type":"image","data":"QQ==","mimeType":"image/png"},{"type":"image","data":"data:image/gif;base64,QQ==","mimeType":"image/gif"},{"type":"image","data":"QQ=="},{"type":"resource_link","uri":"a:b","name":"n"}]}"#,
             &expect![[
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn a_model_without_eyes_is_told_what_is_missing() {
         let result = r#"{"content":[{"type":"image","data":"QQ==","mimeType":"image/png"}]}"#;
-        let shown = output(&without_pictures(serde_json::from_str(result).unwrap()));
+        let shown = output(&without_images(serde_json::from_str(result).unwrap()));
         expect![[
             r#""[{\"type\":\"text\",\"text\":\"<image content omitted because you do not support image input>\"}]""#
         ]]

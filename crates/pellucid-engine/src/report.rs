@@ -66,7 +66,7 @@ pub struct Report {
     /// The name of the encoding that counted the tokens.
     pub counted_by: Arc<str>,
     /// The bytes of images, which a count leaves out; an estimate includes them.
-    pub picture_bytes: usize,
+    pub image_bytes: usize,
 }
 
 /// A run of bytes of one origin.
@@ -142,7 +142,7 @@ impl Report {
             files,
             changed_files: Vec::new(),
             counted_by,
-            picture_bytes: 0,
+            image_bytes: 0,
             continuity: None,
             said_again: BTreeMap::new(),
         }
@@ -152,11 +152,11 @@ impl Report {
     pub fn count(&mut self, body: &[u8], counter: &dyn Counter) {
         debug_assert_eq!(body.len(), self.bytes(), "the body is another request's");
         let mut texts = Texts::new(body);
-        self.picture_bytes = 0;
+        self.image_bytes = 0;
         for row in &mut self.rows {
             let run = texts.next_run(row.bytes);
             row.tokens = counter.count(&run.text);
-            self.picture_bytes += run.picture_bytes;
+            self.image_bytes += run.image_bytes;
         }
         self.counted_by = counter.name().into();
     }
@@ -166,8 +166,8 @@ impl Report {
         debug_assert_eq!(body.len(), self.bytes(), "the body is another request's");
         let mut texts = Texts::new(body);
         let text = |row: &Row| {
-            let RunText { text, picture_bytes } = texts.next_run(row.bytes);
-            RowText { text, image_bytes: picture_bytes }
+            let RunText { text, image_bytes } = texts.next_run(row.bytes);
+            RowText { text, image_bytes }
         };
         self.rows.iter().map(text).collect()
     }
@@ -234,7 +234,7 @@ impl Report {
             "bytes": self.bytes(),
             "tokens": self.tokens(),
             "counted_by": self.counted_by,
-            "picture_bytes": self.picture_bytes,
+            "picture_bytes": self.image_bytes,
             "rows": self.statuses().map(|(row, status)| row_json(row, status)).collect::<Vec<_>>(),
             "sources": self.sources().iter().map(sources::source_json).collect::<Vec<_>>(),
             "omissions": self.omissions.iter().map(omission_json).collect::<Vec<_>>(),

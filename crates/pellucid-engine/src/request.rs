@@ -27,7 +27,7 @@ use crate::tool_list::OfferedTool;
 use crate::tool_list::ToolList;
 use crate::transcript::ExecOutputs;
 use crate::transcript::ItemIds;
-use crate::transcript::Pictures;
+use crate::transcript::ShownImages;
 use crate::transcript::Transcript;
 use crate::transcript::View;
 use crate::wire;
@@ -272,8 +272,8 @@ impl Frame {
 }
 
 fn view(facts: &Facts, wire: &WireSettings, exec_outputs: ExecOutputs) -> View {
-    let pictures = if facts.settings.model.takes_images() { Pictures::Shown } else { Pictures::Replaced };
-    View { pictures, exec_outputs, wire: wire.wire, developer: wire.developer }
+    let images = if facts.settings.model.takes_images() { ShownImages::Shown } else { ShownImages::Replaced };
+    View { images, exec_outputs, wire: wire.wire, developer: wire.developer }
 }
 
 /// Whether the patch tool is offered in the form that goes with output as text.

@@ -55,12 +55,12 @@ pub fn user_message(pack: &Pack, inputs: &[UserInput], images: &Images) -> Draft
 }
 
 /// An image that a tool loads, as a separate message without tags.
-pub fn picture_message(pack: &Pack, path: &Path, image: &LoadedImage) -> Draft {
-    Draft { part: "picture".into(), role: "user", parts: vec![picture(pack, path, image)] }
+pub fn image_message(pack: &Pack, path: &Path, image: &LoadedImage) -> Draft {
+    Draft { part: "picture".into(), role: "user", parts: vec![image_part(pack, path, image)] }
 }
 
 /// The image, or a sentence with the reason why it could not be loaded.
-fn picture(pack: &Pack, path: &Path, image: &LoadedImage) -> DraftPart {
+fn image_part(pack: &Pack, path: &Path, image: &LoadedImage) -> DraftPart {
     let (template, place, what) = match image {
         LoadedImage::Ready { data_url, sha256 } => {
             let path = path.to_string_lossy();
@@ -87,7 +87,7 @@ fn picture(pack: &Pack, path: &Path, image: &LoadedImage) -> DraftPart {
 
 fn push_local_image(parts: &mut Vec<DraftPart>, pack: &Pack, path: &Path, image: Option<&LoadedImage>, n: usize) {
     let not_loaded = || LoadedImage::Unreadable { error: "it was not loaded".to_owned() };
-    match picture(pack, path, image.unwrap_or(&not_loaded())) {
+    match image_part(pack, path, image.unwrap_or(&not_loaded())) {
         DraftPart::Image(image) => push_image(parts, &format!("<image name=[Image #{n}]>"), image),
         problem => parts.push(problem),
     }

@@ -235,7 +235,7 @@ pub(crate) fn verify_with(
     reader: Reader,
     texts: Texts,
 ) -> Result<VerifiedPatch, VerifyError> {
-    let mut picture = Picture {
+    let mut after = FilesAfter {
         cwd,
         files,
         reader,
@@ -251,13 +251,13 @@ pub(crate) fn verify_with(
         },
     };
     for hunk in &patch.hunks {
-        picture.take(hunk)?;
+        after.take(hunk)?;
     }
-    Ok(picture.verified)
+    Ok(after.verified)
 }
 
 /// The files as they would be after the hunks so far.
-struct Picture<'a, F> {
+struct FilesAfter<'a, F> {
     cwd: &'a Path,
     files: &'a F,
     reader: Reader,
@@ -269,7 +269,7 @@ struct Picture<'a, F> {
     verified: VerifiedPatch,
 }
 
-impl<F: PatchFiles> Picture<'_, F> {
+impl<F: PatchFiles> FilesAfter<'_, F> {
     fn take(&mut self, hunk: &Hunk<'_>) -> Result<(), VerifyError> {
         match hunk {
             Hunk::Add { path, lines } => {

@@ -92,7 +92,7 @@ impl Bench {
             writable_roots: Vec::new(),
             project_root: folder.path().to_owned(),
             mode: CollaborationModeKind::Default,
-            sees_pictures: true,
+            sees_images: true,
             truncation: TruncationPolicy { mode: TruncationMode::Bytes, limit: 10_000 },
             tools: ToolsAtHand { offered, shell_is_on: true, ..ToolsAtHand::default() },
             agents: None,

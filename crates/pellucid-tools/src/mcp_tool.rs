@@ -94,7 +94,7 @@ pub(crate) async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput
     };
     let answer =
         answer.map_err(|failure| mcp::call_failure(&failure.of(format!("tool call failed for `{server}/{tool}`"))));
-    let answer = answer.map(|result| if job.situation.sees_pictures { result } else { mcp::without_pictures(result) });
+    let answer = answer.map(|result| if job.situation.sees_images { result } else { mcp::without_images(result) });
     let output = match &answer {
         Ok(result) => {
             if result.is_error == Some(true) {
@@ -202,7 +202,7 @@ pub(crate) mod tests {
     #[track_caller]
     fn check_called(tool: &str, arguments: &str, expected: &Expect) {
         let mut bench = Bench::new();
-        bench.situation.sees_pictures = false;
+        bench.situation.sees_images = false;
         let route = |tool: &str| McpRoute {
             name: format!("mcp__depot__{tool}"),
             server: "depot".to_owned(),

@@ -38,7 +38,7 @@ pub struct Situation {
     /// The way of working together.
     pub mode: CollaborationModeKind,
     /// Whether the model accepts images.
-    pub sees_pictures: bool,
+    pub sees_images: bool,
     /// How outputs are cut.
     pub truncation: TruncationPolicy,
     /// What can be called.

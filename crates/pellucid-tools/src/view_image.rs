@@ -33,7 +33,7 @@ struct Arguments {
 }
 
 async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
-    if !job.situation.sees_pictures {
+    if !job.situation.sees_images {
         return Err(Failed::answered("view_image is not allowed because you do not support image inputs"));
     }
     let Arguments { path } = arguments(call)?;
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_blind_model_is_told_so() {
         let mut bench = Bench::new();
-        bench.situation.sees_pictures = false;
+        bench.situation.sees_images = false;
         expect![[r#"
             {"type":"tool_call_failed","call_id":"c","name":"view_image","why":"the model got the reason"}
             => view_image is not allowed because you do not support image inputs

@@ -96,14 +96,14 @@ fn too_large(size: u64) -> io::Error {
 /// The media type and bytes of the image to send.
 fn fit(bytes: Vec<u8>) -> ImageResult<(&'static str, Vec<u8>)> {
     let format = image::guess_format(&bytes)?;
-    let picture = decode(&bytes, format)?;
-    let fits = picture.width() <= WIDTH_MAX && picture.height() <= HEIGHT_MAX;
+    let image = decode(&bytes, format)?;
+    let fits = image.width() <= WIDTH_MAX && image.height() <= HEIGHT_MAX;
     match (format, fits) {
         (ImageFormat::Png, true) => Ok(("image/png", bytes)),
         (ImageFormat::Jpeg, true) => Ok(("image/jpeg", bytes)),
-        (ImageFormat::Jpeg, false) => Ok(("image/jpeg", encode_jpeg(&shrink(&picture))?)),
-        (_, true) => Ok(("image/png", encode_png(&picture)?)),
-        (_, false) => Ok(("image/png", encode_png(&shrink(&picture))?)),
+        (ImageFormat::Jpeg, false) => Ok(("image/jpeg", encode_jpeg(&shrink(&image))?)),
+        (_, true) => Ok(("image/png", encode_png(&image)?)),
+        (_, false) => Ok(("image/png", encode_png(&shrink(&image))?)),
     }
 }
 
@@ -115,20 +115,20 @@ fn decode(bytes: &[u8], format: ImageFormat) -> ImageResult<DynamicImage> {
     reader.decode()
 }
 
-fn shrink(picture: &DynamicImage) -> DynamicImage {
-    picture.resize(WIDTH_MAX, HEIGHT_MAX, FilterType::Triangle)
+fn shrink(image: &DynamicImage) -> DynamicImage {
+    image.resize(WIDTH_MAX, HEIGHT_MAX, FilterType::Triangle)
 }
 
-fn encode_png(picture: &DynamicImage) -> ImageResult<Vec<u8>> {
+fn encode_png(image: &DynamicImage) -> ImageResult<Vec<u8>> {
     let mut encoded = Vec::new();
-    let (width, height) = (picture.width(), picture.height());
-    PngEncoder::new(&mut encoded).write_image(&picture.to_rgba8(), width, height, ExtendedColorType::Rgba8)?;
+    let (width, height) = (image.width(), image.height());
+    PngEncoder::new(&mut encoded).write_image(&image.to_rgba8(), width, height, ExtendedColorType::Rgba8)?;
     Ok(encoded)
 }
 
-fn encode_jpeg(picture: &DynamicImage) -> ImageResult<Vec<u8>> {
+fn encode_jpeg(image: &DynamicImage) -> ImageResult<Vec<u8>> {
     let mut encoded = Vec::new();
-    JpegEncoder::new_with_quality(&mut encoded, JPEG_QUALITY).encode_image(picture)?;
+    JpegEncoder::new_with_quality(&mut encoded, JPEG_QUALITY).encode_image(image)?;
     Ok(encoded)
 }
 
@@ -142,13 +142,13 @@ mod tests {
     use super::*;
     use crate::fixture::Fixture;
 
-    fn picture(width: u32, height: u32) -> DynamicImage {
+    fn painted(width: u32, height: u32) -> DynamicImage {
         RgbImage::from_fn(width, height, |x, y| image::Rgb([x as u8, y as u8, 7])).into()
     }
 
-    fn encoded(picture: &DynamicImage, format: ImageFormat) -> Vec<u8> {
+    fn encoded(image: &DynamicImage, format: ImageFormat) -> Vec<u8> {
         let mut bytes = Cursor::new(Vec::new());
-        picture.write_to(&mut bytes, format).unwrap();
+        image.write_to(&mut bytes, format).unwrap();
         bytes.into_inner()
     }
 
@@ -179,35 +179,35 @@ mod tests {
             return format!("{mime}, the original bytes");
         }
         let format = image::guess_format(&bytes).unwrap();
-        let picture = image::load_from_memory(&bytes).unwrap();
-        format!("{mime}, {format:?} of {}x{}", picture.width(), picture.height())
+        let image = image::load_from_memory(&bytes).unwrap();
+        format!("{mime}, {format:?} of {}x{}", image.width(), image.height())
     }
 
     #[test]
-    fn a_picture_that_fits_stays_as_it_is() {
-        check("a.png", &encoded(&picture(2048, 2), ImageFormat::Png), &expect!["image/png, the original bytes"]);
-        check("a.jpg", &encoded(&picture(3, 2), ImageFormat::Jpeg), &expect!["image/jpeg, the original bytes"]);
-        check("a.txt", &encoded(&picture(3, 2), ImageFormat::Png), &expect!["image/png, the original bytes"]);
+    fn an_image_that_fits_stays_as_it_is() {
+        check("a.png", &encoded(&painted(2048, 2), ImageFormat::Png), &expect!["image/png, the original bytes"]);
+        check("a.jpg", &encoded(&painted(3, 2), ImageFormat::Jpeg), &expect!["image/jpeg, the original bytes"]);
+        check("a.txt", &encoded(&painted(3, 2), ImageFormat::Png), &expect!["image/png, the original bytes"]);
     }
 
     #[test]
-    fn a_large_picture_is_scaled_down_in_its_own_format() {
-        check("a.png", &encoded(&picture(100, 1000), ImageFormat::Png), &expect!["image/png, Png of 77x768"]);
-        check("a.jpg", &encoded(&picture(4096, 20), ImageFormat::Jpeg), &expect!["image/jpeg, Jpeg of 2048x10"]);
+    fn a_large_image_is_scaled_down_in_its_own_format() {
+        check("a.png", &encoded(&painted(100, 1000), ImageFormat::Png), &expect!["image/png, Png of 77x768"]);
+        check("a.jpg", &encoded(&painted(4096, 20), ImageFormat::Jpeg), &expect!["image/jpeg, Jpeg of 2048x10"]);
         let gray = DynamicImage::from(GrayImage::new(2049, 10));
         check("gray.jpg", &encoded(&gray, ImageFormat::Jpeg), &expect!["image/jpeg, Jpeg of 2048x10"]);
     }
 
     #[test]
     fn other_formats_become_png() {
-        check("a.gif", &encoded(&picture(3, 2), ImageFormat::Gif), &expect!["image/png, Png of 3x2"]);
-        check("a.webp", &encoded(&picture(3, 2), ImageFormat::WebP), &expect!["image/png, Png of 3x2"]);
-        check("large.gif", &encoded(&picture(2, 800), ImageFormat::Gif), &expect!["image/png, Png of 2x768"]);
+        check("a.gif", &encoded(&painted(3, 2), ImageFormat::Gif), &expect!["image/png, Png of 3x2"]);
+        check("a.webp", &encoded(&painted(3, 2), ImageFormat::WebP), &expect!["image/png, Png of 3x2"]);
+        check("large.gif", &encoded(&painted(2, 800), ImageFormat::Gif), &expect!["image/png, Png of 2x768"]);
     }
 
     #[test]
     fn broken_data_of_a_known_format_is_invalid() {
-        let mut broken = encoded(&picture(4, 4), ImageFormat::Png);
+        let mut broken = encoded(&painted(4, 4), ImageFormat::Png);
         let data = broken.windows(4).position(|w| w == b"IDAT").unwrap() + 4;
         broken[data] ^= 0xff;
         check(
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn data_that_ends_early_is_told_by_its_name() {
-        let whole = encoded(&picture(4, 4), ImageFormat::Png);
+        let whole = encoded(&painted(4, 4), ImageFormat::Png);
         check(
             "a.png",
             &whole[..20],
@@ -274,8 +274,8 @@ mod tests {
     }
 
     #[test]
-    fn a_small_file_may_not_claim_a_huge_picture() {
-        let mut huge = encoded(&picture(1, 1), ImageFormat::Png);
+    fn a_small_file_may_not_claim_a_huge_image() {
+        let mut huge = encoded(&painted(1, 1), ImageFormat::Png);
         let size = huge.windows(4).position(|w| w == b"IHDR").unwrap() + 4;
         huge[size..size + 8].copy_from_slice(&[0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60]);
         // The checksum of the header, for 60,000 by 60,000 dots.

@@ -131,7 +131,7 @@ impl Driver<'_> {
             FromTool::Ask(Asking { question, asker }) => {
                 TurnEvent::Call(CallEvent::Asked { ask: self.askers.add(Waiter::Call(asker)), question })
             }
-            FromTool::Image(path) => TurnEvent::Attached(self.session.picture(&path)),
+            FromTool::Image(path) => TurnEvent::Attached(self.session.attached_image(&path)),
             FromTool::UserCommandEnded { call_id, record } => {
                 self.session.log_user_command(&call_id);
                 match &self.user_command {

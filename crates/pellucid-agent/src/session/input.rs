@@ -7,7 +7,7 @@ use pellucid_engine::assemble::Context;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::notice;
 use pellucid_engine::transcript::Draft;
-use pellucid_engine::user_message::picture_message;
+use pellucid_engine::user_message::image_message;
 use pellucid_engine::user_message::user_message;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::item::Item;
@@ -81,9 +81,9 @@ impl Session {
     }
 
     /// A message that holds an image and nothing else.
-    pub(crate) fn picture(&mut self, path: &Path) -> Draft {
+    pub(crate) fn attached_image(&mut self, path: &Path) -> Draft {
         let image = load_image(path);
         self.notices.omit(image_omission(path, &image));
-        picture_message(&self.setup.pack, path, &image)
+        image_message(&self.setup.pack, path, &image)
     }
 }

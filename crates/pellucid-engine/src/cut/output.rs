@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_share_one_budget_and_pictures_are_free() {
+    fn parts_share_one_budget_and_images_are_free() {
         let text = |text: &str| json!({ "type": "input_text", "text": text });
         let image = json!({ "type": "input_image", "image_url": "u" });
         check_cut(

@@ -62,7 +62,7 @@ impl<'a> EntryCounter<'a> {
     }
 
     /// The tokens of an image.
-    pub fn picture(&self, vision: Vision, width: u32, height: u32) -> f64 {
+    pub fn image(&self, vision: Vision, width: u32, height: u32) -> f64 {
         match vision {
             Vision::None => self.overhead,
             Vision::Low => 87.0,
@@ -109,11 +109,11 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_costs_by_its_tiles() {
+    fn an_image_costs_by_its_tiles() {
         let count = EntryCounter::new(&Estimate, "claude");
-        assert_eq!(count.picture(Vision::None, 2000, 10), 3.0);
-        assert_eq!(count.picture(Vision::Low, 2000, 10), 87.0);
-        assert_eq!(count.picture(Vision::High, 1024, 1024), 3.0 + 85.0 + 8.0);
-        assert_eq!(count.picture(Vision::High, 2048, 1024), 3.0 + 85.0 + 16.0);
+        assert_eq!(count.image(Vision::None, 2000, 10), 3.0);
+        assert_eq!(count.image(Vision::Low, 2000, 10), 87.0);
+        assert_eq!(count.image(Vision::High, 1024, 1024), 3.0 + 85.0 + 8.0);
+        assert_eq!(count.image(Vision::High, 2048, 1024), 3.0 + 85.0 + 16.0);
     }
 }

@@ -18,7 +18,7 @@ fn report(rows: Vec<Row>, omissions: Vec<Omission>, candidates: Vec<Candidate>) 
         continuity: None,
         said_again: BTreeMap::new(),
         counted_by: Estimate::NAME.into(),
-        picture_bytes: 0,
+        image_bytes: 0,
     }
 }
 

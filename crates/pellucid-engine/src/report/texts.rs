@@ -7,7 +7,7 @@
 //! Images travel as data URLs. No model reads those as text, so the text has their number of bytes instead.
 
 /// The beginning of a data URL of an image.
-const PICTURE: &[u8] = b"data:image/";
+const IMAGE: &[u8] = b"data:image/";
 
 /// A run of bytes, read back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct RunText {
     /// The text with escapes undone.
     pub text: String,
     /// The number of bytes of images.
-    pub picture_bytes: usize,
+    pub image_bytes: usize,
 }
 
 /// Reads runs of a JSON text one after the other.
@@ -30,7 +30,7 @@ pub struct Texts<'a> {
 enum Place {
     Notation,
     String,
-    Picture,
+    Image,
 }
 
 impl<'a> Texts<'a> {
@@ -44,15 +44,15 @@ impl<'a> Texts<'a> {
         let (mut run, rest) = self.rest.split_at(len.min(self.rest.len()));
         self.rest = rest;
         let mut text = Vec::with_capacity(run.len());
-        let mut picture_bytes = 0;
+        let mut image_bytes = 0;
         while !run.is_empty() {
-            let (is_picture, before) = (self.place == Place::Picture, run.len());
+            let (is_image, before) = (self.place == Place::Image, run.len());
             run = self.step(run, &mut text);
-            if is_picture {
-                picture_bytes += before - run.len();
+            if is_image {
+                image_bytes += before - run.len();
             }
         }
-        RunText { text: String::from_utf8_lossy(&text).into_owned(), picture_bytes }
+        RunText { text: String::from_utf8_lossy(&text).into_owned(), image_bytes }
     }
 
     /// Reads the beginning of a run, and gives what follows it.
@@ -60,7 +60,7 @@ impl<'a> Texts<'a> {
         match self.place {
             Place::Notation => self.notation(run, text),
             Place::String => self.string(run, text),
-            Place::Picture => {
+            Place::Image => {
                 let end = run.iter().position(|byte| *byte == b'"').unwrap_or(run.len());
                 if end < run.len() {
                     self.place = Place::String;
@@ -79,7 +79,7 @@ impl<'a> Texts<'a> {
         text.extend_from_slice(before);
         // A string and its opening quote may belong to different runs.
         let ahead = if after.is_empty() { self.rest } else { after };
-        self.place = if ahead.starts_with(PICTURE) { Place::Picture } else { Place::String };
+        self.place = if ahead.starts_with(IMAGE) { Place::Image } else { Place::String };
         after
     }
 
@@ -194,14 +194,14 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_passed_over_and_its_bytes_are_said() {
+    fn an_image_is_passed_over_and_its_bytes_are_said() {
         let json = r#"{"image_url":"data:image/png;base64,AAAA","text":"x"}"#;
         let mut texts = Texts::new(json.as_bytes());
         let (head, tail) = (r#"{"image_url":""#.len(), r#"","text":"x"}"#.len());
-        assert_eq!(texts.next_run(head), RunText { text: r#"{"image_url":""#.into(), picture_bytes: 0 });
-        let picture = json.len() - head - tail;
-        assert_eq!(texts.next_run(picture), RunText { text: String::new(), picture_bytes: picture });
-        assert_eq!(texts.next_run(tail), RunText { text: r#"","text":"x"}"#.into(), picture_bytes: 0 });
+        assert_eq!(texts.next_run(head), RunText { text: r#"{"image_url":""#.into(), image_bytes: 0 });
+        let image = json.len() - head - tail;
+        assert_eq!(texts.next_run(image), RunText { text: String::new(), image_bytes: image });
+        assert_eq!(texts.next_run(tail), RunText { text: r#"","text":"x"}"#.into(), image_bytes: 0 });
     }
 
     proptest! {

@@ -34,7 +34,7 @@ pub(super) struct Entry {
     /// Whether the output of this call may be structured and is shown as text on request.
     pub is_exec_call: bool,
     /// Whether the item has images.
-    pub has_pictures: bool,
+    pub has_images: bool,
     /// Whether a turn of the person begins here.
     pub is_user_turn: bool,
     /// Whether the model made the item.
@@ -70,7 +70,7 @@ impl Entry {
             call_id: call_id(item),
             tool: tool(item),
             is_exec_call: is_exec_call(item),
-            has_pictures: has_pictures(item),
+            has_images: has_images(item),
             is_user_turn: boundary::begins_user_turn(item),
             is_model_made: is_model_made(item),
             is_sealed_reasoning: matches!(item, Item::Reasoning { encrypted_content: Some(_), .. }),
@@ -90,7 +90,7 @@ impl Entry {
             call_id: ready.call_id,
             tool: ready.tool,
             is_exec_call: ready.is_exec_call,
-            has_pictures: false,
+            has_images: false,
             is_user_turn: false,
             is_model_made,
             is_sealed_reasoning: ready.is_sealed_reasoning,
@@ -193,7 +193,7 @@ fn is_signed_thought(item: &Item) -> bool {
     }
 }
 
-fn has_pictures(item: &Item) -> bool {
+fn has_images(item: &Item) -> bool {
     let parts = match item {
         Item::Message { content, .. } => content,
         Item::FunctionCallOutput { output: ToolOutput::Parts(parts), .. } => parts,

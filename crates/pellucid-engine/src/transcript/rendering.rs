@@ -37,13 +37,14 @@ use crate::wire::written::Written;
 const ABORTED: &str = "aborted";
 
 /// The text in place of an image.
-pub(crate) const NO_PICTURE: &str = "image content omitted because you do not support image input";
+pub(crate) const NO_IMAGE: &str = "image content omitted because you do not support image input";
 
 /// How items are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
     /// How images are shown.
-    pub pictures: Pictures,
+    #[serde(rename = "pictures")]
+    pub images: ShownImages,
     /// Structured output of commands.
     pub exec_outputs: ExecOutputs,
     /// The API format of the request.
@@ -55,7 +56,7 @@ pub struct View {
 /// How images are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Pictures {
+pub enum ShownImages {
     /// Images are sent unchanged.
     #[default]
     Shown,
@@ -296,8 +297,8 @@ impl Rendering {
             }
             None => false,
         };
-        let changed = if entry.has_pictures && self.view.pictures == Pictures::Replaced {
-            entry.item(&self.chunks).map(without_pictures)
+        let changed = if entry.has_images && self.view.images == ShownImages::Replaced {
+            entry.item(&self.chunks).map(without_images)
         } else if answers_text {
             entry.item(&self.chunks).and_then(as_text)
         } else {
@@ -362,7 +363,7 @@ fn shown_otherwise(entry: &Entry, len: usize) -> Arc<[Span]> {
     author.map(|span| Span { len, raw_len: len, ..span.clone() }).into_iter().collect()
 }
 
-fn without_pictures(mut item: Item) -> Item {
+fn without_images(mut item: Item) -> Item {
     let parts = match &mut item {
         Item::Message { content, .. } => content,
         Item::FunctionCallOutput { output: ToolOutput::Parts(parts), .. } => parts,
@@ -370,7 +371,7 @@ fn without_pictures(mut item: Item) -> Item {
     };
     for part in parts {
         if matches!(part, ContentPart::InputImage { .. }) {
-            *part = ContentPart::InputText { text: NO_PICTURE.to_owned() };
+            *part = ContentPart::InputText { text: NO_IMAGE.to_owned() };
         }
     }
     item

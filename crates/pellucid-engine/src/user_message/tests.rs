@@ -1,4 +1,4 @@
-//! Texts, pictures and what is said of pictures that could not be loaded.
+//! Texts, images and what is said of images that could not be loaded.
 
 use expect_test::Expect;
 use expect_test::expect;
@@ -79,7 +79,7 @@ fn texts_stay_texts_and_what_is_no_text_adds_nothing() {
 }
 
 #[test]
-fn a_picture_stands_between_tags_and_is_numbered_with_all_others() {
+fn an_image_stands_between_tags_and_is_numbered_with_all_others() {
     let web = UserInput::Image { image_url: "https://example.com/a.png".to_owned() };
     check_message(
         &[web.clone(), local("ready.png"), text("and"), web, local("ready.png")],
@@ -103,7 +103,7 @@ fn a_picture_stands_between_tags_and_is_numbered_with_all_others() {
 }
 
 #[test]
-fn each_reason_why_a_picture_is_not_there_is_said() {
+fn each_reason_why_an_image_is_not_there_is_said() {
     let inputs: Vec<UserInput> =
         ["locked.png", "torn.png", "notes.txt", "blob", "odd.tiff", "never.png"].map(local).into();
     check_message(
@@ -121,9 +121,9 @@ fn each_reason_why_a_picture_is_not_there_is_said() {
 }
 
 #[test]
-fn a_picture_of_a_tool_has_no_tags() {
+fn an_image_of_a_tool_has_no_tags() {
     let images = every_image();
-    let lines: Vec<String> = images.iter().map(|(path, image)| shown(&picture_message(&pack(), path, image))).collect();
+    let lines: Vec<String> = images.iter().map(|(path, image)| shown(&image_message(&pack(), path, image))).collect();
     expect![[r#"
         picture user
         text "Pellucid could not read the local image at `blob`: unsupported MIME type (unknown)" from pack, fact, pack, fact

@@ -35,7 +35,7 @@ use crate::request::WireSettings;
 use crate::tool_list;
 use crate::tool_list::ToolList;
 use crate::transcript::CallId;
-use crate::transcript::NO_PICTURE;
+use crate::transcript::NO_IMAGE;
 
 /// The name of the list with the items.
 pub(crate) const LIST: &str = "messages";
@@ -48,7 +48,7 @@ const CLOSING_MARKED: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}}]}";
 const CLOSING: &str = "}]}";
 
 /// The image types that the format accepts.
-const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 /// The least and the most tokens of an answer when the configuration sets none.
 const OUTPUT_TOKENS_MIN: i64 = 4_096;
@@ -223,13 +223,13 @@ impl Translator {
         written: &mut Written,
         write: impl FnOnce(&mut Blocks) -> Result<(), &'static str>,
     ) {
-        let mut blocks = Blocks { encoder: piece.encoder(), n: 0, mark: Mark::Possible, n_lost_pictures: 0 };
+        let mut blocks = Blocks { encoder: piece.encoder(), n: 0, mark: Mark::Possible, n_lost_images: 0 };
         let result = write(&mut blocks);
-        if blocks.n_lost_pictures > 0 {
-            let n_pictures = blocks.n_lost_pictures;
+        if blocks.n_lost_images > 0 {
+            let n_images = blocks.n_lost_images;
             written.leave_out(
                 piece,
-                format!("images of a type that the API format `messages` does not accept: {n_pictures}"),
+                format!("images of a type that the API format `messages` does not accept: {n_images}"),
             );
         }
         if blocks.n == 0 {
@@ -255,7 +255,7 @@ struct Blocks {
     encoder: Encoder,
     n: usize,
     mark: Mark,
-    n_lost_pictures: usize,
+    n_lost_images: usize,
 }
 
 impl Blocks {
@@ -280,32 +280,32 @@ impl Blocks {
                     self.encoder.wire(close);
                     self.encoder.wire("\"");
                 }
-                (None, Some(url)) => self.picture(piece, url),
+                (None, Some(url)) => self.image(piece, url),
                 _ => {}
             }
         }
         Ok(())
     }
 
-    fn picture(&mut self, piece: &Piece, url: &RawValue) {
+    fn image(&mut self, piece: &Piece, url: &RawValue) {
         let inside = piece::inside(url);
-        match Picture::read(inside) {
-            Picture::Data { kind, start } => {
+        match ImageAddress::read(inside) {
+            ImageAddress::Data { kind, start } => {
                 self.next("{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"");
                 self.encoder.wire(kind);
                 self.encoder.wire("\",\"data\":\"");
                 piece.copy_text_from(&mut self.encoder, url, start);
                 self.encoder.wire("\"}");
             }
-            Picture::Address => {
+            ImageAddress::Address => {
                 self.next("{\"type\":\"image\",\"source\":{\"type\":\"url\",\"url\":");
                 piece.copy(&mut self.encoder, url);
                 self.encoder.wire("}");
             }
-            Picture::Other => {
-                self.n_lost_pictures += 1;
+            ImageAddress::Other => {
+                self.n_lost_images += 1;
                 self.next("{\"type\":\"text\",\"text\":");
-                self.encoder.value(&NO_PICTURE, &Origin::Repair);
+                self.encoder.value(&NO_IMAGE, &Origin::Repair);
             }
         }
     }
@@ -387,18 +387,18 @@ impl Blocks {
     }
 
     fn output_parts(&mut self, piece: &Piece, parts: &[Part<'_>]) {
-        let mut inner = Self { encoder: piece.encoder(), n: 0, mark: Mark::Possible, n_lost_pictures: 0 };
+        let mut inner = Self { encoder: piece.encoder(), n: 0, mark: Mark::Possible, n_lost_images: 0 };
         for part in parts {
             match (part.text, part.image_url) {
                 (Some(text), _) if !is_blank(text) => {
                     inner.next("{\"type\":\"text\",\"text\":");
                     piece.copy(&mut inner.encoder, text);
                 }
-                (None, Some(url)) => inner.picture(piece, url),
+                (None, Some(url)) => inner.image(piece, url),
                 _ => {}
             }
         }
-        self.n_lost_pictures += inner.n_lost_pictures;
+        self.n_lost_images += inner.n_lost_images;
         if inner.n > 0 {
             let encoded = inner.encoder.finish();
             self.encoder.wire(",\"content\":[");
@@ -419,7 +419,7 @@ impl Blocks {
 
 /// The form of an image's address.
 #[derive(Debug, PartialEq, Eq)]
-enum Picture {
+enum ImageAddress {
     /// A data URL; the data begin at this byte.
     Data { kind: &'static str, start: usize },
     /// The server fetches it.
@@ -428,7 +428,7 @@ enum Picture {
     Other,
 }
 
-impl Picture {
+impl ImageAddress {
     fn read(address: &str) -> Self {
         if address.starts_with("https://") || address.starts_with("http://") {
             return Self::Address;
@@ -436,7 +436,8 @@ impl Picture {
         let Some((description, _)) = address.strip_prefix("data:").and_then(|rest| rest.split_once(',')) else {
             return Self::Other;
         };
-        let kind = description.strip_suffix(";base64").and_then(|kind| PICTURES.iter().find(|known| **known == kind));
+        let kind =
+            description.strip_suffix(";base64").and_then(|kind| IMAGE_TYPES.iter().find(|known| **known == kind));
         kind.map_or(Self::Other, |kind| Self::Data { kind, start: "data:,".len() + description.len() })
     }
 }
@@ -446,18 +447,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pictures_are_told_by_their_address() {
-        let data = |kind, start| Picture::Data { kind, start };
+    fn images_are_told_by_their_address() {
+        let data = |kind, start| ImageAddress::Data { kind, start };
         for (address, expected) in [
-            ("https://x/a.png", Picture::Address),
+            ("https://x/a.png", ImageAddress::Address),
             ("data:image/png;base64,AAAA", data("image/png", 22)),
             ("data:image/webp;base64,", data("image/webp", 23)),
-            ("data:image/tiff;base64,AAAA", Picture::Other),
-            ("data:image/png,AAAA", Picture::Other),
-            ("file:a.png", Picture::Other),
-            ("", Picture::Other),
+            ("data:image/tiff;base64,AAAA", ImageAddress::Other),
+            ("data:image/png,AAAA", ImageAddress::Other),
+            ("file:a.png", ImageAddress::Other),
+            ("", ImageAddress::Other),
         ] {
-            assert_eq!(Picture::read(address), expected, "{address}");
+            assert_eq!(ImageAddress::read(address), expected, "{address}");
         }
     }
 }

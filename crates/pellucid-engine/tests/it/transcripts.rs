@@ -5,9 +5,9 @@ use expect_test::expect;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::transcript::ExecOutputs;
 use pellucid_engine::transcript::ItemIds;
-use pellucid_engine::transcript::Pictures;
 use pellucid_engine::transcript::ReasoningCounted;
 use pellucid_engine::transcript::Rendered;
+use pellucid_engine::transcript::ShownImages;
 use pellucid_engine::transcript::Transcript;
 use pellucid_engine::transcript::View;
 use pellucid_protocol::item::Item;
@@ -24,7 +24,7 @@ pub fn empty() -> Transcript {
 }
 
 /// One item on each line, shortened: `U text`, `A text`, `D text`, `call ID NAME`, `out ID TEXT`,
-/// `custom ID NAME`, `cout ID TEXT`, `shell ID`, `picture`, `ghost`, `think`.
+/// `custom ID NAME`, `cout ID TEXT`, `shell ID`, `image`, `ghost`, `think`.
 pub fn transcript(fixture: &str) -> Transcript {
     let mut transcript = empty();
     for line in fixture.trim().lines() {
@@ -117,10 +117,10 @@ fn calls_without_an_output_get_one_and_outputs_without_a_call_go() {
 }
 
 #[test]
-fn pictures_become_a_sentence_for_models_that_cannot_see() {
+fn images_become_a_sentence_for_models_that_cannot_see() {
     check_shown(
         "picture",
-        View { pictures: Pictures::Replaced, ..View::default() },
+        View { images: ShownImages::Replaced, ..View::default() },
         &expect!["user <image>|image content omitted because you do not support image input|</image>"],
     );
     check_shown("picture", View::default(), &expect!["user <image>|u|</image>"]);
@@ -276,7 +276,7 @@ proptest! {
         wire in 0..WireApi::ALL.len(),
     ) {
         let view = View {
-            pictures: if blind { Pictures::Replaced } else { Pictures::Shown },
+            images: if blind { ShownImages::Replaced } else { ShownImages::Shown },
             exec_outputs: if text { ExecOutputs::AsText } else { ExecOutputs::AsRecorded },
             wire: WireApi::ALL[wire],
             ..View::default()

@@ -57,9 +57,8 @@ fn item(line: &str) -> Item {
         }
         "out" => json!({ "type": "function_call_output", "call_id": id, "output": text }),
         "seen" => {
-            let picture = json!({ "type": "input_image", "image_url": text });
-            let output =
-                json!([{ "type": "input_text", "text": "one" }, { "type": "input_text", "text": " " }, picture]);
+            let image = json!({ "type": "input_image", "image_url": text });
+            let output = json!([{ "type": "input_text", "text": "one" }, { "type": "input_text", "text": " " }, image]);
             json!({ "type": "function_call_output", "call_id": id, "output": output })
         }
         "patch" => json!({ "type": "custom_tool_call", "name": "apply_patch", "input": text, "call_id": id }),
@@ -331,7 +330,7 @@ fn thoughts_go_where_the_wire_takes_them() {
     assert_eq!(left_out, ["only the API format that signed it can read it"; 2]);
 }
 
-const PICTURES: &str = r"
+const IMAGE_TYPES: &str = r"
 picture data:image/png;base64,AAAA
 picture https://box/a.png
 picture data:image/tiff;base64,AAAA
@@ -340,9 +339,9 @@ seen c1 data:image/webp;base64,BBBB
 ";
 
 #[test]
-fn pictures_are_shown_in_the_wires_own_way() {
+fn images_are_shown_in_the_wires_own_way() {
     check_chat(
-        PICTURES,
+        IMAGE_TYPES,
         &expect![[r#"
         {"role":"system","content":"Base."}
         {"role":"user","content":[{"type":"text","text":"<image>"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]}
@@ -353,7 +352,7 @@ fn pictures_are_shown_in_the_wires_own_way() {
     "#]],
     );
     check_messages(
-        PICTURES,
+        IMAGE_TYPES,
         &expect![[r#"
             {"role":"user","content":[{"type":"text","text":"<image>"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}},{"type":"text","text":"<image>"},{"type":"image","source":{"type":"url","url":"https://box/a.png"}},{"type":"text","text":"<image>"},{"type":"text","text":"image content omitted because you do not support image input"}]}
             {"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"view","input":{}}]}
@@ -549,12 +548,12 @@ fn a_summary_is_asked_for_without_calls() {
 }
 
 /// The raw bytes that each origin contributes to a request.
-fn contributions(facts: &Facts, api: WireApi, picture: &str) -> BTreeMap<String, usize> {
+fn contributions(facts: &Facts, api: WireApi, image: &str) -> BTreeMap<String, usize> {
     let mut session = session(facts, &on(api), "Say \"hé\".");
     let parts = vec![DraftPart::Text(vec![Fragment::layout("see"), Fragment::provided("flag", "this")])];
     session.transcript.record_draft(&Draft { part: "extra".into(), role: "user", parts });
-    let picture = DraftPart::Image(Fragment { origin: Origin::User, text: picture.to_owned() });
-    session.transcript.record_draft(&Draft { part: "picture".into(), role: "user", parts: vec![picture] });
+    let image = DraftPart::Image(Fragment { origin: Origin::User, text: image.to_owned() });
+    session.transcript.record_draft(&Draft { part: "picture".into(), role: "user", parts: vec![image] });
     body(&mut session);
     let report = Report::new(&session.frame, session.transcript.rendered(), Vec::new(), Vec::new());
     let mut sums = BTreeMap::new();
@@ -571,11 +570,11 @@ fn origins_survive_the_translation() {
     let mut facts = facts();
     facts.world.home_document = Some(document("/home/ada/AGENTS.md", "Answer \"briefly\".\n"));
     facts.world.project_documents = vec![document("/p/AGENTS.md", "Use tabs.\u{1}"), document("/p/q/AGENTS.md", "é")];
-    let picture = "https://box/a.png";
-    let responses = contributions(&facts, WireApi::Responses, picture);
+    let image = "https://box/a.png";
+    let responses = contributions(&facts, WireApi::Responses, image);
     assert!(responses.keys().any(|key| key.contains("/p/q/AGENTS.md")));
-    assert_eq!(contributions(&facts, WireApi::Chat, picture), responses);
-    assert_eq!(contributions(&facts, WireApi::Messages, picture), responses);
+    assert_eq!(contributions(&facts, WireApi::Chat, image), responses);
+    assert_eq!(contributions(&facts, WireApi::Messages, image), responses);
 }
 
 #[test]

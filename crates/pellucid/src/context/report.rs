@@ -232,8 +232,8 @@ fn count(report: &mut Report, body: &[u8], model: &str) -> Option<String> {
     match Exact::for_model(model) {
         Ok(exact) => {
             report.count(body, &exact);
-            let pictures = report.picture_bytes;
-            (pictures > 0).then(|| format!("{} bytes of images are not counted as tokens", number(pictures)))
+            let images = report.image_bytes;
+            (images > 0).then(|| format!("{} bytes of images are not counted as tokens", number(images)))
         }
         Err(error) => Some(format!("{error}; tokens are estimated from bytes")),
     }

@@ -307,7 +307,7 @@ fn settings_that_name_nothing_are_told_before_anything_is_sent() {
 }
 
 #[test]
-fn a_picture_that_cannot_be_read_is_told() {
+fn an_image_that_cannot_be_read_is_told() {
     let world = World::new("//- work/answer.toml\n[[reply]]\nsay = \"Done.\"\n");
     let ran = world.run(&["exec", "--script", "answer.toml", "--image", "none.png", "--", "hi"]);
     assert_eq!((ran.status, ran.out()), (0, "Done.\n"), "the model gets the error instead");

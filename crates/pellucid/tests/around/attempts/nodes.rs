@@ -83,13 +83,13 @@ fn by_commands() -> Vec<Attempt> {
             crashed(trial)
         })
         .earlier(),
-        attempt("pipe-picture", "a picture that is a pipe", |trial| {
+        attempt("pipe-image", "an image that is a pipe", |trial| {
             let look = Call::Tool("view_image".to_owned(), serde_json::json!({ "path": "f.png" }));
             trial.turn().run(&[shell("mkfifo f.png"), look]);
             crashed(trial)
         })
         .earlier(),
-        attempt("device-picture", "a picture that is an endless device", |trial| {
+        attempt("device-image", "an image that is an endless device", |trial| {
             let look = Call::Tool("view_image".to_owned(), serde_json::json!({ "path": "f.png" }));
             trial.turn().run(&[shell("ln -s /dev/zero f.png"), look]);
             crashed(trial)
@@ -108,7 +108,7 @@ fn by_commands() -> Vec<Attempt> {
             crashed(trial)
         })
         .earlier(),
-        attempt("huge-picture", "a picture of 5 GB", |trial| {
+        attempt("huge-image", "an image of 5 GB", |trial| {
             let look = Call::Tool("view_image".to_owned(), serde_json::json!({ "path": "f.png" }));
             trial.turn().run(&[shell("truncate -s 5G f.png"), look]);
             crashed(trial)

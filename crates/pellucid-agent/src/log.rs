@@ -167,11 +167,6 @@ impl Log {
         &mut self.sent
     }
 
-    /// Why it is not kept what was sent, if that cannot be written.
-    pub fn sent_failure(&self) -> Option<&str> {
-        self.sent.failure()
-    }
-
     /// Whether there is a file, or will be.
     pub fn is_kept(&self) -> bool {
         self.path().is_some()

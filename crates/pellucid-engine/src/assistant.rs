@@ -3,11 +3,11 @@
 //! These facts fill the sections of a system prompt whose sources begin with `assistant_` (`source/assistant`). All
 //! of them are optional; a section without facts is left out.
 //!
-//! - `report`: the sizes of such a prompt's parts, in the form of the reference's report
-//! - `reply`: that report as text
+//! - `prompt_sizes`: the sizes of such a prompt's parts, in the form of the reference's report
+//! - `reply`: those sizes as text
 
+pub mod prompt_sizes;
 pub mod reply;
-pub mod report;
 
 use crate::bootstrap::BootstrapFile;
 use crate::bootstrap::ContextFile;

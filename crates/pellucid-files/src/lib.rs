@@ -59,7 +59,6 @@ pub use read::open;
 pub use read::open_with_status;
 pub use read::open_without_waiting;
 pub use read::read;
-pub use read::read_beginning;
 pub use read::read_given;
 pub use read::read_text;
 pub use real::LocatedFile;

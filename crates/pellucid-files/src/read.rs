@@ -83,16 +83,6 @@ pub fn read_given(path: &Path, n_bytes_max: u64) -> io::Result<String> {
     if text.len() as u64 > n_bytes_max { Err(too_long(n_bytes_max)) } else { Ok(text) }
 }
 
-/// The beginning of a regular file, of at most `n_bytes_max` bytes. Links are followed.
-///
-/// # Errors
-/// When [`open`] fails, and when it cannot be read.
-pub fn read_beginning(path: &Path, n_bytes_max: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open(path)?.take(n_bytes_max).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
 pub(crate) fn check_regular(metadata: &std::fs::Metadata) -> io::Result<()> {
     if metadata.is_file() {
         return Ok(());
@@ -179,9 +169,7 @@ mod tests {
         check(&path, 4, Err("stream did not contain valid UTF-8"));
         assert_eq!(read(&path, 4).unwrap(), b"\xff");
         check(folder.path(), 4, Err("Is a directory (os error 21)"));
-        assert_eq!(read_beginning(&path, 0).unwrap(), b"");
         std::fs::write(&path, "four").unwrap();
-        assert_eq!(read_beginning(&path, 3).unwrap(), b"fou");
         assert_eq!(read_given(&path, 4).unwrap(), "four");
         assert_eq!(read_given(&path, 3).unwrap_err().to_string(), "it is longer than 3 bytes");
     }

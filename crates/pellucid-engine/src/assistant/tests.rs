@@ -5,14 +5,14 @@ use expect_test::expect;
 use serde_json::Value;
 use serde_json::json;
 
+use super::prompt_sizes::Measured;
+use super::prompt_sizes::PromptReport;
+use super::prompt_sizes::ToolFacts;
+use super::prompt_sizes::files;
+use super::prompt_sizes::tokens;
 use super::reply::ReplyKind;
 use super::reply::SessionTokens;
 use super::reply::reply;
-use super::report::Measured;
-use super::report::PromptReport;
-use super::report::ToolFacts;
-use super::report::files;
-use super::report::tokens;
 use super::*;
 
 fn text(word: &str) -> Option<String> {

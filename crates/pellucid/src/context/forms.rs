@@ -3,11 +3,11 @@
 
 use jiff::Timestamp;
 use pellucid_agent::session::Session;
+use pellucid_engine::assistant::prompt_sizes::PromptReport;
+use pellucid_engine::assistant::prompt_sizes::ToolFacts;
 use pellucid_engine::assistant::reply::ReplyKind;
 use pellucid_engine::assistant::reply::SessionTokens;
 use pellucid_engine::assistant::reply::reply;
-use pellucid_engine::assistant::report::PromptReport;
-use pellucid_engine::assistant::report::ToolFacts;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::pack::SlotTarget;

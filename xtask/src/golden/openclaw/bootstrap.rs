@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use pellucid_engine::assistant::report::{self, FileReport};
+use pellucid_engine::assistant::prompt_sizes::{self, FileReport};
 use pellucid_engine::bootstrap::hooks::{Hook, Listens, run_hooks};
 use pellucid_engine::bootstrap::{self, BootstrapFile, Fitted, MAX, MEMORY_NAMES, NAMES, TOTAL_MAX, for_session};
 use pellucid_engine::utf16;
@@ -284,7 +284,7 @@ fn pure(case: &PureCase) -> Result<(), String> {
 }
 
 fn check(files: &[BootstrapFile], fitted: Fitted, expected: &Expected, is_unordered: bool) -> Result<(), String> {
-    let rows = report::files(files, &fitted.files);
+    let rows = prompt_sizes::files(files, &fitted.files);
     let mut found = fitted.files;
     let mut wanted: Vec<&ExpectedFile> = expected.context_files.iter().collect();
     let mut rows: Vec<&FileReport> = rows.iter().collect();

@@ -1,7 +1,7 @@
 //! The report of a prompt, and how it is shown.
 
+use pellucid_engine::assistant::prompt_sizes::{AssistantSandboxReport, Measured, PromptReport, ToolFacts, tokens};
 use pellucid_engine::assistant::reply::{ReplyKind, SessionTokens, reply};
-use pellucid_engine::assistant::report::{AssistantSandboxReport, Measured, PromptReport, ToolFacts, tokens};
 use pellucid_engine::assistant::sanitised;
 use pellucid_engine::bootstrap::{BootstrapFile, ContextFile, MAX};
 use pellucid_engine::utf16;

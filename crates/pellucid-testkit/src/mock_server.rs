@@ -30,6 +30,7 @@ use serde_json::json;
 use crate::mock_socket;
 use crate::mock_socket::MockSocket;
 use crate::prefix_cache;
+use crate::prefix_cache::PrefixCache;
 
 /// A running server; it stops when dropped.
 #[derive(Debug)]
@@ -259,9 +260,20 @@ struct Shared {
     replies: Vec<MockReply>,
     sockets: std::vec::IntoIter<MockSocket>,
     requests: Vec<RecordedRequest>,
+    prefix_cache: PrefixCache,
     messages: Vec<String>,
     connections: Vec<(TcpStream, JoinHandle<()>)>,
     stopping: bool,
+}
+
+impl Shared {
+    /// A reply to a request, with the figures of a provider that caches if the reply asks for them.
+    fn charged(&mut self, reply: MockReply, request: &RecordedRequest) -> MockReply {
+        if !reply.is_charged {
+            return reply;
+        }
+        prefix_cache::charged(reply, self.prefix_cache.charge(&self.requests, request))
+    }
 }
 
 impl MockServer {
@@ -289,6 +301,7 @@ impl MockServer {
             replies: script.into_iter().collect(),
             sockets: sockets.into_iter().collect::<Vec<_>>().into_iter(),
             requests: Vec::new(),
+            prefix_cache: PrefixCache::default(),
             messages: Vec::new(),
             connections: Vec::new(),
             stopping: false,
@@ -382,10 +395,9 @@ fn converse(stream: &TcpStream, connection: usize, shared: &Mutex<Shared>) -> io
             let next = guard.replies.iter().position(is_for_it);
             let reply = next.map(|at| guard.replies.remove(at));
             let reply = reply.map(|reply| reply.made_from.map_or(reply, |make| make(&request)));
-            let charge = prefix_cache::charge(&guard.requests, &request);
+            let reply = reply.map(|reply| guard.charged(reply, &request));
             guard.requests.push(request);
             match reply {
-                Some(reply) if reply.is_charged => prefix_cache::charged(reply, charge),
                 Some(reply) => reply,
                 None => {
                     let message = format!("the script has no reply for request {}", guard.requests.len());

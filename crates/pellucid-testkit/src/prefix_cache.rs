@@ -19,15 +19,33 @@ pub(crate) struct PrefixCharge {
     rest: usize,
 }
 
-/// What a request costs after these.
-pub(crate) fn charge(earlier: &[RecordedRequest], request: &RecordedRequest) -> PrefixCharge {
-    let (model, text) = reading(&request.body);
-    let same = |earlier: &RecordedRequest| match reading(&earlier.body) {
-        (of, before) if of == model => text.bytes().zip(before.bytes()).take_while(|(one, two)| one == two).count(),
-        _ => 0,
-    };
-    let read = earlier.iter().map(same).max().unwrap_or(0) / BYTES_PER_TOKEN;
-    PrefixCharge { read, rest: text.len() / BYTES_PER_TOKEN - read }
+/// What the provider has in its cache. Each request is read once, and only when a reply has to say a figure.
+#[derive(Debug, Default)]
+pub(crate) struct PrefixCache {
+    /// The model and the text of each request, in the order of arrival.
+    readings: Vec<(String, String)>,
+}
+
+impl PrefixCache {
+    /// What a request costs after these.
+    pub(crate) fn charge(&mut self, earlier: &[RecordedRequest], request: &RecordedRequest) -> PrefixCharge {
+        let unread = earlier.iter().skip(self.readings.len());
+        self.readings.extend(unread.map(|request| reading(&request.body)));
+        let (model, text) = reading(&request.body);
+        let of_the_model = self.readings.iter().filter(|(of, _)| *of == model);
+        let read = of_the_model.map(|(_, before)| n_equal_bytes(text.as_bytes(), before.as_bytes())).max();
+        let read = read.unwrap_or(0) / BYTES_PER_TOKEN;
+        PrefixCharge { read, rest: text.len() / BYTES_PER_TOKEN - read }
+    }
+}
+
+/// How many bytes are equal at the beginning. Whole blocks are compared, because a comparison of single bytes is slow
+/// in a debug build.
+fn n_equal_bytes(one: &[u8], two: &[u8]) -> usize {
+    const BLOCK: usize = 1024;
+    let blocks = one.chunks_exact(BLOCK).zip(two.chunks_exact(BLOCK));
+    let n_equal = BLOCK * blocks.take_while(|(one, two)| one == two).count();
+    n_equal + one[n_equal..].iter().zip(&two[n_equal..]).take_while(|(one, two)| one == two).count()
 }
 
 /// The model that a request asks, and all that it reads.
@@ -106,5 +124,22 @@ fn set_usage(value: &mut Value, charge: PrefixCharge) {
             }
             member => set_usage(member, charge),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_beginnings_are_counted_across_blocks() {
+        let text: Vec<u8> = (0..5000_u32).map(|at| (at % 251) as u8).collect();
+        for n_equal in [0, 1, 1023, 1024, 1025, 4096, 4999] {
+            let mut other = text.clone();
+            other[n_equal] ^= 1;
+            assert_eq!(n_equal_bytes(&text, &other), n_equal);
+            assert_eq!(n_equal_bytes(&text, &text[..n_equal]), n_equal);
+        }
+        assert_eq!(n_equal_bytes(&text, &text), 5000);
     }
 }

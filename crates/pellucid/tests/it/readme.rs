@@ -35,7 +35,8 @@ fn group_of(line: &str) -> Option<Group<'_>> {
     let (name, rest) = line.split_once("  ")?;
     let (bar_and_share, figures) = rest.split_once(" % ")?;
     let share = bar_and_share.rsplit(' ').next()?.replace('.', "").parse().ok()?;
-    let (_, source) = figures.trim_start().split_once("  ")?;
+    // Tokens and, where it is known, the price come before the source.
+    let (_, source) = figures.rsplit_once("  ")?;
     let source = source.split([' ', ',']).next()?;
     Some(Group { name, share, source })
 }
@@ -47,12 +48,12 @@ fn the_sample_names_the_groups_that_the_program_prints() {
     let names = |screen| groups(screen).iter().map(|it| format!("{}: {}", it.name, it.source)).collect::<Vec<_>>();
     let printed = names(ran.out());
     expect![[r#"
-        tools: $0.0029
-        instructions: $0.0021
-        session: $0.0003
+        tools: exec_command
+        instructions: base/codex.md
+        session: permissions
         your files: AGENTS.md
         conversation: you
-        notation: $0.0003"#]]
+        notation: braces"#]]
     .assert_eq(&printed.join("\n"));
     for (path, readme) in READMES {
         assert_eq!(names(sample(readme)), printed, "{path}");

@@ -135,7 +135,8 @@ impl Session {
 
     /// Events that clients have not received yet.
     pub(crate) fn take_events(&mut self) -> Vec<EventMessage> {
-        self.notices.take_events()
+        let warning = self.setup.side_warning().map(|message| EventMessage::Warning { message });
+        self.notices.take_events().into_iter().chain(warning).collect()
     }
 
     /// Refuses input if the model would not see every text before it unchanged.
@@ -177,7 +178,7 @@ impl Session {
 
     /// Warnings about files that could not be written, as far as no client has received them.
     pub fn take_failures(&mut self) -> Vec<String> {
-        self.log.take_failures()
+        self.log.take_failures().into_iter().chain(self.setup.side_warning()).collect()
     }
 
     /// Lines of the session's file that could not be read.

@@ -26,6 +26,8 @@ pub fn path(home: &Path, id: &str) -> PathBuf {
 pub struct SideFile {
     path: Option<PathBuf>,
     content: Map<String, Value>,
+    failure: Option<String>,
+    is_failure_taken: bool,
 }
 
 impl SideFile {
@@ -33,7 +35,7 @@ impl SideFile {
     pub fn open(home: &Path, id: &str) -> Self {
         let path = path(home, id);
         let content = pellucid_files::read(&path, BYTES_MAX).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        Self { path: Some(path), content: content.unwrap_or_default() }
+        Self { path: Some(path), content: content.unwrap_or_default(), ..Self::default() }
     }
 
     /// The same, to be looked at: nothing is written.
@@ -47,18 +49,28 @@ impl SideFile {
         self.content.get(name)
     }
 
-    /// Keeps a value under a name.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn put(&mut self, name: &str, value: Value) -> io::Result<()> {
+    /// Keeps a value under a name. If the file cannot be written, the value is kept for this process only, and
+    /// [`SideFile::take_failure`] says so.
+    pub fn put(&mut self, name: &str, value: Value) {
         if self.content.get(name) == Some(&value) {
-            return Ok(());
+            return;
         }
         self.content.insert(name.to_owned(), value);
-        let Some(path) = &self.path else {
-            return Ok(());
-        };
+        if let Some(path) = &self.path
+            && let Err(error) = self.write(path)
+        {
+            self.failure = Some(format!("{}: {error}", path.display()));
+        }
+    }
+
+    /// Why values are not kept, the first time that this is asked after a failure.
+    pub fn take_failure(&mut self) -> Option<String> {
+        let failure = self.failure.take().filter(|_| !self.is_failure_taken)?;
+        self.is_failure_taken = true;
+        Some(failure)
+    }
+
+    fn write(&self, path: &Path) -> io::Result<()> {
         if let Some(folder) = path.parent() {
             pellucid_files::make_private_folder(folder)?;
         }
@@ -77,13 +89,26 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let mut side = SideFile::open(home.path(), "a");
         assert_eq!(side.get("memory"), None);
-        side.put("memory", json!({ "n": 1 })).unwrap();
-        side.put("reinject", json!(2)).unwrap();
+        side.put("memory", json!({ "n": 1 }));
+        side.put("reinject", json!(2));
         assert_eq!(SideFile::open(home.path(), "a").get("memory"), Some(&json!({ "n": 1 })));
         assert_eq!(SideFile::open(home.path(), "b").get("memory"), None);
         let mut looked_at = SideFile::open(home.path(), "a").read_only();
-        looked_at.put("reinject", json!(3)).unwrap();
+        looked_at.put("reinject", json!(3));
         assert_eq!(SideFile::open(home.path(), "a").get("reinject"), Some(&json!(2)));
+    }
+
+    #[test]
+    fn values_that_cannot_be_written_are_reported_once() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join(FOLDER), "in the way").unwrap();
+        let mut side = SideFile::open(home.path(), "a");
+        assert_eq!(side.take_failure(), None);
+        side.put("x", json!(1));
+        let failure = format!("{}: File exists (os error 17)", path(home.path(), "a").display());
+        assert_eq!((side.get("x"), side.take_failure()), (Some(&json!(1)), Some(failure)));
+        side.put("x", json!(2));
+        assert_eq!(side.take_failure(), None);
     }
 
     #[test]
@@ -93,7 +118,7 @@ mod tests {
         std::fs::write(home.path().join(FOLDER).join("a.json"), "{").unwrap();
         let mut side = SideFile::open(home.path(), "a");
         assert_eq!(side.get("x"), None);
-        side.put("x", json!(1)).unwrap();
+        side.put("x", json!(1));
         assert_eq!(SideFile::open(home.path(), "a").get("x"), Some(&json!(1)));
     }
 }

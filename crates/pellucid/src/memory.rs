@@ -124,8 +124,10 @@ impl Opened {
     /// Writes the memory back, and says what was done.
     fn keep(&mut self, what: &str, of: &OfSession) -> Result<String, ProgramFailure> {
         let value = serde_json::to_value(&self.file).map_err(|error| ProgramFailure::new(format!("{error}")))?;
-        let failed = |error| ProgramFailure::new(format!("the memory cannot be written: {error}"));
-        self.side.put(SIDE, value).map_err(failed)?;
+        self.side.put(SIDE, value);
+        if let Some(failure) = self.side.take_failure() {
+            return Err(ProgramFailure::new(format!("the memory cannot be written: {failure}")));
+        }
         Ok(if of.json { format!("{}\n", json!(self.cards())) } else { format!("{what}\n") })
     }
 

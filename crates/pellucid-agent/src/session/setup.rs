@@ -138,9 +138,13 @@ impl Setup {
 
     /// Keeps a value beside the session's file. A session continues without it if that fails.
     pub(crate) fn keep(&mut self, name: &str, value: Value) {
-        if let Err(error) = self.side.put(name, value) {
-            tracing::warn!(%error, name, "the session's state is not kept");
-        }
+        self.side.put(name, value);
+    }
+
+    /// A warning if values beside the session's file cannot be kept.
+    pub(super) fn side_warning(&mut self) -> Option<String> {
+        let failure = self.side.take_failure()?;
+        Some(format!("memory and counts of this session are not saved, so a later turn begins without them: {failure}"))
     }
 
     /// Whether items carry the ids that the server gave them.

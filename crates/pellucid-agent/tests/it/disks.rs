@@ -1,6 +1,7 @@
 //! A disk that fails at any step: the turn ends well, the client learns of it at once, and all that the client saw before
 //! is in the session file.
 
+use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_agent::replay;
@@ -95,10 +96,10 @@ fn check_fault(fault: DiskFault, n_good: usize) -> bool {
 
 /// Another process continues the session on a good disk, and every request that is recorded is as it was sent.
 #[track_caller]
-fn check_next_process(files: &Workspace, path: &PathBuf, file: &read::SessionFile, label: &str) {
+fn check_next_process(files: &Workspace, path: &Path, file: &read::SessionFile, label: &str) {
     let mut next = setup(files, |_| Model::scripted(Script::load(&files.path("script.toml")).unwrap()));
     next.session_id = SessionId::new(file.meta.id.as_str());
-    let recorder = Recorder::resume(RealDisk::shared(), path.clone()).unwrap();
+    let recorder = Recorder::resume(RealDisk::shared(), path.to_owned()).unwrap();
     let session = Session::open(next, recorder, Beginning::Resumed(file)).unwrap();
     let (mut session, events) = run_for_events(session, vec![say("two")]);
     let ends = events.iter().filter(|event| matches!(event, EventMessage::TaskComplete { .. })).count();

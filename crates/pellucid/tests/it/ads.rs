@@ -92,6 +92,19 @@ fn rules_that_cannot_be_read_hold_the_input_back() {
 }
 
 #[test]
+fn counts_that_cannot_be_kept_are_reported_once() {
+    let world = world(1000);
+    world.files.write("home/session_state", "in the way");
+    let ran = begin(&world, "one");
+    assert_eq!(ran.status, 0);
+    let warnings: String = ran.stderr.split_inclusive('\n').filter(|line| line.starts_with("warning: ")).collect();
+    expect![[r#"
+        warning: memory and counts of this session are not saved, so a later turn begins without them: ROOT/home/session_state/ID.json: File exists (os error 17)
+    "#]]
+    .assert_eq(&world.steady(&warnings));
+}
+
+#[test]
 fn missing_rules_warn_and_missing_instructions_stop() {
     let world = world(1000);
     fs::remove_file(world.files.path("work/.ads/rules.md")).unwrap();

@@ -66,12 +66,17 @@ fn problems(path: &str, replay: &Replay) -> Vec<FsckProblem> {
             problems.push(FsckProblem { path: path.to_owned(), what, is_serious: true });
         }
     }
-    let unproved = replay.requests.iter().find(|outcome| matches!(outcome.verdict, Verdict::NotProvable { .. }));
+    let unproved = replay
+        .requests
+        .iter()
+        .find(|outcome| matches!(outcome.verdict, Verdict::NotProvable { .. } | Verdict::EqualInLength));
     if let Some(first) = unproved {
         let n = replay.counts().2;
         problems.push(note(path, format!("{n} of {} requests {}", replay.requests.len(), first.verdict)));
     } else if replay.is_redacted {
         problems.push(note(path, replay::REDACTED.to_owned()));
+    } else if replay.is_filled {
+        problems.push(note(path, replay::FILLED.to_owned()));
     }
     problems.extend(replay.foreign.iter().map(|foreign| note(path, foreign.to_string())));
     if !replay.torn.is_empty() {

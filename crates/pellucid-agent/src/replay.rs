@@ -78,6 +78,9 @@ const SERVER_IDS: &str = "the ids that the server gave to items were sent, and n
 /// What is said of a session in which secrets are blanked.
 pub const REDACTED: &str = "secrets are blanked in the session or its record, so they prove less than they did";
 
+/// What is said of a session whose content is replaced.
+pub const FILLED: &str = "the content is replaced by filler of the same length, so only lengths are compared";
+
 /// What came of a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Replay {
@@ -98,6 +101,8 @@ pub struct Replay {
     pub torn: Vec<usize>,
     /// Whether secrets are blanked in the record.
     pub is_redacted: bool,
+    /// Whether texts are replaced by filler of the same length.
+    pub is_filled: bool,
     /// The hash of the last record. Kept elsewhere, it shows later that none is missing.
     pub anchor: Option<String>,
     /// What limits this proof: the state of the file that keeps the last hashes.
@@ -147,6 +152,9 @@ pub enum Verdict {
         /// The request's number there.
         number: usize,
     },
+    /// The content is replaced by filler, and the rebuilt bytes are as many as were sent, in as many items of the same
+    /// lengths.
+    EqualInLength,
     /// The rebuilt bytes differ from those that were sent.
     Differs(Difference),
     /// It cannot be rebuilt, because a file is not as it was written.
@@ -171,6 +179,7 @@ impl fmt::Display for Verdict {
         match self {
             Self::Equal => f.write_str("equal"),
             Self::EqualInParent { parent, number } => write!(f, "equal (parent {parent}#{number})"),
+            Self::EqualInLength => f.write_str("not provable: its content is replaced; equal in length"),
             Self::NotProvable { why } => write!(f, "not provable: {why}"),
             Self::Foreign { why } => write!(f, "foreign: {why}"),
             Self::Altered { what } => write!(f, "altered: {what}"),
@@ -203,7 +212,7 @@ impl Replay {
         (
             count(|it| matches!(it, Verdict::Equal | Verdict::EqualInParent { .. })),
             count(|it| matches!(it, Verdict::Differs(_) | Verdict::Altered { .. })),
-            count(|it| matches!(it, Verdict::NotProvable { .. })),
+            count(|it| matches!(it, Verdict::NotProvable { .. } | Verdict::EqualInLength)),
         )
     }
 
@@ -213,7 +222,7 @@ impl Replay {
         let (_, n_different, n_unproved) = self.counts();
         let own = if n_different > 0 || !self.damages.is_empty() {
             ReplayStatus::Refuted
-        } else if self.is_redacted || n_unproved > 0 {
+        } else if self.is_redacted || self.is_filled || n_unproved > 0 {
             ReplayStatus::NotProvable
         } else {
             ReplayStatus::Proved
@@ -294,6 +303,7 @@ fn replay_within(
         damages: files.damages,
         foreign: files.foreign,
         is_redacted: chain.is_redacted || files.is_blanked,
+        is_filled: chain.is_filled,
         anchor: chain.anchor().map(str::to_owned),
         notes: damage::notes(chain, anchors, &file.meta.id),
         broken: chain.broken.as_ref().map(ToString::to_string),
@@ -354,6 +364,7 @@ struct Run<'a> {
     frames: BTreeMap<&'a str, Result<Frame, FrameError>>,
     history: Option<History<'a>>,
     checker: Checker,
+    is_filled: bool,
 }
 
 impl<'a> Run<'a> {
@@ -372,7 +383,16 @@ impl<'a> Run<'a> {
             }
         }
         let origins = recall::origins(chain.links.iter().map(|link| &link.entry), parts);
-        Self { file, parts, origins, rebuilt, frames, history: None, checker: Checker::default() }
+        Self {
+            file,
+            parts,
+            origins,
+            rebuilt,
+            frames,
+            history: None,
+            checker: Checker::default(),
+            is_filled: chain.is_filled,
+        }
     }
 
     /// Every request of the record, with its place in the session file.
@@ -441,10 +461,14 @@ impl<'a> Run<'a> {
     }
 
     fn verdict(&mut self, request: &entry::RequestEntry) -> Result<Verdict, ReadError> {
+        let is_filled = self.is_filled;
         let Reached { frame, history, checker, parts } = match self.reach(request)? {
             Ok(reached) => reached,
             Err(verdict) => return Ok(verdict),
         };
+        if is_filled {
+            return Ok(checker.check_lengths(request, frame, history, parts));
+        }
         let verdict = checker.check(request, frame, history, parts);
         Ok(match verdict {
             Verdict::Differs(_) if history.is_redacted() => Verdict::NotProvable { why: BLANKED.to_owned() },

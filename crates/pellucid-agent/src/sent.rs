@@ -214,6 +214,7 @@ impl SentLog {
             origins_from: Some(opening.origins_from),
             parent: opening.parent.map(|(session, upto)| entry::Parent { session: session.to_owned(), upto }),
             files,
+            blanked: None,
         });
         self.looked_at = opening.origins_from;
     }

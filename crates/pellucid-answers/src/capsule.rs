@@ -6,7 +6,11 @@
 #[cfg(test)]
 mod tests;
 
+mod blanker;
+mod content;
+mod filler;
 mod page;
+mod tokens;
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -21,6 +25,7 @@ use memchr::memmem;
 use serde::Deserialize;
 use serde::Serialize;
 
+pub use self::content::SessionTexts;
 pub use self::page::CapsulePage;
 pub use self::page::CapsuleRow;
 pub use self::page::Utterance;
@@ -54,7 +59,7 @@ pub struct Capsule {
     pub session: String,
     /// The last request that the capsule has; absent if it has all of them.
     pub request: Option<usize>,
-    /// What was blanked: `secrets` or `none`.
+    /// What was blanked: `secrets`, `content` or `none`.
     pub redact: String,
     /// How many texts were blanked.
     pub blanks: usize,
@@ -160,6 +165,13 @@ pub fn config_keys(text: &str) -> Vec<String> {
     }
     keys.sort_unstable();
     keys
+}
+
+/// The names of the keys and tables at the top of a configuration file, all of which are the program's.
+pub fn config_tables(text: &str) -> Vec<String> {
+    let mut names: Vec<String> = text.parse::<toml::Table>().unwrap_or_default().keys().cloned().collect();
+    names.sort_unstable();
+    names
 }
 
 /// Below these keys the names themselves are the user's: paths of projects, names of variables and headers.

@@ -12,6 +12,9 @@ const WHOLE: [&str; 3] = ["# AGENTS.md instructions for ", "<user_instructions>"
 /// Beginnings of parts, after white space and in any case.
 const PARTS: [&str; 3] = ["<environment_context>", "<turn_aborted>", "<user_shell_command>"];
 
+/// Beginnings of the tags around an image.
+const IMAGE_TAGS: [&str; 3] = ["<image>", "<image name=", "</image>"];
+
 /// Whether a turn of a person begins with this item.
 pub fn begins_user_turn(item: &Item) -> bool {
     let Item::Message { role, content, .. } = item else {
@@ -36,6 +39,18 @@ fn is_runtime_part(part: &ContentPart) -> bool {
     };
     let text = text.trim_start();
     marks.iter().any(|mark| text.get(..mark.len()).is_some_and(|start| start.eq_ignore_ascii_case(mark)))
+}
+
+/// How many bytes at the start of a text are the beginning of a message that the user did not write, or the tag before or
+/// behind an image; zero if it begins like any other.
+pub fn beginning(text: &str) -> usize {
+    let len_of = |text: &str, mark: &str| {
+        text.get(..mark.len()).is_some_and(|start| start.eq_ignore_ascii_case(mark)).then_some(mark.len())
+    };
+    let blank = text.len() - text.trim_start().len();
+    let whole = WHOLE.iter().chain(&IMAGE_TAGS).find_map(|mark| len_of(text, mark));
+    let part = || PARTS.iter().find_map(|mark| Some(blank + len_of(&text[blank..], mark)?));
+    whole.or_else(part).unwrap_or(0)
 }
 
 /// The index at which a history is cut to remove the last `n` turns of the user: before the `n`-th last beginning of

@@ -109,6 +109,9 @@ fn table(replay: &Replay, paint: Paint) -> String {
     if replay.is_redacted {
         text += &format!("{}\n", replay::REDACTED);
     }
+    if replay.is_filled {
+        text += &format!("{}\n", replay::FILLED);
+    }
     if !replay.torn.is_empty() {
         let lines: Vec<String> = replay.torn.iter().map(ToString::to_string).collect();
         let torn = if lines.len() == 1 { "torn line" } else { "torn lines" };

@@ -33,6 +33,8 @@ pub(super) struct Checker {
     ledger: Ledger,
     /// The digest of the last request that asked for an answer.
     last: Option<Digest>,
+    /// The number of its bytes, if they are as many as were sent.
+    last_bytes: Option<u64>,
 }
 
 impl Checker {
@@ -59,6 +61,58 @@ impl Checker {
         let (part, byte) = (frame.list().to_owned(), frame.head_bytes().len() as u64);
         let what = "the items come out differently".to_owned();
         Verdict::Differs(Difference { part, item: None, byte, what })
+    }
+
+    /// Compares lengths alone, for a record whose content is replaced by filler: those of the request, and those up to the
+    /// end of every item that the record has a mark of.
+    pub fn check_lengths(
+        &mut self,
+        recorded: &RequestEntry,
+        frame: &Frame,
+        history: &mut History<'_>,
+        parts: &PartStore,
+    ) -> Verdict {
+        let (list, head) = (frame.list().to_owned(), frame.head_bytes().len() as u64);
+        let differs = |byte: u64, item: Option<u64>, what: String| {
+            Verdict::Differs(Difference { part: list.clone(), item, byte, what })
+        };
+        let (n_bytes, n_items, marks) = match &recorded.purpose {
+            Purpose::AnswerAgain => {
+                let n_bytes = self.last_bytes.unwrap_or_default();
+                (n_bytes, recorded.items, Vec::new())
+            }
+            Purpose::Answer => {
+                let transcript = &mut history.transcript;
+                let request = frame.request(transcript);
+                let items = if transcript.take_divergence().is_some() { Items::Changed } else { Items::Extended };
+                let account = self.ledger.account(frame, &request, transcript.rendered(), items);
+                self.last_bytes = Some(account.bytes as u64);
+                let marks = account.marks.iter().map(|mark| (mark.n_items as u64, mark.end as u64)).collect();
+                (account.bytes as u64, account.n_items as u64, marks)
+            }
+            Purpose::Summary { .. } | Purpose::ProviderSummary | Purpose::MemorySummary { .. } | Purpose::Vectors => {
+                match own_items(recorded, history, parts) {
+                    Ok(mut items) => (frame.request(&mut items).body().len() as u64, recorded.items, Vec::new()),
+                    Err(why) => return Verdict::NotProvable { why },
+                }
+            }
+        };
+        for (known, made) in recorded.marks.iter().zip(&marks) {
+            if (known.0, known.1) != *made {
+                return differs(
+                    known.1.min(made.1),
+                    Some(known.0.saturating_sub(1)),
+                    "an item has another length".to_owned(),
+                );
+            }
+        }
+        if n_items != recorded.items {
+            return differs(head, None, format!("{} items were sent, {n_items} come out", recorded.items));
+        }
+        if n_bytes != recorded.bytes {
+            return differs(head, None, format!("{} bytes were sent, {n_bytes} come out", recorded.bytes));
+        }
+        Verdict::EqualInLength
     }
 
     fn check_answer(&mut self, recorded: &RequestEntry, frame: &Frame, history: &mut History<'_>) -> Verdict {

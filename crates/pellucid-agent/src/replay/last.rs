@@ -63,7 +63,7 @@ impl Before {
 }
 
 fn last_request(home: &Path, chain: &Chain) -> Option<LastRequest> {
-    if chain.broken.is_some() || chain.is_redacted {
+    if chain.broken.is_some() || chain.is_redacted || chain.is_filled {
         return None;
     }
     let mut marks: Vec<(usize, usize, String)> = Vec::new();

@@ -47,7 +47,8 @@ pub struct WalkedRequest<'w> {
 /// What a walk knows of the bytes of a request.
 #[derive(Debug)]
 pub enum WalkedBytes<'w> {
-    /// The bytes are those that were sent: their digest is the one in the record.
+    /// The bytes are those that were sent: their digest is the one in the record. Where the content is replaced by filler,
+    /// they have the lengths of those that were sent.
     Proved(ProvedRequest<'w>),
     /// The request was sent again: it is the request of this number.
     Again(usize),
@@ -205,7 +206,7 @@ fn unknown<'w>(file: &'w SessionFile, number: usize, verdict: &Verdict) -> Walke
 /// The bytes of a request that the run comes to next.
 fn reached<'r>(run: &'r mut Run<'_>, entry: &entry::RequestEntry) -> Result<WalkedBytes<'r>, ReplayError> {
     let verdict = run.verdict(entry)?;
-    if verdict != Verdict::Equal {
+    if !matches!(verdict, Verdict::Equal | Verdict::EqualInLength) {
         return Ok(WalkedBytes::Unknown(verdict.to_string()));
     }
     let Reached { frame, history, parts, .. } = match run.reach(entry)? {

@@ -86,6 +86,7 @@ impl CapsulePage {
 /// What is missing in the capsule, for people.
 fn blanked(capsule: &Capsule) -> String {
     match (capsule.redact.as_str(), capsule.blanks) {
+        ("content", _) => "Every text is replaced by filler of the same length.".to_owned(),
         ("none", _) => "Nothing is blanked: it may contain keys and passwords.".to_owned(),
         (_, n) => format!("{n} texts that look like secrets are blanked; only known patterns are detected."),
     }

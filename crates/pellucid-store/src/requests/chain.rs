@@ -57,6 +57,8 @@ pub struct Chain {
     pub n_sound: usize,
     /// Whether secrets are blanked in it, so that it does not hold what it held.
     pub is_redacted: bool,
+    /// Whether texts are replaced by filler of the same length, so that only lengths can be compared.
+    pub is_filled: bool,
 }
 
 /// The first place at which the chain of hashes is broken.
@@ -202,6 +204,7 @@ impl Chain {
                 raw.link = Some(self.links.len());
                 raw.is_blanked = redact::has_blank(line.bytes);
                 self.is_redacted |= raw.is_blanked;
+                self.is_filled |= matches!(&link.entry, LogEntry::Opened(opened) if opened.blanked.is_some());
                 self.hashes.push(sha256(line.bytes));
                 self.links.push(link);
             }
@@ -254,6 +257,7 @@ mod tests {
             origins_from: None,
             parent: None,
             files: None,
+            blanked: None,
         }));
         for request in 0..n_lines {
             let n = log.write(LogEntry::Reply(Box::new(ReplyEntry { request, ..ReplyEntry::default() })));

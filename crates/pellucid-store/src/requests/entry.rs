@@ -161,6 +161,9 @@ pub struct OpenedEntry {
     /// The hashes of the files that the last request of a copied history was made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<StoredPiece>,
+    /// What was replaced by filler of the same length when the session was put into a capsule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blanked: Option<String>,
 }
 
 /// The session that another one was forked from.

@@ -24,7 +24,8 @@ pub struct MakeCapsuleArgs {
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
 
-    /// Which texts are blanked. With `none` the file may contain keys and passwords.
+    /// Which texts are blanked. With `content` only sizes, ids, times and settings are left; with `none` the file may
+    /// contain keys and passwords.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = RedactLevel::Secrets)]
     pub redact: RedactLevel,
 }
@@ -34,6 +35,8 @@ pub struct MakeCapsuleArgs {
 pub enum RedactLevel {
     /// Texts that look like secrets, as `sessions export` does it.
     Secrets,
+    /// Every text of a person, a model, a tool or a file, replaced by filler of the same length.
+    Content,
     /// No text at all.
     None,
 }
@@ -43,6 +46,7 @@ impl RedactLevel {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Secrets => "secrets",
+            Self::Content => "content",
             Self::None => "none",
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use pellucid_agent::replay;
@@ -11,10 +12,13 @@ use pellucid_answers::capsule::Capsule;
 use pellucid_answers::capsule::CapsulePage;
 use pellucid_answers::capsule::CapsuleRow;
 use pellucid_answers::capsule::CapsuleSystem;
+use pellucid_answers::capsule::SessionTexts;
 use pellucid_answers::capsule::Utterance;
+use pellucid_store::name;
 use pellucid_store::read;
 use pellucid_store::read::SessionFile;
 use pellucid_store::record::Record;
+use pellucid_store::requests::parts::PartStore;
 use serde_json::Value;
 
 use super::export;
@@ -31,6 +35,10 @@ use crate::style;
 
 /// How long the configuration may be.
 const CONFIG_BYTES_MAX: u64 = 16 << 20;
+
+/// The line about content that was replaced, for people.
+const FILLED_LINE: &str =
+    "every text is replaced by filler of the same length. Ids, times, sizes, settings and names of models are left";
 
 pub fn run(home: &Path, args: &MakeCapsuleArgs) -> Result<ExitCode, ProgramFailure> {
     match make(home, args) {
@@ -49,6 +57,10 @@ fn make(home: &Path, args: &MakeCapsuleArgs) -> Result<ExitCode, RequestRefusal>
     let mut export = Export::new(home, args.redact == RedactLevel::Secrets);
     let exported = export.files(home, &path, cut.as_ref());
     let exported = exported.map_err(|(path, error)| failed(&format!("{}: {error}", path.display())))?;
+    let exported = match args.redact {
+        RedactLevel::Content => without_content(exported),
+        RedactLevel::Secrets | RedactLevel::None => exported,
+    };
     let mut files = BTreeMap::new();
     for (path, text) in exported {
         let path = path.to_str().ok_or_else(|| failed(&format!("{} is not a text", path.display())))?;
@@ -64,7 +76,10 @@ fn make(home: &Path, args: &MakeCapsuleArgs) -> Result<ExitCode, RequestRefusal>
         request: number,
         redact: args.redact.as_str().to_owned(),
         blanks: export.n_blanks(),
-        config_keys: capsule::config_keys(&config),
+        config_keys: match args.redact {
+            RedactLevel::Content => capsule::config_tables(&config),
+            RedactLevel::Secrets | RedactLevel::None => capsule::config_keys(&config),
+        },
         files,
     };
     let rows = rows(home, &file, number.unwrap_or(usize::MAX))?;
@@ -72,10 +87,36 @@ fn make(home: &Path, args: &MakeCapsuleArgs) -> Result<ExitCode, RequestRefusal>
     let html = capsule.to_html(&page).map_err(|error| failed(&error))?;
     pellucid_files::write_private(&args.output, html.as_bytes())
         .map_err(|error| failed(&format!("{}: {error}", args.output.display())))?;
-    if args.redact == RedactLevel::Secrets {
-        style::line(&export::redacted_line(export.n_blanks()));
+    match args.redact {
+        RedactLevel::Secrets => style::line(&export::redacted_line(export.n_blanks())),
+        RedactLevel::Content => style::line(FILLED_LINE),
+        RedactLevel::None => {}
     }
     Ok(print(&format!("{}\n", args.output.display()))?)
+}
+
+/// The files of a session with every text replaced. A long text has the digest of its filler as its name.
+fn without_content(files: Vec<(PathBuf, String)>) -> Vec<(PathBuf, String)> {
+    let mut texts = SessionTexts::default();
+    let (mut session, mut record) = (PathBuf::new(), PathBuf::new());
+    let parts = PartStore::new(Path::new(""));
+    for (path, text) in files {
+        let sha256 = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        if parts.path(&sha256) == path {
+            texts.parts.insert(sha256, text);
+        } else if path.starts_with(name::REQUESTS) {
+            (record, texts.record) = (path, text);
+        } else {
+            (session, texts.session) = (path, text);
+        }
+    }
+    let SessionTexts { session: session_text, record: record_text, parts: part_texts } = texts.without_content();
+    let mut files = vec![(session, session_text)];
+    if record != Path::new("") {
+        files.push((record, record_text));
+    }
+    files.extend(part_texts.into_iter().map(|(sha256, text)| (parts.path(&sha256), text)));
+    files
 }
 
 /// The session and the number in `SESSION#N`.

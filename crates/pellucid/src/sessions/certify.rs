@@ -97,6 +97,10 @@ fn certificate(home: &Path, shared: &Shared, args: &CertifyArgs) -> Result<Certi
         let why = "the session or its record is not as it was written; `pellucid replay` shows where";
         return Ok(Certificate::not_provable(subject, &chain, why));
     }
+    if replayed.is_filled {
+        let why = "the content of the session is replaced by filler";
+        return Ok(Certificate::not_provable(subject, &chain, why));
+    }
     let mut last = Err("the session has no record of what it sent".to_owned());
     replay::walk(home, &file, &mut |walked| {
         let is_answer =

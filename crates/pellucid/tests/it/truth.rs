@@ -5,6 +5,7 @@
 //! - `situations`: the situations, as data
 //! - `stage`: plays them with the real program and a server that keeps every body
 //! - `check`, `rows`: the checks of every request
+//! - `filled`: the same session in a capsule, with every text replaced by filler
 //! - `page`: the table in `docs/truth-table.md`
 //!
 //! A plain test plays a sample. `cargo xtask truth-suite` plays every cell; with a text behind it only those cells whose
@@ -12,6 +13,7 @@
 
 mod cell;
 mod check;
+mod filled;
 mod page;
 mod rows;
 mod situations;

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use pellucid_engine::digest::Digest;
 use serde_json::Value;
 
+use super::filled;
 use super::rows;
 use super::stage::Shown;
 use super::stage::Stage;
@@ -61,6 +62,9 @@ pub fn check(stage: &Stage) -> Counts {
     }
     for (session, recorded) in &sessions {
         counts.told += check_session(stage, session, recorded, &bodies);
+        if !recorded.is_empty() {
+            filled::check(stage, session, recorded.len());
+        }
     }
     counts
 }
@@ -157,7 +161,7 @@ fn check_session(stage: &Stage, session: &str, recorded: &[Recorded], bodies: &[
 }
 
 /// The body and the report of a request that was sent, by its name.
-fn past(stage: &Stage, name: &str) -> Option<(Vec<u8>, Value)> {
+pub fn past(stage: &Stage, name: &str) -> Option<(Vec<u8>, Value)> {
     let body = stage.world.run(&["prompt", "--format", "body", name]);
     let report = stage.world.run(&["context", "--json", name]);
     if (body.status, report.status) != (0, 0) {

@@ -97,6 +97,22 @@ mod tests {
     }
 
     #[test]
+    fn the_beginning_of_a_message_of_the_program_is_measured() {
+        let long = [("# AGENTS.md instructions for /p", 29), ("<skill>x", 6), (" \n<Environment_Context>x", 23)];
+        let tags = [
+            ("<image>", 7),
+            ("<image name=[a]>", 12),
+            ("</image>", 8),
+            ("<imagine>", 0),
+            ("hello <skill>", 0),
+            ("", 0),
+        ];
+        for (text, len) in long.into_iter().chain(tags) {
+            assert_eq!(beginning(text), len, "{text}");
+        }
+    }
+
+    #[test]
     fn injections_begin_no_turn() {
         for texts in [
             &["# AGENTS.md instructions for /p\n\n..."][..],

@@ -9,6 +9,7 @@
 //! | `now@REV` | the same with the project's files of a git revision |
 //! | `lock` | the one that the lock file says |
 //! | `file:PATH` | the one of a saved report |
+//! | `file:PATH.html`, `file:PATH.html#N` | one of the session in a capsule, as for a stored session |
 //!
 //! Not here: which session, revision or file that is.
 
@@ -95,6 +96,7 @@ impl RequestName {
         if let Some(path) = text.strip_prefix("file:") {
             return match path {
                 "" => Err(missing("the path")),
+                path if is_capsule(path) => Self::of_session(text),
                 path => Ok(Self::File { path: path.to_owned() }),
             };
         }
@@ -108,11 +110,17 @@ impl RequestName {
                 revision => Ok(Self::Now { revision: Some(revision.to_owned()) }),
             };
         }
+        Self::of_session(text)
+    }
+
+    /// Parses a session, with `#N` or `#next` behind it.
+    fn of_session(text: &str) -> Result<Self, RequestNameError> {
         let Some((session, which)) = text.rsplit_once('#') else {
             return Ok(Self::Sent { session: text.to_owned(), number: None });
         };
         if session.is_empty() {
-            return Err(missing("the session before `#`"));
+            let (name, missing) = (text.to_owned(), "the session before `#`");
+            return Err(RequestNameError::Missing { name, missing });
         }
         let session = session.to_owned();
         match which {
@@ -165,6 +173,12 @@ impl fmt::Display for RequestName {
             Self::File { path } => write!(f, "file:{path}"),
         }
     }
+}
+
+/// Whether a path, perhaps with `#` and a number behind it, is the path of a capsule.
+fn is_capsule(path: &str) -> bool {
+    let is_html = |path: &str| path.len() > ".html".len() && path.ends_with(".html");
+    is_html(path) || path.rsplit_once('#').is_some_and(|(path, _)| is_html(path))
 }
 
 fn is_number(text: &str) -> bool {
@@ -234,6 +248,30 @@ mod tests {
             format!("{:?} {text:?}: {named}\n", RequestName::form(text))
         };
         expected.assert_eq(&texts.iter().map(line).collect::<String>());
+    }
+
+    #[test]
+    fn a_capsule_is_named_like_a_session() {
+        check(
+            &[
+                "file:a b.html",
+                "file:a.html#3",
+                "file:a.html#next",
+                "file:.html",
+                "file:a.html.json",
+                "file:a#3",
+                "file:a.html#x",
+            ],
+            &expect![[r#"
+                MaybeSession "file:a b.html": Sent { session: "file:a b.html", number: None }
+                Name "file:a.html#3": Sent { session: "file:a.html", number: Some(3) }
+                Name "file:a.html#next": Next { session: "file:a.html" }
+                Name "file:.html": File { path: ".html" }
+                Name "file:a.html.json": File { path: "a.html.json" }
+                Name "file:a#3": File { path: "a#3" }
+                Name "file:a.html#x": `file:a.html#x`: after `#` comes the number of a request, from 1, or `next`
+            "#]],
+        );
     }
 
     #[test]

@@ -19,6 +19,7 @@ use pellucid_store::read::SessionFile;
 use pellucid_store::token_counts::token_counts;
 
 use crate::args::cache::CacheArgs;
+use crate::capsule;
 use crate::context::diff::changes_text;
 use crate::pack::table::table;
 use crate::prices;
@@ -40,15 +41,15 @@ const KEPT_FOR: Duration = Duration::from_secs(300);
 
 pub fn run(args: &CacheArgs) -> Result<ExitCode, ProgramFailure> {
     let home = sessions::home()?;
-    let path = match &args.session {
-        Some(session) => sessions::file(&home, session)?,
-        None => sessions::last_file(&home)?,
+    let (of, path) = match &args.session {
+        Some(session) => capsule::named(&home, session)?,
+        None => (home.clone(), sessions::last_file(&home)?),
     };
     let file = read::open_damaged(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
     if let Some(number) = args.explain {
-        return explain(&home, &file, number);
+        return explain(&of, &file, number);
     }
-    let figures = figures(&home, &file)?;
+    let figures = figures(&of, &file)?;
     let answer = if figures.is_empty() {
         let counts = token_counts(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
         if counts.is_empty() {

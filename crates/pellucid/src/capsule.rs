@@ -1,22 +1,35 @@
-//! `capsule open`: a home folder from a session that another person packed into one file.
+//! `capsule open`, and sessions in capsules that other commands look at.
 
 use std::fs;
 use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 
 use pellucid_answers::capsule::Capsule;
+use pellucid_answers::capsule::script;
 use pellucid_files::Folder;
 use pellucid_files::make_private_folder;
+use tempfile::TempDir;
 
 use crate::args::capsule::CapsuleArgs;
 use crate::args::capsule::CapsuleCommand;
 use crate::args::capsule::CapsuleOpenArgs;
 use crate::print;
 use crate::request::RequestRefusal;
+use crate::sessions;
 use crate::start::ProgramFailure;
+use crate::stored;
 
 /// How long a capsule may be.
-const BYTES_MAX: u64 = 4 << 30;
+const BYTES_MAX: u64 = 1 << 30;
+
+/// The file with the answers of the model, for `exec --script`.
+const SCRIPT: &str = "script.jsonl";
+
+/// How the name of a session in a capsule begins.
+const PREFIX: &str = "file:";
 
 pub fn run(args: &CapsuleArgs) -> Result<ExitCode, ProgramFailure> {
     let CapsuleCommand::Open(args) = &args.command;
@@ -27,19 +40,12 @@ pub fn run(args: &CapsuleArgs) -> Result<ExitCode, ProgramFailure> {
 }
 
 fn open(args: &CapsuleOpenArgs) -> Result<ExitCode, RequestRefusal> {
-    let refused =
-        |path: &Path, why: &dyn std::fmt::Display| RequestRefusal::usage(format!("{}: {why}", path.display()));
-    let html = pellucid_files::read(&args.file, BYTES_MAX).map_err(|error| refused(&args.file, &error))?;
-    let capsule = Capsule::from_html(&html).map_err(|error| refused(&args.file, &error))?;
+    let capsule = read(&args.file)?;
     if fs::read_dir(&args.to).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(refused(&args.to, &"the folder is not empty; name one that is empty or missing"));
+        let why = "the folder is not empty; name one that is empty or missing";
+        return Err(RequestRefusal::usage(format!("{}: {why}", args.to.display())));
     }
-    let failed = |error: std::io::Error| ProgramFailure::new(format!("{}: {error}", args.to.display()));
-    make_private_folder(&args.to).map_err(failed)?;
-    let folder = Folder::open(&args.to, None).map_err(failed)?;
-    for (path, text) in &capsule.files {
-        folder.write_private(Path::new(path), text.as_bytes()).map_err(failed)?;
-    }
+    unpack(&capsule, &args.to)?;
     print::out(&format!(
         "{} has the session {}; next: PELLUCID_HOME={} pellucid replay {}\n",
         args.to.display(),
@@ -48,4 +54,119 @@ fn open(args: &CapsuleOpenArgs) -> Result<ExitCode, RequestRefusal> {
         capsule.session
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn read(path: &Path) -> Result<Capsule, RequestRefusal> {
+    let refused = |why: &dyn std::fmt::Display| RequestRefusal::usage(format!("{}: {why}", path.display()));
+    let html = pellucid_files::read(path, BYTES_MAX).map_err(|error| refused(&error))?;
+    Capsule::from_html(&html).map_err(|error| refused(&error))
+}
+
+/// Writes the files of a capsule into a folder, which is made if it is missing.
+fn unpack(capsule: &Capsule, to: &Path) -> Result<(), ProgramFailure> {
+    let failed = |error: std::io::Error| ProgramFailure::new(format!("{}: {error}", to.display()));
+    make_private_folder(to).map_err(failed)?;
+    let folder = Folder::open(to, None).map_err(failed)?;
+    for (path, text) in &capsule.files {
+        folder.write_private(Path::new(path), text.as_bytes()).map_err(failed)?;
+    }
+    let script = capsule.session_path().and_then(|path| capsule.files.get(path)).map(|session| script(session));
+    for (name, text) in [(SCRIPT, script.unwrap_or_default()), ("config.toml", capsule.config())] {
+        if !text.is_empty() {
+            folder.write_private(Path::new(name), text.as_bytes()).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// A session that a command looks at: a stored one, or the one in a capsule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LookedAt {
+    /// The home folder that has the session and its record.
+    pub home: PathBuf,
+    /// The id of the session.
+    pub id: String,
+    /// The session file.
+    pub path: PathBuf,
+}
+
+/// A capsule that was opened to look at it.
+struct OpenedCapsule {
+    /// The path of the capsule, as typed.
+    file: PathBuf,
+    folder: TempDir,
+    found: LookedAt,
+}
+
+/// The capsules that this process has opened. Their folders are removed when the command ends.
+static OPENED: Mutex<Vec<OpenedCapsule>> = Mutex::new(Vec::new());
+
+/// Removes what was unpacked to look at capsules.
+pub fn close_all() {
+    let opened = std::mem::take(&mut *OPENED.lock().unwrap_or_else(PoisonError::into_inner));
+    for capsule in opened {
+        let path = capsule.folder.path().to_owned();
+        if let Err(error) = capsule.folder.close() {
+            crate::style::line(&format!("warning: {} is left behind: {error}", path.display()));
+        }
+    }
+}
+
+/// The session that a text names for a command that changes nothing: by its id, its name, the beginning of its id, or as
+/// `file:` and the path of a capsule.
+///
+/// # Errors
+/// When no session is called so, several are, or the file is not a capsule.
+pub fn look(home: &Path, text: &str) -> Result<LookedAt, RequestRefusal> {
+    if let Some(path) = text.strip_prefix(PREFIX) {
+        return look_into(Path::new(path));
+    }
+    let (id, path) = stored::session(home, text).map_err(|error| RequestRefusal::usage(error.with_near_names(home)))?;
+    Ok(LookedAt { home: home.to_owned(), id, path })
+}
+
+/// The home folder and the file of the session that a text names, as [`look`] finds it.
+///
+/// # Errors
+/// When no session is called so, several are, or the file is not a capsule.
+pub fn named(home: &Path, text: &str) -> Result<(PathBuf, PathBuf), ProgramFailure> {
+    if !is_named(text) {
+        return Ok((home.to_owned(), sessions::file(home, text)?));
+    }
+    let found = look(home, text).map_err(|refusal| ProgramFailure::new(refusal.text()))?;
+    Ok((found.home, found.path))
+}
+
+/// Whether a text names the session in a capsule.
+pub fn is_named(text: &str) -> bool {
+    text.starts_with(PREFIX)
+}
+
+fn look_into(file: &Path) -> Result<LookedAt, RequestRefusal> {
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = opened.iter().find(|known| known.file == file) {
+        return Ok(known.found.clone());
+    }
+    let capsule = read(file)?;
+    let failed = |error: std::io::Error| {
+        let place = std::env::temp_dir();
+        ProgramFailure::new(format!("{} cannot be unpacked in {}: {error}", file.display(), place.display()))
+    };
+    let folder = tempfile::Builder::new().prefix("pellucid-capsule-").tempdir().map_err(failed)?;
+    unpack(&capsule, folder.path())?;
+    let path = capsule.session_path().map(|path| folder.path().join(path)).unwrap_or_default();
+    let found = LookedAt { home: folder.path().to_owned(), id: capsule.session.clone(), path };
+    opened.push(OpenedCapsule { file: file.to_owned(), folder, found: found.clone() });
+    Ok(found)
+}
+
+/// Why a session in a capsule cannot be continued, if a text names one.
+pub fn refuse_next(text: &str) -> Result<(), RequestRefusal> {
+    let Some(path) = text.strip_prefix(PREFIX) else {
+        return Ok(());
+    };
+    Err(RequestRefusal::usage(format!(
+        "{path}: a capsule is only looked at, so it has no next request\nhint: `pellucid capsule open {path} --to DIR`, then \
+         `PELLUCID_HOME=DIR`"
+    )))
 }

@@ -26,6 +26,7 @@ use pellucid_store::read::SessionFile;
 use serde_json::Value;
 
 use crate::args::cost::CostArgs;
+use crate::capsule;
 use crate::pack::table::table;
 use crate::prices;
 use crate::print;
@@ -40,17 +41,17 @@ const NOT_KNOWN: u8 = 3;
 pub fn run(args: &CostArgs) -> Result<ExitCode, ProgramFailure> {
     let home = sessions::home()?;
     let paths = if args.last {
-        vec![sessions::last_file(&home)?]
+        vec![(home.clone(), sessions::last_file(&home)?)]
     } else {
-        args.sessions.iter().map(|session| sessions::file(&home, session)).collect::<Result<_, _>>()?
+        args.sessions.iter().map(|session| capsule::named(&home, session)).collect::<Result<_, _>>()?
     };
     let prices = prices::table(&home)?;
     let mut texts = ReadTexts::default();
     let mut requests = Vec::new();
     let mut is_known = true;
-    for path in paths {
+    for (of, path) in paths {
         let file = read::open_damaged(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
-        let of_session = costed(&home, &file, &mut texts)?;
+        let of_session = costed(&of, &file, &mut texts)?;
         if of_session.is_empty() {
             style::line(&format!("error: the session {} has no record of what it sent", file.meta.id));
             is_known = false;

@@ -101,11 +101,13 @@ fn main() -> ExitCode {
         ProgramCommand::Exec(_) | ProgramCommand::Review(_) | ProgramCommand::Resume(_) | ProgramCommand::Fork(_)
     ));
     hook::log_panics();
-    match catch_unwind(AssertUnwindSafe(|| run(args))) {
+    let code = match catch_unwind(AssertUnwindSafe(|| run(args))) {
         Ok(Ok(code)) => code,
         Ok(Err(failure)) => failure.show(),
         Err(_panic) => broken().show(),
-    }
+    };
+    capsule::close_all();
+    code
 }
 
 /// The message after a panic. It has the place only, because the panic's message may quote private text.

@@ -17,6 +17,7 @@ use pellucid_store::name::SESSIONS;
 use pellucid_store::read;
 
 use crate::args::sessions::ReplayArgs;
+use crate::capsule;
 use crate::print;
 use crate::screen::OutputFormat;
 use crate::sessions;
@@ -44,8 +45,13 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode, ProgramFailure> {
         }
         _ => {
             let home = sessions::home()?;
-            let (_, path) = stored::meant(&home, &args.of)?;
-            (home, path)
+            match args.of.session.as_deref().filter(|session| capsule::is_named(session)) {
+                Some(session) => capsule::named(&home, session)?,
+                None => {
+                    let (_, path) = stored::meant(&home, &args.of)?;
+                    (home, path)
+                }
+            }
         }
     };
     let file = read::open_damaged(&path).map_err(|error| failed(&error))?;

@@ -30,6 +30,8 @@ use crate::args::request::McpLists;
 use crate::args::request::RequestArgs;
 use crate::args::shared::Shared;
 use crate::args::turn::TurnArgs;
+use crate::capsule;
+use crate::capsule::LookedAt;
 use crate::exec;
 use crate::screen::name;
 use crate::start;
@@ -189,12 +191,13 @@ pub fn shown(shared: &Shared, turn: &TurnArgs, args: &RequestArgs) -> Result<Sho
             coming(shared, turn, args, Of::New { revision: revision.as_deref() }, asked.message)
         }
         Some(RequestName::Next { session }) => {
+            capsule::refuse_next(session)?;
             let (id, _) = named::session(&home, session)?;
             coming(shared, turn, args, Of::Stored(Which::Id(id)), asked.message)
         }
         Some(name @ RequestName::Sent { session, number }) => {
             no_message(name)?;
-            let (id, path) = named::session(&home, session)?;
+            let LookedAt { home, id, path } = capsule::look(&home, session)?;
             sent(&home, id, &path, *number)
         }
         Some(RequestName::Lock) => Err(RequestRefusal::unknown(

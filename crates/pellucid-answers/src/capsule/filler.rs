@@ -47,7 +47,7 @@ impl Filler {
             Some(rest) => rest.find(',').map_or(0, |comma| DATA_URL.len() + comma + 1),
             None => boundary::beginning(text),
         };
-        self.between(text, &[0..beginning])
+        self.between(text, std::slice::from_ref(&(0..beginning)))
     }
 
     /// The filler of a text, except for some ranges of its bytes.

@@ -64,7 +64,8 @@ pub struct CapsuleArgs {
 pub enum CapsuleCommand {
     /// Turn a capsule into a home folder.
     ///
-    /// `replay`, `context` and `prompt` work in that folder.
+    /// `replay`, `context` and `prompt` work in that folder. Its file `script.jsonl` has the answers of the model, for
+    /// `exec --script`.
     Open(CapsuleOpenArgs),
 }
 

@@ -15,6 +15,8 @@ REF is the name of a request:
   now@REV        the same with the project's files of a git revision; your own files stay as they are
   lock           what context.lock says, for `context diff`
   file:PATH      a report that `context --json` printed
+  file:PATH.html#N
+                 request N of the session in a capsule, or its last request without #N
 
 A word that has one of these forms is a REF, and so is any text that is the name of a stored session or the beginning of \
 its id (4 characters or more). Everything else is your message. `--` comes before a message that looks like a REF: \

@@ -18,6 +18,8 @@ use serde_json::json;
 use crate::args::context::ContextDiffArgs;
 use crate::args::request::McpLists;
 use crate::args::shared::Shared;
+use crate::capsule;
+use crate::capsule::LookedAt;
 use crate::context::lock;
 use crate::inspected;
 use crate::print;
@@ -27,7 +29,6 @@ use crate::screen::OutputFormat;
 use crate::screen::name;
 use crate::start;
 use crate::start::ProgramFailure;
-use crate::stored;
 use crate::style::Paint;
 use crate::style::counted;
 use crate::style::number;
@@ -254,11 +255,10 @@ fn sessions(home: &Path, args: &ContextDiffArgs, (a, b): (&str, &str)) -> Result
 
 /// Every request of a session, or why its bytes are not known.
 pub fn requests(home: &Path, session: &str) -> Result<Vec<Result<Inspected, String>>, RequestRefusal> {
-    let (id, path) =
-        stored::session(home, session).map_err(|error| RequestRefusal::usage(error.with_near_names(home)))?;
+    let LookedAt { home, id, path } = capsule::look(home, session)?;
     let file = read::open(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
     let mut found: Vec<Result<Inspected, String>> = Vec::new();
-    replay::walk(home, &file, &mut |walked| {
+    replay::walk(&home, &file, &mut |walked| {
         let name = format!("{id}#{}", walked.number);
         let one = match walked.bytes {
             WalkedBytes::Proved(mut proved) => {

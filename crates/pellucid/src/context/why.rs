@@ -32,6 +32,8 @@ use crate::args::request::RequestArgs;
 use crate::args::shared::Shared;
 use crate::args::turn::TurnArgs;
 use crate::args::why::ContextWhyArgs;
+use crate::capsule;
+use crate::capsule::LookedAt;
 use crate::inspected;
 use crate::prices;
 use crate::print;
@@ -43,7 +45,6 @@ use crate::screen::OutputFormat;
 use crate::screen::name;
 use crate::start;
 use crate::start::ProgramFailure;
-use crate::stored;
 use crate::style;
 use crate::style::counted;
 use crate::style::number;
@@ -233,11 +234,10 @@ impl Asker<'_> {
         let Some(session) = request.session() else {
             return Ok(None);
         };
-        let (id, path) = stored::session(self.home, session)
-            .map_err(|error| RequestRefusal::usage(error.with_near_names(self.home)))?;
+        let LookedAt { home, id, path } = capsule::look(self.home, session)?;
         let file = read::open(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
         let mut history = WhyHistory::new(&id);
-        replay::walk(self.home, &file, &mut |walked| {
+        replay::walk(&home, &file, &mut |walked| {
             match walked.bytes {
                 WalkedBytes::Proved(mut proved) => {
                     let (body, report, model) = (proved.body(), proved.report(), proved.model().unwrap_or_default());
@@ -441,7 +441,8 @@ impl Absent<'_> {
 
     /// A text that the session's file has and no request had, such as the last answer.
     fn of_session_file(&self, asker: &Asker<'_>, text: &str) -> Option<WhyReason> {
-        let (_, path) = stored::session(asker.home, &self.history?.session).ok()?;
+        let session = asker.reference.rsplit_once('#').map_or(asker.reference, |(session, _)| session);
+        let path = self.history.and_then(|_| capsule::look(asker.home, session).ok())?.path;
         let file = pellucid_files::read(&path, SESSION_BYTES_MAX).ok()?;
         let escaped = serde_json::Value::from(text).to_string();
         let escaped = &escaped[1..escaped.len() - 1];

@@ -8,6 +8,7 @@ use pellucid_engine::request_name::RequestName;
 
 use super::RequestRefusal;
 use crate::args::request::RequestArgs;
+use crate::capsule;
 use crate::stored;
 use crate::stored::Called;
 
@@ -39,7 +40,9 @@ pub fn asked(args: &RequestArgs, home: &Path) -> Result<NamedRequest, RequestRef
         NameForm::Message => false,
         NameForm::MaybeSession => match RequestName::parse(word) {
             Ok(RequestName::File { .. }) => true,
-            Ok(name) => name.session().is_some_and(|session| stored::called(home, session) != Called::Nothing),
+            Ok(name) => name
+                .session()
+                .is_some_and(|session| capsule::is_named(session) || stored::called(home, session) != Called::Nothing),
             Err(_) => false,
         },
     };

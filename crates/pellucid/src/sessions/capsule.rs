@@ -14,11 +14,16 @@ use pellucid_answers::capsule::CapsuleRow;
 use pellucid_answers::capsule::CapsuleSystem;
 use pellucid_answers::capsule::SessionTexts;
 use pellucid_answers::capsule::Utterance;
+use pellucid_engine::pack::Pack;
+use pellucid_files::RealDisk;
 use pellucid_store::name;
 use pellucid_store::read;
 use pellucid_store::read::SessionFile;
 use pellucid_store::record::Record;
 use pellucid_store::requests::parts::PartStore;
+use pellucid_tools::edits::EditLog;
+use pellucid_workspace::pack_files;
+use pellucid_workspace::pack_files::PackPlace;
 use serde_json::Value;
 
 use super::export;
@@ -32,6 +37,9 @@ use crate::request::RequestRefusal;
 use crate::start::ProgramFailure;
 use crate::stored;
 use crate::style;
+
+/// How long the file with the edits of a session may be.
+const EDITS_BYTES_MAX: u64 = 512 << 20;
 
 /// How long the configuration may be.
 const CONFIG_BYTES_MAX: u64 = 16 << 20;
@@ -66,8 +74,18 @@ fn make(home: &Path, args: &MakeCapsuleArgs) -> Result<ExitCode, RequestRefusal>
         let path = path.to_str().ok_or_else(|| failed(&format!("{} is not a text", path.display())))?;
         files.insert(path.to_owned(), text);
     }
-    let said = files.iter().find(|(path, _)| !path.starts_with("requests/")).map(|(_, text)| utterances(text));
     let config = pellucid_files::read_text(&home.join("config.toml"), CONFIG_BYTES_MAX).unwrap_or_default();
+    let mut settings = capsule::settings(&config);
+    if args.redact != RedactLevel::Content {
+        add_pack(home, &config, &mut export, &mut settings, &mut files);
+        let edits = EditLog::of(RealDisk::shared(), home, &id);
+        // An edit after the last request would have what the capsule leaves out.
+        let edits = number.is_none().then(|| pellucid_files::read_text(edits.path(), EDITS_BYTES_MAX).ok()).flatten();
+        files.extend(edits.map(|edits| (format!("edits/{id}.jsonl"), export.lines(&edits))));
+    } else if settings.get("pack").is_some_and(|pack| !Pack::builtin_names().contains(&pack.as_str())) {
+        settings.remove("pack");
+    }
+    let said = files.iter().find(|(path, _)| path.contains("sessions/")).map(|(_, text)| utterances(text));
     let capsule = Capsule {
         schema: capsule::SCHEMA.to_owned(),
         program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -80,6 +98,7 @@ fn make(home: &Path, args: &MakeCapsuleArgs) -> Result<ExitCode, RequestRefusal>
             RedactLevel::Content => capsule::config_tables(&config),
             RedactLevel::Secrets | RedactLevel::None => capsule::config_keys(&config),
         },
+        settings,
         files,
     };
     let rows = rows(home, &file, number.unwrap_or(usize::MAX))?;
@@ -93,6 +112,31 @@ fn make(home: &Path, args: &MakeCapsuleArgs) -> Result<ExitCode, RequestRefusal>
         RedactLevel::None => {}
     }
     Ok(print(&format!("{}\n", args.output.display()))?)
+}
+
+/// Adds the files of the user's pack, if the configuration selects one, under the name that the settings then have.
+fn add_pack(
+    home: &Path,
+    config: &str,
+    export: &mut Export,
+    settings: &mut BTreeMap<String, String>,
+    files: &mut BTreeMap<String, String>,
+) {
+    let Some(Ok(PackPlace::Folder(folder))) = capsule::config_pack(config).map(|pack| pack_files::find(&pack, home))
+    else {
+        return;
+    };
+    let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+    let is_plain = |text: &str| {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
+        !text.is_empty() && text.bytes().all(is_plain) && !text.split('/').any(|step| step.starts_with('.'))
+    };
+    if let (true, Ok(pack)) = (is_plain(&name), pack_files::read(&folder)) {
+        for (path, text) in pack.into_iter().filter(|(path, _)| is_plain(path)) {
+            files.insert(format!("packs/{name}/{path}"), export.text(text));
+        }
+        settings.insert("pack".to_owned(), name);
+    }
 }
 
 /// The files of a session with every text replaced. A long text has the digest of its filler as its name.

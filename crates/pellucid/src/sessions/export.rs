@@ -125,8 +125,20 @@ impl Export {
         self.n_blanks
     }
 
+    /// A text, with secrets blanked.
+    pub fn text(&mut self, text: String) -> String {
+        match &self.redactor {
+            Some(redactor) => {
+                let (text, n) = redactor.text(&text);
+                self.n_blanks += n;
+                text
+            }
+            None => text,
+        }
+    }
+
     /// The lines of a file, with secrets blanked. Lines that are not JSON are blanked as text.
-    fn lines(&mut self, text: &str) -> String {
+    pub fn lines(&mut self, text: &str) -> String {
         let lines = text.split_inclusive('\n').map(|line| self.line(line));
         lines.collect()
     }
@@ -183,15 +195,7 @@ impl Export {
         let (old, new) = (PartStore::new(home), PartStore::new(Path::new("")));
         for sha256 in parts_of(text) {
             if let Ok(text) = pellucid_files::read_text(&old.path(&sha256), SESSION_BYTES_MAX) {
-                let text = match &self.redactor {
-                    Some(redactor) => {
-                        let (text, n) = redactor.text(&text);
-                        self.n_blanks += n;
-                        text
-                    }
-                    None => text,
-                };
-                files.push((new.path(&sha256), text));
+                files.push((new.path(&sha256), self.text(text)));
             }
         }
         Ok(files)

@@ -1,6 +1,8 @@
 //! `sessions certify`, `sessions capsule` and `capsule open`.
 
 use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -191,4 +193,186 @@ fn what_is_no_capsule_is_refused() {
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("page.html: it is not a capsule"), "{}", ran.stderr);
     assert!(!world.files.path("work/opened").exists());
+}
+
+/// Every file below a folder, with its bytes.
+fn snapshot(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut folders = vec![folder.to_owned()];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files.push((path.clone(), fs::read(&path).unwrap()));
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn a_capsule_is_named_wherever_a_session_or_a_request_is() {
+    let (world, id) = world();
+    assert_eq!(world.run(&["sessions", "capsule", &id, "-o", "c.html", "--redact", "none"]).status, 0);
+    world.files.folder("temporary");
+    let temporary = world.files.path("temporary");
+    let around = [("TMPDIR", temporary.to_str().unwrap())];
+    // Commands with `REF` for the session; what they print must be the same for the stored session and for the capsule.
+    let commands: [&[&str]; 9] = [
+        &["prompt", "--format", "body", "REF#2"],
+        &["context", "--json", "REF#2"],
+        &["context", "--json", "REF"],
+        &["context", "diff", "--json", "REF#1", "REF#2"],
+        &["context", "diff", "REF", "REF"],
+        &["context", "why", "AGENTS.md", "REF#1"],
+        &["cache", "--json", "REF"],
+        &["cost", "--json", "REF"],
+        &["replay", "--json", "REF"],
+    ];
+    for command in commands {
+        let named = |name: &str| command.iter().map(|word| word.replace("REF", name)).collect::<Vec<_>>();
+        let run = |name: &str| world.run_in(&named(name).iter().map(String::as_str).collect::<Vec<_>>(), &around);
+        let before = snapshot(&world.files.path("home"));
+        let (stored, capsule) = (run(&id), run("file:c.html"));
+        assert_eq!(capsule.status, stored.status, "{command:?}: {}", capsule.stderr);
+        let plain = |ran: &Ran| match serde_json::from_slice::<Value>(&ran.stdout) {
+            Ok(mut value) => {
+                // Only the user's home folder has the last hashes of sessions.
+                value.as_object_mut().unwrap().remove("notes");
+                value.to_string().replace("file:c.html", &id)
+            }
+            Err(_) => String::from_utf8_lossy(&ran.stdout).replace("file:c.html", &id),
+        };
+        assert_eq!(plain(&capsule), plain(&stored), "{command:?}");
+        assert!(snapshot(&world.files.path("home")) == before, "{command:?} wrote into the home folder");
+        assert!(fs::read_dir(&temporary).unwrap().next().is_none(), "{command:?} left files behind");
+    }
+    let mixed = world.run_in(&["context", "diff", "file:c.html#2", &format!("{id}#2")], &around);
+    assert_eq!(mixed.status, 0, "{}{}", mixed.out(), mixed.stderr);
+    let next = world.run_in(&["prompt", "file:c.html#next"], &around);
+    assert_eq!(next.status, 2);
+    assert!(next.stderr.contains("hint: `pellucid capsule open c.html --to DIR`"), "{}", next.stderr);
+    for (file, text) in [("missing.html", None), ("page.html", Some("<html></html>"))] {
+        if let Some(text) = text {
+            world.files.write(&format!("work/{file}"), text);
+        }
+        for command in [&["context"][..], &["context", "why", "AGENTS.md"], &["cache"], &["cost"], &["replay"]] {
+            let ran = world.run_in(&[command, &[&format!("file:{file}")]].concat(), &around);
+            assert!(matches!(ran.status, 1 | 2) && ran.stderr.contains(file), "{command:?}: {}", ran.stderr);
+        }
+    }
+    // A capsule is looked at and nothing else.
+    for command in [&["sessions", "delete", "--force"][..], &["sessions", "archive"], &["exec", "resume"], &["undo"]] {
+        assert_ne!(world.run(&[command, &["file:c.html"]].concat()).status, 0, "{command:?}");
+    }
+    assert!(fs::read_dir(&temporary).unwrap().next().is_none());
+}
+
+#[test]
+fn an_opened_capsule_plays_the_conversation_again() {
+    let (world, id) = world();
+    assert_eq!(world.run(&["sessions", "capsule", &id, "-o", "c.html", "--redact", "none"]).status, 0);
+    assert_eq!(world.run(&["capsule", "open", "c.html", "--to", "opened"]).status, 0);
+    let there = world.files.path("work/opened");
+    let there = [("PELLUCID_HOME", there.to_str().unwrap()), ("CODEX_HOME", there.to_str().unwrap())];
+    let config = fs::read_to_string(world.files.path("work/opened/config.toml")).unwrap();
+    assert_eq!(config, "model_reasoning_effort = \"low\"\n");
+    let again = "019a0000-0000-7000-8000-00000000000a";
+    let script = ["exec", "--script", "opened/script.jsonl", "--session-id", again, "begin"];
+    let ran = world.run_in(&script, &there);
+    assert_eq!((ran.status, ran.out()), (0, &*format!("the deploy token is {SECRET}\n")), "{}", ran.stderr);
+    let diff = world.run_in(&["context", "diff", &format!("{id}#2"), &format!("{again}#2")], &there);
+    assert_eq!(diff.status, 0, "{}", diff.out());
+}
+
+#[test]
+fn a_capsule_has_the_users_pack_and_the_edits() {
+    let world = World::new(FIXTURE);
+    world.files.write(
+        "work/script.toml",
+        r#"[[reply]]
+call = [{ name = "apply_patch", input = "*** Begin Patch\n*** Add File: new.txt\n+added\n*** End Patch" }]
+[[reply]]
+say = "done"
+"#,
+    );
+    assert_eq!(world.run(&["pack", "new", "mine"]).status, 0);
+    world.files.write("home/config.toml", "pack = \"mine\"\n");
+    let ran = world.run(&["exec", "-s", "workspace-write", "--script", "script.toml", "begin"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(world.files.path("work/new.txt").exists(), "{}", ran.stderr);
+    let listed: Value = serde_json::from_slice(&world.run(&["sessions", "list", "--json"]).stdout).unwrap();
+    let id = listed["sessions"][0]["id"].as_str().unwrap().to_owned();
+    for redact in ["none", "secrets", "content"] {
+        let (file, to) = (format!("{redact}.html"), format!("opened-{redact}"));
+        assert_eq!(world.run(&["sessions", "capsule", &id, "-o", &file, "--redact", redact]).status, 0);
+        assert_eq!(world.run(&["capsule", "open", &file, "--to", &to]).status, 0);
+        let opened = world.files.path("work").join(&to);
+        let has_content = redact != "content";
+        assert_eq!(opened.join("packs/mine/pack.toml").exists(), has_content, "{redact}");
+        assert_eq!(opened.join(format!("edits/{id}.jsonl")).exists(), has_content, "{redact}");
+        let config = fs::read_to_string(opened.join("config.toml")).unwrap_or_default();
+        assert_eq!(config.contains("pack = \"mine\""), has_content, "{redact}");
+        if has_content {
+            let there = [("PELLUCID_HOME", opened.to_str().unwrap()), ("CODEX_HOME", opened.to_str().unwrap())];
+            let next = world.run_in(&["sessions", "certify", &id], &there);
+            assert_eq!(next.status, 0, "{}{}", next.out(), next.stderr);
+            assert_eq!(json(&next)["pack"]["name"], "mine");
+        }
+    }
+}
+
+#[test]
+fn a_session_without_its_content_is_not_certified_and_its_changes_are_found() {
+    let (world, id) = world();
+    assert_eq!(world.run(&["sessions", "capsule", &id, "-o", "c.html", "--redact", "content"]).status, 0);
+    assert_eq!(world.run(&["capsule", "open", "c.html", "--to", "opened"]).status, 0);
+    let there = world.files.path("work/opened");
+    let there = [("PELLUCID_HOME", there.to_str().unwrap()), ("CODEX_HOME", there.to_str().unwrap())];
+    let certified = world.run_in(&["sessions", "certify", &id], &there);
+    assert_eq!((certified.status, &json(&certified)["verdict"]), (3, &"not_provable".into()));
+    let fsck = world.run_in(&["sessions", "fsck"], &there);
+    assert!(fsck.out().contains("equal in length"), "{}", fsck.out());
+    let table = world.run_in(&["replay", &id], &there);
+    assert!(table.out().contains("3 requests: 0 equal, 0 different, 3 not provable"), "{}", table.out());
+    assert!(table.out().contains("the content is replaced by filler of the same length"), "{}", table.out());
+    for (path, bytes) in snapshot(&world.files.path("work/opened")) {
+        if path.extension().is_some_and(|it| it == "jsonl") && !path.ends_with("script.jsonl") {
+            let text = String::from_utf8(bytes).unwrap();
+            fs::write(&path, text.replacen("message", "massage", 1)).unwrap();
+            assert_eq!(world.run_in(&["replay", &id], &there).status, 1, "{}", path.display());
+            fs::write(&path, text).unwrap();
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_stranger_prepared_is_opened_inside_of_the_folder_or_not_at_all() {
+    use std::os::unix::fs::symlink;
+
+    let (world, id) = world();
+    assert_eq!(world.run(&["sessions", "capsule", &id, "-o", "c.html", "--redact", "none"]).status, 0);
+    // The capsule itself is no regular file.
+    world.files.folder("work/folder.html");
+    let ran = world.run(&["capsule", "open", "folder.html", "--to", "opened"]);
+    assert_eq!((ran.status, world.files.path("work/opened").exists()), (2, false), "{}", ran.stderr);
+    // A link in the folder leads elsewhere; the folder is not empty then.
+    world.files.folder("elsewhere");
+    world.files.folder("work/linked");
+    symlink(world.files.path("elsewhere"), world.files.path("work/linked/sessions")).unwrap();
+    let ran = world.run(&["capsule", "open", "c.html", "--to", "linked"]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(fs::read_dir(world.files.path("elsewhere")).unwrap().next().is_none());
+    // Cut at any of some places, a capsule is damaged or none, and nothing is written.
+    let html = fs::read(world.files.path("work/c.html")).unwrap();
+    for part in 1..8 {
+        world.files.write("work/cut.html", &html[..html.len() * part / 8]);
+        let ran = world.run(&["capsule", "open", "cut.html", "--to", "opened"]);
+        assert_eq!((ran.status, world.files.path("work/opened").exists()), (2, false), "{}", ran.stderr);
+        assert!(ran.stderr.contains("cut.html: it"), "{}", ran.stderr);
+    }
 }

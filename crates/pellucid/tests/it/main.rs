@@ -39,6 +39,7 @@ mod reference;
 mod request_names;
 mod requests;
 mod risuai;
+mod same_bytes;
 mod sandbox;
 mod schemas;
 #[cfg(unix)]

@@ -6,6 +6,7 @@
 //! - `stage`: plays them with the real program and a server that keeps every body
 //! - `check`, `rows`: the checks of every request
 //! - `filled`: the same session in a capsule, with every text replaced by filler
+//! - `tampered`: lines of the session and its record that are changed, deleted, moved or repeated
 //! - `page`: the table in `docs/truth-table.md`
 //!
 //! A plain test plays a sample. `cargo xtask truth-suite` plays every cell; with a text behind it only those cells whose
@@ -18,6 +19,7 @@ mod page;
 mod rows;
 mod situations;
 mod stage;
+mod tampered;
 mod times;
 
 use std::sync::Mutex;
@@ -51,6 +53,7 @@ fn play(cell: Cell) -> (Counts, Vec<String>) {
         stage.fault(format!("play: {what}"));
     }
     let counts = check::check(&stage);
+    tampered::check(&stage);
     (counts, stage.problems())
 }
 

@@ -196,7 +196,7 @@ fn sessions(stage: &Stage) -> BTreeMap<String, Vec<Recorded>> {
 }
 
 /// The id at the end of a file's name.
-fn id_of(path: &Path) -> String {
+pub fn id_of(path: &Path) -> String {
     let name = path.file_stem().unwrap().to_string_lossy().into_owned();
     name[name.len().saturating_sub(36)..].to_owned()
 }

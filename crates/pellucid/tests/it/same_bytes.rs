@@ -1,0 +1,96 @@
+//! Answers about a stored session and the lock are the same bytes in other time zones, locales, user names, home folders of
+//! the user, and working folders reached by a link, and each time they are made.
+
+use std::fs;
+
+use crate::World;
+
+const FIXTURE: &str = "//- work/AGENTS.md
+Be brief, and say \"caf\u{e9}\".
+//- work/sub/AGENTS.md
+Use tabs.
+//- work/script.toml
+[[reply]]
+say = \"I look first.\"
+call = [{ name = \"exec_command\", args = { cmd = \"cat AGENTS.md\" } }]
+usage = { input = 1000, output = 10 }
+[[reply]]
+say = \"Done.\"
+usage = { input = 1100, cached = 900, output = 10 }
+//- home/config.toml
+model_reasoning_effort = \"low\"
+";
+
+const ID: &str = "019a0000-0000-7000-8000-000000000001";
+
+/// Surroundings that no answer may depend on.
+const AROUND: [&[(&str, &str)]; 6] = [
+    &[],
+    &[("TZ", "Pacific/Auckland")],
+    &[("TZ", "America/St_Johns"), ("LANG", "de_DE.UTF-8"), ("LC_ALL", "de_DE.UTF-8")],
+    &[("LANG", "C"), ("LC_ALL", "C"), ("LC_NUMERIC", "fr_FR.UTF-8"), ("COLUMNS", "40"), ("LINES", "10")],
+    &[("LANG", "tr_TR.UTF-8"), ("LC_ALL", "tr_TR.UTF-8"), ("USER", "ada"), ("LOGNAME", "ada"), ("HOSTNAME", "other")],
+    &[("TZ", "UTC"), ("HOME", "/nonexistent"), ("USER", ""), ("TMPDIR", "/tmp")],
+];
+
+fn answers() -> Vec<Vec<String>> {
+    let of = |words: &[&str]| words.iter().map(|word| word.replace("ID", ID)).collect::<Vec<String>>();
+    vec![
+        of(&["sessions", "certify", "ID"]),
+        of(&["context", "diff", "--json", "ID#1", "ID#2"]),
+        of(&["context", "diff", "ID#1", "ID#2"]),
+        of(&["context", "diff", "--json", "ID", "ID"]),
+        of(&["context", "why", "--json", "AGENTS.md", "ID#1"]),
+        of(&["context", "why", "AGENTS.md", "ID#2"]),
+        of(&["context", "--json", "ID#2"]),
+        of(&["prompt", "--format", "body", "ID#2"]),
+        of(&["replay", "--json", "ID"]),
+        of(&["cache", "--json", "ID"]),
+        of(&["cost", "--json", "ID"]),
+    ]
+}
+
+/// Commands that write a file, whose name comes last.
+fn files() -> Vec<Vec<String>> {
+    let capsule = |redact: &str| ["sessions", "capsule", ID, "--redact", redact, "-o"].map(str::to_owned).to_vec();
+    let lock = ["context", "lock", "--output"].map(str::to_owned).to_vec();
+    vec![capsule("content"), capsule("secrets"), capsule("none"), lock]
+}
+
+#[test]
+fn answers_do_not_depend_on_what_is_around_them() {
+    let world = World::new(FIXTURE);
+    let ran = world.run(&["exec", "--skip-git-repo-check", "--session-id", ID, "--script", "script.toml", "begin"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(world.files.path("work"), world.files.path("linked")).unwrap();
+    let folders: &[&str] = if cfg!(unix) { &["work", "linked"] } else { &["work"] };
+    for words in answers() {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let first = world.run(&words);
+        assert!(first.status < 2, "{words:?}: {}", first.stderr);
+        for (variables, folder) in AROUND.iter().flat_map(|it| folders.iter().map(move |folder| (it, folder))) {
+            let mut command = world.command(&words);
+            command.envs(variables.iter().copied()).current_dir(world.files.path(folder));
+            let again = world.finish(command, None);
+            assert_eq!(again.out(), first.out(), "{words:?} with {variables:?} in {folder}");
+            assert_eq!(again.status, first.status, "{words:?} with {variables:?} in {folder}");
+        }
+    }
+    for mut words in files() {
+        let mut first = None;
+        for (variables, folder) in AROUND.iter().flat_map(|it| folders.iter().map(move |folder| (it, folder))) {
+            let made = world.files.path("made");
+            words.push(made.to_str().unwrap().to_owned());
+            let mut command = world.command(&words.iter().map(String::as_str).collect::<Vec<_>>());
+            words.pop();
+            command.envs(variables.iter().copied()).current_dir(world.files.path(folder));
+            let ran = world.finish(command, None);
+            assert_eq!(ran.status, 0, "{words:?}: {}", ran.stderr);
+            let bytes = fs::read(&made).unwrap();
+            fs::remove_file(&made).unwrap();
+            let first = first.get_or_insert_with(|| bytes.clone());
+            assert!(*first == bytes, "{words:?} with {variables:?} in {folder}");
+        }
+    }
+}

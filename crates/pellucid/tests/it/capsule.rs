@@ -252,6 +252,12 @@ fn a_capsule_is_named_wherever_a_session_or_a_request_is() {
     }
     let mixed = world.run_in(&["context", "diff", "file:c.html#2", &format!("{id}#2")], &around);
     assert_eq!(mixed.status, 0, "{}{}", mixed.out(), mixed.stderr);
+    fs::copy(world.files.path("work/c.html"), world.files.path("work/a b.html")).unwrap();
+    let spaced = world.run_in(&["prompt", "--format", "body", "file:a b.html#2"], &around);
+    assert_eq!(
+        (spaced.status, &spaced.stdout),
+        (0, &world.run(&["prompt", "--format", "body", &format!("{id}#2")]).stdout)
+    );
     let next = world.run_in(&["prompt", "file:c.html#next"], &around);
     assert_eq!(next.status, 2);
     assert!(next.stderr.contains("hint: `pellucid capsule open c.html --to DIR`"), "{}", next.stderr);
@@ -375,4 +381,41 @@ fn what_a_stranger_prepared_is_opened_inside_of_the_folder_or_not_at_all() {
         assert_eq!((ran.status, world.files.path("work/opened").exists()), (2, false), "{}", ran.stderr);
         assert!(ran.stderr.contains("cut.html: it"), "{}", ran.stderr);
     }
+}
+
+/// The words of a line of a shell, with quotes.
+fn words(line: &str) -> Vec<String> {
+    let line = line.split(" #").next().unwrap_or_default();
+    let pieces = line.split('"').enumerate().flat_map(|(n, piece)| {
+        if n % 2 == 1 { vec![piece.to_owned()] } else { piece.split_whitespace().map(str::to_owned).collect() }
+    });
+    pieces.collect()
+}
+
+#[test]
+fn the_examples_of_the_documentation_run() {
+    let (world, id) = world();
+    let page = include_str!("../../../../docs/capsules.md");
+    let mut n = 0;
+    for block in page.split("```sh\n").skip(1) {
+        for line in block.split("```").next().unwrap().lines() {
+            let words: Vec<String> = words(&line.replace("ID_OR_NAME", &id));
+            let (home, words) = match words[0].strip_prefix("PELLUCID_HOME=") {
+                Some(home) => (world.files.path("work").join(home), &words[1..]),
+                None => (world.files.path("home"), &words[..]),
+            };
+            assert_eq!(words[0], "pellucid", "{line}");
+            let args: Vec<&str> = words[1..].iter().map(String::as_str).collect();
+            let ran = world.run_in(&args, &[("PELLUCID_HOME", home.to_str().unwrap())]);
+            // A difference or something that is not provable is an answer.
+            assert!(
+                matches!(ran.status, 0 | 1 | 3) && !ran.stderr.contains("error"),
+                "{line}: {}{}",
+                ran.status,
+                ran.stderr
+            );
+            n += 1;
+        }
+    }
+    assert_eq!(n, 9);
 }

@@ -10,6 +10,7 @@ mod approvals;
 mod bisect;
 mod calls;
 mod capsule;
+mod certified;
 mod context_events;
 mod cost;
 mod crashes;

@@ -50,11 +50,10 @@ fn answers() -> Vec<Vec<String>> {
     ]
 }
 
-/// Commands that write a file, whose name comes last.
-fn files() -> Vec<Vec<String>> {
-    let capsule = |redact: &str| ["sessions", "capsule", ID, "--redact", redact, "-o"].map(str::to_owned).to_vec();
-    let lock = ["context", "lock", "--output"].map(str::to_owned).to_vec();
-    vec![capsule("content"), capsule("secrets"), capsule("none"), lock]
+/// Commands that write a file, and the file.
+fn files() -> Vec<(Vec<&'static str>, &'static str)> {
+    let capsule = |redact| (vec!["sessions", "capsule", ID, "-o", "../made.html", "--redact", redact], "made.html");
+    vec![capsule("content"), capsule("secrets"), capsule("none"), (vec!["context", "lock"], "work/context.lock")]
 }
 
 #[test]
@@ -65,11 +64,12 @@ fn answers_do_not_depend_on_what_is_around_them() {
     #[cfg(unix)]
     std::os::unix::fs::symlink(world.files.path("work"), world.files.path("linked")).unwrap();
     let folders: &[&str] = if cfg!(unix) { &["work", "linked"] } else { &["work"] };
+    let around: Vec<_> = AROUND.iter().zip(folders.iter().cycle()).collect();
     for words in answers() {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let first = world.run(&words);
         assert!(first.status < 2, "{words:?}: {}", first.stderr);
-        for (variables, folder) in AROUND.iter().flat_map(|it| folders.iter().map(move |folder| (it, folder))) {
+        for (variables, folder) in &around {
             let mut command = world.command(&words);
             command.envs(variables.iter().copied()).current_dir(world.files.path(folder));
             let again = world.finish(command, None);
@@ -77,18 +77,15 @@ fn answers_do_not_depend_on_what_is_around_them() {
             assert_eq!(again.status, first.status, "{words:?} with {variables:?} in {folder}");
         }
     }
-    for mut words in files() {
+    for (words, file) in files() {
         let mut first = None;
-        for (variables, folder) in AROUND.iter().flat_map(|it| folders.iter().map(move |folder| (it, folder))) {
-            let made = world.files.path("made");
-            words.push(made.to_str().unwrap().to_owned());
-            let mut command = world.command(&words.iter().map(String::as_str).collect::<Vec<_>>());
-            words.pop();
+        for (variables, folder) in &around {
+            let mut command = world.command(&words);
             command.envs(variables.iter().copied()).current_dir(world.files.path(folder));
             let ran = world.finish(command, None);
             assert_eq!(ran.status, 0, "{words:?}: {}", ran.stderr);
-            let bytes = fs::read(&made).unwrap();
-            fs::remove_file(&made).unwrap();
+            let bytes = fs::read(world.files.path(file)).unwrap();
+            fs::remove_file(world.files.path(file)).unwrap();
             let first = first.get_or_insert_with(|| bytes.clone());
             assert!(*first == bytes, "{words:?} with {variables:?} in {folder}");
         }

@@ -1,4 +1,8 @@
-//! The JSON Schemas of what commands print with `--json`, by the name in their `schema` field.
+//! The JSON Schemas of what commands print with `--json`, by the name in their `schema` field, and of what is kept in
+//! files and streams, whose objects have no such field.
+
+use pellucid_protocol::context_event;
+use pellucid_store::requests::entry;
 
 /// A form of output and its schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +15,7 @@ pub struct OutputSchema {
     pub text: &'static str,
 }
 
-/// Every form, by name.
+/// Every form of output, by name.
 pub const ALL: [OutputSchema; 15] = [
     OutputSchema {
         name: "archived",
@@ -38,11 +42,33 @@ pub const ALL: [OutputSchema; 15] = [
     OutputSchema { name: "why", command: "context why --json", text: include_str!("schemas/why.json") },
 ];
 
+/// The forms of lines that are written to files and streams.
+pub const LINES: [OutputSchema; 2] = [
+    OutputSchema {
+        name: "context-events",
+        command: "exec --json --context-events, a line about the context",
+        text: context_event::SCHEMA,
+    },
+    OutputSchema { name: "record", command: "exec, a line of requests/ID.jsonl", text: entry::SCHEMA },
+];
+
+/// Every form, those of outputs first.
+pub fn all() -> impl Iterator<Item = OutputSchema> {
+    ALL.into_iter().chain(LINES)
+}
+
 /// The schema of a form: by its name, or by the value of its `schema` field.
 pub fn find(name: &str) -> Option<OutputSchema> {
     let name = name.strip_prefix("pellucid.").unwrap_or(name);
-    let name = name.strip_suffix("/1").unwrap_or(name);
-    ALL.into_iter().find(|schema| schema.name == name)
+    let bare = name.rsplit_once('/').map_or(name, |(bare, _)| bare);
+    all().find(|schema| schema.name == bare).filter(|schema| bare == name || schema.is_version(name))
+}
+
+impl OutputSchema {
+    /// Whether a name with a version is the one that the schema describes.
+    fn is_version(&self, name: &str) -> bool {
+        self.text.contains(&format!("\"urn:pellucid.{name}\""))
+    }
 }
 
 #[cfg(test)]
@@ -63,5 +89,17 @@ mod tests {
         }
         assert_eq!(find("nothing"), None);
         assert!(ALL.is_sorted_by_key(|schema| schema.name));
+    }
+    #[test]
+    fn a_name_may_have_the_version_that_there_is() {
+        for schema in all() {
+            let id: Value = serde_json::from_str(schema.text).unwrap();
+            let form = id["$id"].as_str().and_then(|it| it.strip_prefix("urn:")).unwrap().to_owned();
+            for name in [schema.name, &form, form.strip_prefix("pellucid.").unwrap()] {
+                assert_eq!(find(name), Some(schema), "{name}");
+            }
+            assert_eq!(find(&format!("{form}0")), None);
+        }
+        assert_eq!(find("nothing"), None);
     }
 }

@@ -17,6 +17,9 @@ use crate::usage::UsageSplit;
 /// The version of these objects. It grows when the meaning of one changes; new kinds may be added without that.
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// The JSON Schema of these objects.
+pub const SCHEMA: &str = include_str!("context_event.schema.json");
+
 /// A context event, with the session that it is about.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ContextMessage {
@@ -204,5 +207,9 @@ mod tests {
         let row = |line: &'static str| line.strip_prefix("| `")?.split('`').next();
         let rows: BTreeSet<&str> = PAGE.lines().filter_map(row).filter(|name| name.contains('.')).collect();
         assert_eq!(rows, names);
+        let schema: serde_json::Value = serde_json::from_str(super::SCHEMA).unwrap();
+        let listed = schema["anyOf"].as_array().unwrap().iter().filter_map(|it| it["$ref"].as_str()?.rsplit('/').next());
+        assert_eq!(listed.collect::<BTreeSet<&str>>(), names, "every event has a schema");
+        assert_eq!(schema["$id"], format!("urn:pellucid.context-events/{}", super::SCHEMA_VERSION));
     }
 }

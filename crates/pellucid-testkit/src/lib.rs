@@ -1,7 +1,8 @@
 //! Test support: replacements for the outside world that fail on cue.
 //!
 //! A scripted model server on the loopback interface, an MCP server that is a shell script, a terminal, a disk that
-//! fails, folders and workspaces built from a text, captured log lines, and a thread that swaps folders for links. Other
+//! fails, folders and workspaces built from a text, captured log lines, a check of JSON Schemas, and a thread that swaps
+//! folders for links. Other
 //! crates use it as a dev-dependency, so it depends on none of them but `pellucid-files`, whose disk it imitates.
 //!
 //! Not here: the embedded scripted model, which is a feature of the product (`pellucid-model`).
@@ -18,6 +19,7 @@ pub mod mock_socket;
 pub mod mock_wires;
 mod page;
 mod prefix_cache;
+mod schema;
 #[cfg(unix)]
 pub mod swapper;
 #[cfg(unix)]
@@ -35,6 +37,7 @@ pub use mock_server::RecordedRequest;
 pub use mock_socket::MockSocket;
 pub use mock_socket::Say;
 pub use page::keep_table_of_attempts;
+pub use schema::fits_schema;
 #[cfg(unix)]
 pub use swapper::Swapper;
 #[cfg(unix)]

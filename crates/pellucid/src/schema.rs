@@ -1,4 +1,4 @@
-//! `schema`: the JSON Schema of what a command prints with `--json`.
+//! `schema`: the JSON Schema of what a command prints with `--json`, and of what is kept in files.
 
 use std::process::ExitCode;
 
@@ -17,7 +17,7 @@ const NEAR_MAX: usize = 3;
 pub fn run(args: &SchemaArgs) -> Result<ExitCode, ProgramFailure> {
     let Some(name) = &args.name else {
         let rows: Vec<Vec<String>> =
-            schemas::ALL.iter().map(|it| vec![it.name.to_owned(), format!("pellucid {}", it.command)]).collect();
+            schemas::all().map(|it| vec![it.name.to_owned(), format!("pellucid {}", it.command)]).collect();
         print::out(&table(&["NAME", "COMMAND"], &rows))?;
         return Ok(ExitCode::SUCCESS);
     };
@@ -27,7 +27,7 @@ pub fn run(args: &SchemaArgs) -> Result<ExitCode, ProgramFailure> {
             Ok(ExitCode::SUCCESS)
         }
         None => {
-            let near = near(name, schemas::ALL.iter().map(|it| it.name), NEAR_MAX);
+            let near = near(name, schemas::all().map(|it| it.name), NEAR_MAX);
             let near = if near.is_empty() { String::new() } else { format!("; near ones: {}", near.join(", ")) };
             let hint = "`pellucid schema` lists all forms";
             Ok(RequestRefusal::usage(format!("there is no form `{name}`{near}\nhint: {hint}")).show())

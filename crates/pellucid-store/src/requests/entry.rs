@@ -15,6 +15,9 @@ use super::seal::Name;
 /// The version of the format. Readers refuse a later one.
 pub const FORMAT: u32 = 2;
 
+/// The JSON Schema of a line of the file, in every format up to this one.
+pub const SCHEMA: &str = include_str!("record.schema.json");
+
 /// From which version on the session file is sealed.
 pub const FORMAT_WITH_SEALS: u32 = 2;
 

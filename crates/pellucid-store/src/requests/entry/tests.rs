@@ -2,6 +2,7 @@
 
 use expect_test::Expect;
 use expect_test::expect;
+use pellucid_testkit::fits_schema;
 use serde_json::Value;
 use serde_json::json;
 
@@ -136,6 +137,20 @@ fn every_kind_is_written_as_it_is_read() {
         assert_eq!(serde_json::from_str::<ChainLink>(&line).unwrap(), link);
     }
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), (0..13).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_kind_fits_the_published_schema_and_no_other_field_does() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    assert_eq!(schema["$id"], format!("urn:pellucid.record/{FORMAT}"));
+    for mut line in full().into_iter().chain(least()) {
+        (line["n"], line["timestamp"]) = (json!(0), json!("t"));
+        fits_schema(&schema, &line).unwrap();
+        line["previous"] = json!("h");
+        fits_schema(&schema, &line).unwrap();
+        line["unknown"] = json!(1);
+        assert!(fits_schema(&schema, &line).is_err(), "{line}");
+    }
 }
 
 #[test]

@@ -9,6 +9,9 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_engine::digest::Digest;
+use pellucid_protocol::context_event;
+use pellucid_store::requests::entry;
+use pellucid_testkit::fits_schema;
 use serde_json::Value;
 
 use super::filled;
@@ -45,6 +48,7 @@ pub fn check(stage: &Stage) -> Counts {
         counts.promised += usize::from(check_shown(stage, shown, &bodies));
     }
     times::check(stage);
+    check_forms(stage);
     let sessions = sessions(stage);
     let mut recorded: Vec<String> = sessions.values().flatten().map(|request| request.digest.clone()).collect();
     let mut sent: Vec<String> = bodies.iter().map(|body| Digest::of([&**body]).to_string()).collect();
@@ -67,6 +71,31 @@ pub fn check(stage: &Stage) -> Counts {
         }
     }
     counts
+}
+
+/// Holds every line of the records and every event about the context against the published schemas.
+fn check_forms(stage: &Stage) {
+    let check = |schema: &str, what: &str, value: &Value| {
+        let schema: Value = serde_json::from_str(schema).unwrap();
+        if let Err(fault) = fits_schema(&schema, value) {
+            stage.fault(format!("schema: {what}: {fault}"));
+        }
+    };
+    for path in files_below(&stage.world.files.path("home/requests")) {
+        if path.extension().is_none_or(|it| it != "jsonl") {
+            continue;
+        }
+        for line in fs::read_to_string(&path).unwrap().lines() {
+            check(entry::SCHEMA, "a line of a record", &serde_json::from_str(line).unwrap());
+        }
+    }
+    let is_of_context = |event: &&Value| {
+        let kind = event["type"].as_str().unwrap_or_default();
+        kind.starts_with("context.") || kind.starts_with("prompt_injection.")
+    };
+    for event in stage.told.iter().flat_map(|told| &told.events).filter(is_of_context) {
+        check(context_event::SCHEMA, "an event", event);
+    }
 }
 
 /// Holds what was shown before a turn against what was sent.

@@ -19,13 +19,6 @@ pub(crate) fn is_ours(file: &File) -> io::Result<bool> {
     use nix::fcntl::fcntl;
     use nix::libc;
 
-    let whole = |kind: i32| libc::flock {
-        l_type: i16::try_from(kind).unwrap_or_default(),
-        l_whence: i16::try_from(libc::SEEK_SET).unwrap_or_default(),
-        l_start: 0,
-        l_len: 0,
-        l_pid: 0,
-    };
     match fcntl(file, FcntlArg::F_OFD_SETLK(&whole(libc::F_WRLCK))) {
         Err(Errno::EAGAIN | Errno::EACCES) => {}
         // Held, or there are no locks here.
@@ -37,10 +30,41 @@ pub(crate) fn is_ours(file: &File) -> io::Result<bool> {
     Ok(i32::from(asked.l_type) == libc::F_UNLCK)
 }
 
+/// Lets another writer have the file, before it is closed.
+///
+/// Closing the file is not enough: a process that was forked for a command, and has not started its program yet, has the
+/// same open file, and the lock with it.
+#[cfg(target_os = "linux")]
+pub(crate) fn release(file: &File) {
+    use nix::fcntl::FcntlArg;
+    use nix::fcntl::fcntl;
+
+    // Where there are no locks, there is none to release.
+    let _ = fcntl(file, FcntlArg::F_OFD_SETLK(&whole(nix::libc::F_UNLCK)));
+}
+
+/// A lock of a kind on a whole file.
+#[cfg(target_os = "linux")]
+fn whole(kind: i32) -> nix::libc::flock {
+    nix::libc::flock {
+        l_type: i16::try_from(kind).unwrap_or_default(),
+        l_whence: i16::try_from(nix::libc::SEEK_SET).unwrap_or_default(),
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    }
+}
+
 /// Whether this file has us as its only writer from now on, until it is closed.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn is_ours(file: &File) -> io::Result<bool> {
     Ok(!matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)))
+}
+
+/// Lets another writer have the file, before it is closed.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn release(file: &File) {
+    let _ = file.unlock();
 }
 
 #[cfg(all(test, target_os = "linux"))]

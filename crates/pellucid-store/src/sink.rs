@@ -84,5 +84,11 @@ impl FileSink {
     }
 }
 
+impl Drop for FileSink {
+    fn drop(&mut self) {
+        lock::release(&self.file);
+    }
+}
+
 #[cfg(test)]
 mod tests;

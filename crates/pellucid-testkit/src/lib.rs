@@ -2,8 +2,8 @@
 //!
 //! A scripted model server on the loopback interface, an MCP server that is a shell script, a terminal, a disk that
 //! fails, folders and workspaces built from a text, captured log lines, a check of JSON Schemas, and a thread that swaps
-//! folders for links. Other
-//! crates use it as a dev-dependency, so it depends on none of them but `pellucid-files`, whose disk it imitates.
+//! folders for links. Other crates use it as a dev-dependency, so it depends on none of them but `pellucid-files`, whose
+//! disk it imitates.
 //!
 //! Not here: the embedded scripted model, which is a feature of the product (`pellucid-model`).
 

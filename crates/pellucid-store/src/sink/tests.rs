@@ -144,3 +144,16 @@ fn what_another_program_wrote_stays_when_the_disk_is_full() {
         assert_eq!((failed, home.read("f").as_str()), (true, expected));
     }
 }
+
+#[test]
+fn a_file_is_free_once_its_writer_is_gone_even_if_a_forked_process_still_has_it() {
+    let home = Workspace::empty();
+    let path = home.path("a.jsonl");
+    let sink = FileSink::open(RealDisk::shared(), &path, Existing::Welcome).unwrap();
+    // As in a process that was forked for a command and has not started its program: the same open file.
+    let inherited = sink.file.try_clone().unwrap();
+    assert_eq!(FileSink::open(RealDisk::shared(), &path, Existing::Needed).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+    drop(sink);
+    FileSink::open(RealDisk::shared(), &path, Existing::Needed).unwrap();
+    drop(inherited);
+}

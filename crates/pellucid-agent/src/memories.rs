@@ -3,18 +3,24 @@
 //! Both phases belong to one separate session, the worker: its record has every request, before it is sent, so that
 //! `replay` proves them like those of any session. It has a file as soon as there is something to ask.
 //!
+//! - `scope`: whose sessions are read, and the folder of the merged files
 //! - `ledger`: which sessions are taken, and what is kept of the work
 //! - `worker`: the session that asks
 //! - `reading`: the first phase, a request for each old session
 //! - `merging`: the second phase, an agent that is confined to the folder of memories
 //! - `folder`: the files that it begins with
+//! - `forgetting`: takes away what came of a session, for good
+//! - `standing`: what a session remembers, for reports
 //!
 //! Not here: what is decided (`pellucid_engine::memories`), and what a session remembers of itself (`memory`).
 
 mod folder;
+mod forgetting;
 mod ledger;
 mod merging;
 mod reading;
+mod scope;
+mod standing;
 mod worker;
 
 use std::path::PathBuf;
@@ -23,15 +29,22 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 
 use pellucid_config::Config;
-use pellucid_engine::memories::FOLDER;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::id::SessionId;
 use pellucid_tasks::Task;
 use serde::Serialize;
 
+pub use self::forgetting::ForgetError;
+pub use self::forgetting::Forgetting;
+pub use self::forgetting::forget;
 pub use self::merging::Merged;
 pub use self::reading::ReadSession;
 pub use self::reading::SessionReading;
+pub use self::scope::MemoriesOf;
+pub use self::standing::MemoryStanding;
+pub use self::standing::MemoryState;
+pub use self::standing::RememberedSession;
+pub use self::standing::SentMemory;
 use crate::child::StartedBy;
 use crate::crew::Crew;
 use crate::identity;
@@ -81,12 +94,10 @@ impl Background {
 pub(crate) fn start(session: &Session) -> Option<Background> {
     let setup = &session.setup;
     let config = &setup.sources.config;
-    let is_limited = config.limits.are_set();
-    let is_wanted = is_on(config) && matches!(setup.origin, StartedBy::Client(_)) && session.log.is_kept();
-    if !is_wanted {
+    if !session.log.is_kept() || !writes(setup) {
         return None;
     }
-    if is_limited {
+    if config.limits.are_set() {
         tracing::info!("no memories are written beside a session with a limit; `pellucid memory run` writes them");
         return None;
     }
@@ -99,6 +110,12 @@ pub(crate) fn start(session: &Session) -> Option<Background> {
         }
     });
     Some(Background { task, worker, has_worker, is_named: false })
+}
+
+/// Whether a session that is kept would write memories, were there no limit.
+fn writes(setup: &Setup) -> bool {
+    let config = &setup.sources.config;
+    is_on(config) && config.tools.memories.is_written && matches!(setup.origin, StartedBy::Client(_))
 }
 
 /// Works on memories as a session would in its background, and waits for the end.
@@ -114,9 +131,14 @@ pub fn is_on(config: &Config) -> bool {
     config.features.is_on(Feature::MemoryTool)
 }
 
-/// The folder of memories.
+/// The folder of the memories that sessions of this configuration remember.
 pub fn folder(config: &Config) -> PathBuf {
-    config.folders.home.join(FOLDER)
+    MemoriesOf::configured(config).folder
+}
+
+/// The folder of the memories of all projects.
+pub(crate) fn folder_of_all(config: &Config) -> PathBuf {
+    MemoriesOf::all(&config.folders.home).folder
 }
 
 impl MemoriesOutcome {

@@ -16,7 +16,7 @@ pub struct OutputSchema {
 }
 
 /// Every form of output, by name.
-pub const ALL: [OutputSchema; 15] = [
+pub const ALL: [OutputSchema; 17] = [
     OutputSchema {
         name: "archived",
         command: "sessions archive --older-than DAYS --json",
@@ -34,10 +34,20 @@ pub const ALL: [OutputSchema; 15] = [
         command: "context diff --json, of two sessions",
         text: include_str!("schemas/diff.sessions.json"),
     },
+    OutputSchema {
+        name: "forgotten",
+        command: "memory forget-session --json",
+        text: include_str!("schemas/forgotten.json"),
+    },
     OutputSchema { name: "grep", command: "sessions grep --json", text: include_str!("schemas/grep.json") },
     OutputSchema { name: "models", command: "models list --json", text: include_str!("schemas/models.json") },
     OutputSchema { name: "packs", command: "context packs --json", text: include_str!("schemas/packs.json") },
     OutputSchema { name: "redo", command: "redo --json", text: include_str!("schemas/redo.json") },
+    OutputSchema {
+        name: "skills-check",
+        command: "skills check --json",
+        text: include_str!("schemas/skills-check.json"),
+    },
     OutputSchema { name: "undo", command: "undo --json", text: include_str!("schemas/undo.json") },
     OutputSchema { name: "why", command: "context why --json", text: include_str!("schemas/why.json") },
 ];

@@ -27,6 +27,8 @@ use pellucid_protocol::settings::Verbosity;
 use pellucid_protocol::settings::WebSearchMode;
 pub use words::CredentialStore;
 pub use words::LoginMethod;
+pub use words::MemoryScope;
+pub use words::ResumeSettings;
 pub use words::SandboxBackend;
 
 use crate::error::listed;
@@ -115,6 +117,10 @@ pub struct Folders {
 pub struct ModelSettings {
     /// The model's name in requests, if one is configured.
     pub slug: Option<String>,
+    /// Whether the command line, or the client, names the model.
+    pub is_typed: bool,
+    /// Whether the command line, or the client, names the effort.
+    pub is_effort_typed: bool,
     /// The model for reviews, if it differs.
     pub review_slug: Option<String>,
     /// The id of the provider.
@@ -190,6 +196,8 @@ pub struct PromptSettings {
     pub compact_prompt: Option<Sourced>,
     /// What of the first context is sent when a session is resumed.
     pub resume_context: ResumeContext,
+    /// Where model, effort and appended instructions of a resumed session come from.
+    pub resume_settings: ResumeSettings,
     /// After how many turns the message of a slot is sent again, by the slot's name.
     pub reinject_turns: BTreeMap<String, u64>,
     /// The name that commit messages are attributed to; blank for none.
@@ -223,6 +231,8 @@ pub struct CompactionSettings {
     pub input: Option<SummaryInput>,
     /// How a summary lists the user's requests.
     pub requests: Option<SummaryRequests>,
+    /// Whether the texts of used skills stay.
+    pub keep_skills: Option<bool>,
 }
 
 /// The settings of an assistant that answers in chats.
@@ -347,6 +357,10 @@ pub struct MemorySettings {
     pub reading_model: String,
     /// The model that merges memories.
     pub merging_model: String,
+    /// Whose past sessions are read, merged and remembered.
+    pub scope: MemoryScope,
+    /// Whether sessions write memories in their background.
+    pub is_written: bool,
 }
 
 /// The limits of a session with its agents, reviews and summaries; absent ones do not apply.

@@ -185,6 +185,17 @@ impl Layers {
         self.project.root()
     }
 
+    /// Whether the command line, or the client that started the session, sets a key.
+    pub fn is_typed(&self, path: &str) -> bool {
+        let typed = self.layers.iter().filter(|layer| layer.source == LayerSource::Flags);
+        typed.into_iter().any(|layer| layer.table.at(segments(path)).is_some())
+    }
+
+    /// The top folder of the project that contains a folder, by the markers of this configuration.
+    pub fn project_root_of(&self, folder: &Path) -> PathBuf {
+        Project::new(folder, &self.root_markers).root().to_owned()
+    }
+
     /// The nearest folder with a `.git` entry, if it is known for sure.
     pub fn work_tree(&self) -> Option<&Path> {
         self.project.work_tree()

@@ -42,11 +42,13 @@ use crate::config::Folders;
 use crate::config::LimitSettings;
 use crate::config::LoginMethod;
 use crate::config::LoginSettings;
+use crate::config::MemoryScope;
 use crate::config::MemorySettings;
 use crate::config::ModelSettings;
 use crate::config::Noticed;
 use crate::config::PromptSettings;
 use crate::config::RecordSettings;
+use crate::config::ResumeSettings;
 use crate::config::SkillSwitch;
 use crate::config::SnapshotSettings;
 use crate::config::Sourced;
@@ -214,7 +216,7 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
         &requirements,
         &mut disallowed,
     );
-    let model = model(&reader, options, &features.features)?;
+    let model = model(&reader, options, &layers, &features.features)?;
     let mcp_servers = mcp::servers(&reader, &requirements).map_err(|problem| layers.error(problem))?;
     let mut tools = tools(&reader, &layers)?;
     tools.web_search = web_search;
@@ -323,7 +325,12 @@ fn instructions_file_is_gone() -> Deprecation {
     }
 }
 
-fn model(reader: &Reader<'_>, options: &LoadOptions, features: &Features) -> Result<ModelSettings, ConfigError> {
+fn model(
+    reader: &Reader<'_>,
+    options: &LoadOptions,
+    layers: &Layers,
+    features: &Features,
+) -> Result<ModelSettings, ConfigError> {
     let harness = &options.harness;
     let providers = providers::all(reader, &options.env);
     let provider_id = harness
@@ -334,6 +341,8 @@ fn model(reader: &Reader<'_>, options: &LoadOptions, features: &Features) -> Res
     let default_personality = features.is_on(Feature::Personality).then_some(Personality::Pragmatic);
     Ok(ModelSettings {
         slug: harness.model.clone().or_else(|| reader.text("model")),
+        is_typed: harness.model.is_some() || layers.is_typed("model"),
+        is_effort_typed: layers.is_typed("model_reasoning_effort"),
         review_slug: harness.review_model.clone().or_else(|| reader.text("review_model")),
         provider: providers::choose(&providers, &provider_id)?,
         provider_id,
@@ -416,6 +425,8 @@ fn memories(reader: &Reader<'_>) -> MemorySettings {
         idle_hours_min: integer_or_default!(reader, "memories.min_rollout_idle_hours").clamp(1, 48),
         reading_model: text_or_default!(reader, "memories.phase_1_model"),
         merging_model: text_or_default!(reader, "memories.phase_2_model"),
+        scope: word_or_default!(reader, "memories.scope", MemoryScope),
+        is_written: flag_or_default!(reader, "memories.write"),
     }
 }
 
@@ -437,6 +448,7 @@ fn prompt(reader: &Reader<'_>) -> PromptSettings {
         developer_instructions: None,
         compact_prompt: None,
         resume_context: word_or_default!(reader, "resume_context", ResumeContext),
+        resume_settings: word_or_default!(reader, "resume_settings", ResumeSettings),
         reinject_turns: counts(reader, "reinject_turns"),
         commit_attribution: reader.text("commit_attribution"),
         phase: reader.text("phase"),
@@ -462,6 +474,7 @@ fn compaction(reader: &Reader<'_>) -> CompactionSettings {
         overflow_calls_max: reader.count("compaction.overflow_calls_max"),
         input: reader.word("compaction.input", SummaryInput::from_word),
         requests: reader.word("compaction.requests", SummaryRequests::from_word),
+        keep_skills: reader.flag("compaction.keep_skills"),
     }
 }
 

@@ -26,6 +26,10 @@ pub const AT_ONCE_MAX: usize = 8;
 /// The folder of memories in the home folder.
 pub const FOLDER: &str = "memories";
 
+/// The folder in the home folder that has a folder with memories for each project. It does not lie in the other one: the
+/// agent that merges the memories of all projects could write there.
+pub const PROJECTS: &str = "project_memories";
+
 /// The templates used here. A pack that lacks one has that of the pack `codex`.
 pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
     (extraction::INSTRUCTIONS, Shape::VERBATIM),

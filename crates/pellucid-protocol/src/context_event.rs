@@ -208,7 +208,8 @@ mod tests {
         let rows: BTreeSet<&str> = PAGE.lines().filter_map(row).filter(|name| name.contains('.')).collect();
         assert_eq!(rows, names);
         let schema: serde_json::Value = serde_json::from_str(super::SCHEMA).unwrap();
-        let listed = schema["anyOf"].as_array().unwrap().iter().filter_map(|it| it["$ref"].as_str()?.rsplit('/').next());
+        let listed =
+            schema["anyOf"].as_array().unwrap().iter().filter_map(|it| it["$ref"].as_str()?.rsplit('/').next());
         assert_eq!(listed.collect::<BTreeSet<&str>>(), names, "every event has a schema");
         assert_eq!(schema["$id"], format!("urn:pellucid.context-events/{}", super::SCHEMA_VERSION));
     }

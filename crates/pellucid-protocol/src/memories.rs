@@ -18,6 +18,8 @@ pub struct Extract {
     pub made_at: i64,
     /// The working directory of the session.
     pub cwd: String,
+    /// The top folder of the session's project.
+    pub project: String,
     /// What is worth keeping for other tasks.
     pub raw_memory: String,
     /// What happened in the session.

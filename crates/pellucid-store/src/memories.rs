@@ -25,9 +25,10 @@ use rusqlite::params;
 pub const FILE: &str = "pellucid_memories.sqlite";
 
 /// The version of the tables.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
-const TABLES: &str = include_str!("memories/tables.sql");
+/// How each version is made from the one before, beginning with an empty database.
+const STEPS: [&str; VERSION as usize] = [include_str!("memories/tables.sql"), include_str!("memories/tables_2.sql")];
 
 /// How long a lock of another process is waited for. No turn waits for this work.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -35,7 +36,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 const JOB_COLUMNS: &str = "kind, key, status, worker, token, started_at, finished_at, lease_until, retry_at, \
     retries_left, last_error, input, done";
 
-const EXTRACT_COLUMNS: &str = "session, updated_at, made_at, cwd, raw_memory, rollout_summary, rollout_slug";
+const EXTRACT_COLUMNS: &str = "session, updated_at, made_at, cwd, project, raw_memory, rollout_summary, rollout_slug";
 
 /// Why memories cannot be read or kept.
 #[derive(Debug, thiserror::Error)]
@@ -78,13 +79,14 @@ impl Memories {
         connection.busy_timeout(BUSY_TIMEOUT)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        match version {
-            0 => {
-                transaction.execute_batch(TABLES)?;
-                transaction.pragma_update(None, "user_version", VERSION)?;
-            }
-            VERSION => {}
-            _ => return Err(MemoriesError::Later { file: FILE }),
+        let Some(steps) = usize::try_from(version).ok().and_then(|version| STEPS.get(version..)) else {
+            return Err(MemoriesError::Later { file: FILE });
+        };
+        for step in steps {
+            transaction.execute_batch(step)?;
+        }
+        if !steps.is_empty() {
+            transaction.pragma_update(None, "user_version", VERSION)?;
         }
         transaction.commit()?;
         Ok(Self { connection })
@@ -108,15 +110,35 @@ impl Memories {
         Ok(statement.query_map([], job)?.collect::<Result<_, _>>()?)
     }
 
-    /// The extracts of the sessions that changed last.
+    /// The extracts of the sessions that changed last, in one project or in all.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn newest(&self, n_max: usize) -> Result<Vec<Extract>, MemoriesError> {
-        let order = "ORDER BY updated_at DESC, session DESC LIMIT ?1";
-        let mut statement = self.connection.prepare(&format!("SELECT {EXTRACT_COLUMNS} FROM extracts {order}"))?;
+    pub fn newest(&self, project: Option<&str>, n_max: usize) -> Result<Vec<Extract>, MemoriesError> {
+        let rest = "WHERE ?1 IS NULL OR project = ?1 ORDER BY updated_at DESC, session DESC LIMIT ?2";
+        let mut statement = self.connection.prepare(&format!("SELECT {EXTRACT_COLUMNS} FROM extracts {rest}"))?;
         let n_max = i64::try_from(n_max).unwrap_or(i64::MAX);
-        Ok(statement.query_map([n_max], extract)?.collect::<Result<_, _>>()?)
+        Ok(statement.query_map(params![project, n_max], extract)?.collect::<Result<_, _>>()?)
+    }
+
+    /// The sessions that were merged into the files of a scope, with the time of their last change, the newest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn merged(&self, scope: &str) -> Result<Vec<(String, i64)>, MemoriesError> {
+        let text = "SELECT session, updated_at FROM merged WHERE scope = ?1 ORDER BY updated_at DESC, session DESC";
+        let mut statement = self.connection.prepare(text)?;
+        Ok(statement.query_map([scope], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
+    }
+
+    /// The ids of all sessions of which something is kept.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn sessions(&self) -> Result<Vec<String>, MemoriesError> {
+        let text = "SELECT session FROM extracts UNION SELECT session FROM merged ORDER BY session";
+        let mut statement = self.connection.prepare(text)?;
+        Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
     /// Changes something in one step: all of it is kept, or nothing.
@@ -127,10 +149,21 @@ impl Memories {
         &mut self,
         change: impl FnOnce(&MemoriesTransaction<'_>) -> Result<T, MemoriesError>,
     ) -> Result<T, MemoriesError> {
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let under_way = MemoriesTransaction { transaction };
+        self.try_change(change)
+    }
+
+    /// Changes something in one step that may fail for other reasons too.
+    ///
+    /// # Errors
+    /// When the database cannot be read or written, or the change fails. Nothing is kept then.
+    pub fn try_change<T, E: From<MemoriesError>>(
+        &mut self,
+        change: impl FnOnce(&MemoriesTransaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        let under_way = MemoriesTransaction { transaction: begun.map_err(MemoriesError::from)? };
         let result = change(&under_way)?;
-        under_way.transaction.commit()?;
+        under_way.transaction.commit().map_err(MemoriesError::from)?;
         Ok(result)
     }
 }
@@ -202,7 +235,8 @@ impl MemoriesTransaction<'_> {
         if self.extracted(&extract.session)?.is_some_and(|known| known > extract.updated_at) {
             return Ok(());
         }
-        let text = format!("INSERT OR REPLACE INTO extracts ({EXTRACT_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+        let text =
+            format!("INSERT OR REPLACE INTO extracts ({EXTRACT_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
         self.transaction.execute(
             &text,
             params![
@@ -210,6 +244,7 @@ impl MemoriesTransaction<'_> {
                 extract.updated_at,
                 extract.made_at,
                 extract.cwd,
+                extract.project,
                 extract.raw_memory,
                 extract.rollout_summary,
                 extract.rollout_slug,
@@ -225,6 +260,65 @@ impl MemoriesTransaction<'_> {
     pub fn remove_extract(&self, session: &str) -> Result<(), MemoriesError> {
         self.transaction.execute("DELETE FROM extracts WHERE session = ?1", [session])?;
         Ok(())
+    }
+
+    /// The extract of a session, if there is one.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn extract(&self, session: &str) -> Result<Option<Extract>, MemoriesError> {
+        let text = format!("SELECT {EXTRACT_COLUMNS} FROM extracts WHERE session = ?1");
+        Ok(self.transaction.query_row(&text, [session], extract).optional()?)
+    }
+
+    /// Notes that these sessions are in the files of a scope, besides those that are in them already.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn put_merged(&self, scope: &str, extracts: &[Extract]) -> Result<(), MemoriesError> {
+        let text = "INSERT OR REPLACE INTO merged (scope, session, updated_at) VALUES (?1, ?2, ?3)";
+        for it in extracts {
+            self.transaction.execute(text, params![scope, it.session, it.updated_at])?;
+        }
+        Ok(())
+    }
+
+    /// The scopes into whose files a session was merged.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn scopes_with(&self, session: &str) -> Result<Vec<String>, MemoriesError> {
+        let mut statement = self.transaction.prepare("SELECT scope FROM merged WHERE session = ?1 ORDER BY scope")?;
+        Ok(statement.query_map([session], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    }
+
+    /// Notes that the merged files of a scope are gone.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn remove_merged(&self, scope: &str) -> Result<(), MemoriesError> {
+        self.transaction.execute("DELETE FROM merged WHERE scope = ?1", [scope])?;
+        Ok(())
+    }
+
+    /// Takes the extract of a session away, for good: the session is not read again.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn forget(&self, session: &str, now: i64) -> Result<(), MemoriesError> {
+        self.remove_extract(session)?;
+        let text = "INSERT OR IGNORE INTO forgotten (session, forgotten_at) VALUES (?1, ?2)";
+        self.transaction.execute(text, params![session, now])?;
+        Ok(())
+    }
+
+    /// Whether a session is never read again.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn is_forgotten(&self, session: &str) -> Result<bool, MemoriesError> {
+        let text = "SELECT 1 FROM forgotten WHERE session = ?1";
+        Ok(self.transaction.query_row(text, [session], |_| Ok(())).optional()?.is_some())
     }
 }
 
@@ -255,9 +349,10 @@ fn extract(row: &Row<'_>) -> rusqlite::Result<Extract> {
         updated_at: row.get(1)?,
         made_at: row.get(2)?,
         cwd: row.get(3)?,
-        raw_memory: row.get(4)?,
-        rollout_summary: row.get(5)?,
-        rollout_slug: row.get(6)?,
+        project: row.get(4)?,
+        raw_memory: row.get(5)?,
+        rollout_summary: row.get(6)?,
+        rollout_slug: row.get(7)?,
     })
 }
 
@@ -271,6 +366,7 @@ mod tests {
             updated_at,
             made_at: 5,
             cwd: "/w".to_owned(),
+            project: if session == "b" { "/p".to_owned() } else { "/w".to_owned() },
             raw_memory: text.to_owned(),
             rollout_summary: "s".to_owned(),
             rollout_slug: None,
@@ -309,12 +405,15 @@ mod tests {
             })
             .unwrap();
         let shown = |memories: &Memories, n| -> Vec<(String, i64, String)> {
-            memories.newest(n).unwrap().into_iter().map(|it| (it.session, it.updated_at, it.raw_memory)).collect()
+            memories.newest(None, n).unwrap().into_iter().map(|it| (it.session, it.updated_at, it.raw_memory)).collect()
         };
         let all = [("c", 20, "c"), ("b", 20, "b"), ("a", 11, "again")];
         let all = all.map(|(session, at, text)| (session.to_owned(), at, text.to_owned()));
         assert_eq!(shown(&Memories::open(home.path()).unwrap(), 9), all);
         assert_eq!(shown(&memories, 2), all[..2]);
+        let of_project = |project| memories.newest(Some(project), 9).unwrap().into_iter().map(|it| it.session);
+        assert_eq!(of_project("/w").collect::<Vec<_>>(), ["c", "a"]);
+        assert_eq!(of_project("/").count(), 0);
         memories.change(|change| change.remove_extract("c")).unwrap();
         assert_eq!(shown(&memories, 9), all[1..]);
     }
@@ -393,7 +492,7 @@ mod tests {
         drop(Memories::open(home.path()).unwrap());
         let path = home.path().join(FILE);
         let connection = Connection::open(&path).unwrap();
-        connection.execute_batch("PRAGMA user_version = 2").unwrap();
+        connection.execute_batch("PRAGMA user_version = 3").unwrap();
         drop(connection);
         let later = Memories::open(home.path()).unwrap_err().to_string();
         assert_eq!(later, "pellucid_memories.sqlite was written by a later version of this program");
@@ -407,6 +506,60 @@ mod tests {
     }
 
     #[test]
+    fn a_database_of_the_first_version_is_carried_over() {
+        let home = tempfile::tempdir().unwrap();
+        let connection = Connection::open(home.path().join(FILE)).unwrap();
+        connection.execute_batch(STEPS[0]).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO extracts VALUES ('a', 1, 2, '/w/below', 'raw', 'sum', 'slug');
+                 INSERT INTO jobs VALUES ('extraction', 'a', 'done', 'w', 't', 1, 2, NULL, NULL, 3, NULL, 4, 4);
+                 PRAGMA user_version = 1",
+            )
+            .unwrap();
+        drop(connection);
+        for _ in 0..2 {
+            let memories = Memories::open(home.path()).unwrap();
+            let extracts = memories.newest(None, 9).unwrap();
+            let [it] = &extracts[..] else { panic!("{extracts:?}") };
+            assert_eq!((&*it.session, it.updated_at, it.made_at), ("a", 1, 2));
+            assert_eq!((&*it.cwd, &*it.project, &*it.raw_memory), ("/w/below", "/w/below", "raw"));
+            assert_eq!((&*it.rollout_summary, it.rollout_slug.as_deref()), ("sum", Some("slug")));
+            assert_eq!(memories.jobs().unwrap().len(), 1);
+            assert_eq!(memories.merged("all").unwrap(), []);
+        }
+    }
+
+    #[test]
+    fn what_is_forgotten_is_known_to_be() {
+        let home = tempfile::tempdir().unwrap();
+        let mut memories = Memories::open(home.path()).unwrap();
+        let extracts = [extract("a", 1, "a"), extract("b", 2, "b")];
+        memories
+            .change(|change| {
+                extracts.iter().try_for_each(|it| change.put_extract(it))?;
+                change.put_merged("all", &extracts)?;
+                change.put_merged("/w", &extracts[..1])?;
+                change.put_merged("/w", &[])
+            })
+            .unwrap();
+        assert_eq!(memories.merged("all").unwrap(), [("b".to_owned(), 2), ("a".to_owned(), 1)]);
+        let (scopes, known) = memories
+            .change(|change| {
+                let scopes = change.scopes_with("a")?;
+                change.forget("a", 5)?;
+                change.forget("a", 6)?;
+                change.remove_merged("/w")?;
+                Ok((scopes, (change.is_forgotten("a")?, change.is_forgotten("b")?, change.extract("a")?)))
+            })
+            .unwrap();
+        assert_eq!(scopes, ["/w", "all"]);
+        assert_eq!(known, (true, false, None));
+        assert_eq!((memories.merged("/w").unwrap().len(), memories.merged("all").unwrap().len()), (0, 2));
+        assert_eq!(memories.sessions().unwrap(), ["a", "b"]);
+    }
+
+    #[test]
     fn odd_texts_and_numbers_are_kept_exactly() {
         let home = tempfile::tempdir().unwrap();
         let mut memories = Memories::open(home.path()).unwrap();
@@ -415,13 +568,14 @@ mod tests {
             updated_at: i64::MIN,
             made_at: i64::MAX,
             cwd: "/é\u{10ffff}".to_owned(),
+            project: "/%".to_owned(),
             raw_memory: "a\u{0}b\n".repeat(10_000),
             rollout_summary: String::new(),
             rollout_slug: Some("%_".to_owned()),
         };
         memories.change(|change| change.put_extract(&odd)).unwrap();
-        assert_eq!(memories.newest(usize::MAX).unwrap(), std::slice::from_ref(&odd));
-        assert_eq!(memories.newest(0).unwrap(), []);
+        assert_eq!(memories.newest(None, usize::MAX).unwrap(), std::slice::from_ref(&odd));
+        assert_eq!(memories.newest(None, 0).unwrap(), []);
         let at = memories.change(|change| change.extracted(&odd.session)).unwrap();
         assert_eq!((at, memories.change(|change| change.extracted("other")).unwrap()), (Some(i64::MIN), None));
     }

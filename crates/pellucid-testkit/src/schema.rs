@@ -26,14 +26,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn fits_rule(
-        &self,
-        schema: &Value,
-        key: &str,
-        wanted: &Value,
-        value: &Value,
-        place: &str,
-    ) -> Result<bool, String> {
+    fn fits_rule(&self, schema: &Value, key: &str, wanted: &Value, value: &Value, place: &str) -> Result<bool, String> {
         let n_items = || value.as_array().map(|it| it.len() as u64);
         let list = |of: &Value| of.as_array().cloned().unwrap_or_default();
         Ok(match key {

@@ -1,7 +1,9 @@
 //! `memory`: the cards of a session's memory, to look at and to change.
 //!
 //! - `past`: memories of past sessions
+//! - `forgetting`: removes what was derived from one of them
 
+mod forgetting;
 mod past;
 
 use std::io::Read;
@@ -38,6 +40,7 @@ pub fn run(shared: &Shared, args: &MemoryArgs) -> Result<ExitCode, ProgramFailur
     let text = match &args.command {
         MemoryCommand::Run(args) => return past::run(shared, args),
         MemoryCommand::Status(args) => return past::status(shared, args),
+        MemoryCommand::ForgetSession(args) => return forgetting::run(args),
         MemoryCommand::List(of) => {
             is_json = of.json;
             let opened = Opened::new(shared, of)?;

@@ -6,6 +6,7 @@
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
+use std::path::PathBuf;
 
 use pellucid_engine::memories::files;
 use pellucid_engine::memories::files::ShownExtract;
@@ -58,6 +59,35 @@ pub(super) fn write(folder: &Path, extracts: &[Extract]) -> io::Result<()> {
     top.write_private(Path::new(files::RAW_MEMORIES), files::raw_memories(&shown).as_bytes())
 }
 
+/// The files of a folder that have something of a session: its summary, and everything that was made of all extracts.
+pub(super) fn made_of(folder: &Path, session: &str) -> io::Result<Vec<PathBuf>> {
+    let names = match names(&folder.join(files::SUMMARIES)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        names => names?,
+    };
+    let own = names.iter().filter(|name| files::is_summary_of(name, session));
+    let own = own.map(|name| Path::new(files::SUMMARIES).join(name));
+    let shared = [files::RAW_MEMORIES, files::SKILLS].into_iter().chain(files::MERGED).map(PathBuf::from);
+    Ok(own.chain(shared.filter(|name| folder.join(name).symlink_metadata().is_ok())).collect())
+}
+
+/// Removes files that [`made_of`] named.
+pub(super) fn remove(folder: &Path, names: &[PathBuf]) -> io::Result<()> {
+    let top = Folder::open(folder, None)?;
+    for name in names {
+        match name.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            Some(parent) => {
+                let below = top.folder(parent)?;
+                absent(below.remove_file(name.file_name().unwrap_or_default()))?;
+            }
+            // A link of this name is removed and not followed.
+            None if name == Path::new(files::SKILLS) => absent(std::fs::remove_dir_all(folder.join(name)))?,
+            None => absent(top.remove_file(name.as_os_str()))?,
+        }
+    }
+    Ok(())
+}
+
 /// Names in a folder. What they lead to is looked at by handle only.
 fn names(folder: &Path) -> io::Result<Vec<String>> {
     let entries = std::fs::read_dir(folder)?.take(NAMES_MAX);
@@ -92,6 +122,7 @@ mod tests {
             updated_at: 1_771_408_800,
             made_at: 0,
             cwd: "/w".to_owned(),
+            project: "/w".to_owned(),
             raw_memory: "raw".to_owned(),
             rollout_summary: "summary".to_owned(),
             rollout_slug: None,

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use pellucid_config::config::MemorySettings;
+use pellucid_config::Config;
 use pellucid_engine::memories::choice;
 use pellucid_engine::memories::choice::Ages;
 use pellucid_engine::memories::extraction::ExtractionAnswer;
@@ -23,6 +23,9 @@ use pellucid_store::sessions::LocalSessions;
 use pellucid_store::sessions::Sessions;
 use uuid::Uuid;
 
+use super::scope;
+use super::scope::MemoriesOf;
+
 /// A session that was taken to be read.
 #[derive(Debug, Clone)]
 pub(super) struct Taken {
@@ -30,6 +33,8 @@ pub(super) struct Taken {
     /// Its file, from the home folder.
     pub path: String,
     pub cwd: String,
+    /// The top folder of its project.
+    pub project: String,
     pub updated_at: i64,
     pub token: String,
 }
@@ -51,13 +56,9 @@ pub(super) fn now() -> i64 {
 }
 
 /// Takes the sessions that are to be read now, those that changed last first. `own` is the one that asks for it.
-pub(super) fn take_sessions(
-    home: &Path,
-    settings: &MemorySettings,
-    own: &str,
-    worker: &str,
-) -> Result<Vec<Taken>, MemoriesError> {
-    let now = now();
+pub(super) fn take_sessions(config: &Config, own: &str, worker: &str) -> Result<Vec<Taken>, MemoriesError> {
+    let (home, settings) = (&*config.folders.home, &config.tools.memories);
+    let (now, scope) = (now(), MemoriesOf::configured(config));
     let ages = Ages { days_max: settings.age_days_max, idle_hours_min: settings.idle_hours_min };
     let query = Query {
         sources: choice::SOURCES.map(str::to_owned).to_vec(),
@@ -76,6 +77,10 @@ pub(super) fn take_sessions(
         if taken.len() >= settings.sessions_per_start_max {
             break;
         }
+        let project = scope::project_of(config, &session.cwd);
+        if !scope.has(&project) {
+            continue;
+        }
         let memories = match &mut memories {
             Some(memories) => memories,
             None => memories.insert(Memories::open(home)?),
@@ -83,7 +88,9 @@ pub(super) fn take_sessions(
         let token = Uuid::new_v4().to_string();
         let holder = Holder { worker, token: &token };
         let is_taken = memories.change(|change| {
-            if change.n_held(JobKind::Extraction, now)? >= settings.sessions_per_start_max {
+            if change.n_held(JobKind::Extraction, now)? >= settings.sessions_per_start_max
+                || change.is_forgotten(&session.id)?
+            {
                 return Ok(false);
             }
             let known = change.job(JobKind::Extraction, &session.id)?;
@@ -96,14 +103,14 @@ pub(super) fn take_sessions(
         })?;
         if is_taken {
             let (path, cwd, updated_at) = (session.path, session.cwd, session.updated_at);
-            taken.push(Taken { session: session.id, path, cwd, updated_at, token });
+            taken.push(Taken { session: session.id, path, cwd, project, updated_at, token });
         }
     }
     Ok(taken)
 }
 
 /// Keeps what a model said of a session, or that there is nothing to keep. What was kept before goes then, so that the
-/// merging is due in both cases.
+/// merging is due in both cases. Nothing is kept of a session that was forgotten while it was read.
 pub(super) fn finish_session(
     home: &Path,
     taken: &Taken,
@@ -115,21 +122,33 @@ pub(super) fn finish_session(
             return Ok(());
         };
         change.put_job(&done)?;
+        if change.is_forgotten(&taken.session)? {
+            return Ok(());
+        }
         match answer {
             Some(ExtractionAnswer { raw_memory, rollout_summary, rollout_slug }) => change.put_extract(&Extract {
                 session: taken.session.clone(),
                 updated_at: taken.updated_at,
                 made_at: now,
                 cwd: taken.cwd.clone(),
+                project: taken.project.clone(),
                 raw_memory,
                 rollout_summary,
                 rollout_slug,
             })?,
             None => change.remove_extract(&taken.session)?,
         }
-        let merging = change.job(JobKind::Consolidation, job::ALL)?;
-        change.put_job(&job::due_consolidation(merging, taken.updated_at))
+        for scope in [job::ALL, &taken.project] {
+            merge_again(change, scope, taken.updated_at)?;
+        }
+        Ok(())
     })
+}
+
+/// Notes that the files of a scope are to be merged, as something in them changed.
+pub(super) fn merge_again(change: &MemoriesTransaction<'_>, scope: &str, watermark: i64) -> Result<(), MemoriesError> {
+    let merging = change.job(JobKind::Consolidation, scope)?;
+    change.put_job(&job::due_consolidation(merging, scope, watermark))
 }
 
 /// Notes that a session could not be read.
@@ -140,14 +159,14 @@ pub(super) fn fail_session(home: &Path, taken: &Taken, why: &str) -> Result<(), 
     })
 }
 
-/// Takes the merging, if it is due.
-pub(super) fn take_merging(home: &Path, worker: &str) -> Result<Merging, MemoriesError> {
+/// Takes the merging of a scope, if it is due.
+pub(super) fn take_merging(home: &Path, scope: &str, worker: &str) -> Result<Merging, MemoriesError> {
     let Some(mut memories) = Memories::open_existing(home)? else {
         return Ok(Merging::Not(Claim::UpToDate));
     };
     let (token, now) = (Uuid::new_v4().to_string(), now());
     memories.change(|change| {
-        let known = change.job(JobKind::Consolidation, job::ALL)?;
+        let known = change.job(JobKind::Consolidation, scope)?;
         match job::take_consolidation(known.as_ref(), Holder { worker, token: &token }, now) {
             Claim::Taken(job) => {
                 change.put_job(&job)?;
@@ -159,10 +178,10 @@ pub(super) fn take_merging(home: &Path, worker: &str) -> Result<Merging, Memorie
 }
 
 /// Renews the lease of the merging. Gives whether it is still ours.
-pub(super) fn renew_merging(home: &Path, token: &str) -> Result<bool, MemoriesError> {
+pub(super) fn renew_merging(home: &Path, scope: &str, token: &str) -> Result<bool, MemoriesError> {
     let now = now();
     let mut is_ours = false;
-    finish(home, JobKind::Consolidation, job::ALL, |change, known| {
+    finish(home, JobKind::Consolidation, scope, |change, known| {
         let renewed = job::renewed(known, token, now);
         is_ours = renewed.is_some();
         renewed.map_or(Ok(()), |job| change.put_job(&job))
@@ -170,15 +189,27 @@ pub(super) fn renew_merging(home: &Path, token: &str) -> Result<bool, MemoriesEr
     Ok(is_ours)
 }
 
-/// Notes that all is merged up to a watermark, or why it is not.
-pub(super) fn finish_merging(home: &Path, token: &str, result: Result<&i64, &str>) -> Result<(), MemoriesError> {
+/// Notes that these extracts are merged up to a watermark, or why they are not. Without any, nothing is left of those that
+/// were merged before.
+pub(super) fn finish_merging(
+    home: &Path,
+    scope: &str,
+    token: &str,
+    result: Result<(i64, &[Extract]), &str>,
+) -> Result<(), MemoriesError> {
     let now = now();
-    finish(home, JobKind::Consolidation, job::ALL, |change, known| {
+    finish(home, JobKind::Consolidation, scope, |change, known| {
         let job = match result {
-            Ok(watermark) => job::succeeded(known, token, *watermark, now),
+            Ok((watermark, _)) => job::succeeded(known, token, watermark, now),
             Err(why) => job::failed(known, token, why, now),
         };
-        job.map_or(Ok(()), |job| change.put_job(&job))
+        let Some(job) = job else { return Ok(()) };
+        change.put_job(&job)?;
+        match result {
+            Ok((_, [])) => change.remove_merged(scope),
+            Ok((_, extracts)) => change.put_merged(scope, extracts),
+            Err(_) => Ok(()),
+        }
     })
 }
 

@@ -12,6 +12,7 @@ use pellucid_engine::memories::job;
 use pellucid_engine::memories::job::Claim;
 use pellucid_protocol::agent::AgentStatus;
 use pellucid_protocol::input::UserInput;
+use pellucid_protocol::memories::Extract;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
 use pellucid_store::memories::Memories;
@@ -22,6 +23,7 @@ use super::Pipeline;
 use super::blocking;
 use super::ledger;
 use super::ledger::Merging;
+use super::scope::MemoriesOf;
 use crate::door;
 use crate::door::Door;
 use crate::identity;
@@ -53,39 +55,54 @@ pub enum Merged {
     },
 }
 
+/// What was merged.
+struct MergedExtracts {
+    /// Up to which change of sessions.
+    watermark: i64,
+    extracts: Vec<Extract>,
+}
+
 impl Pipeline {
     /// Merges, if that is due and no other process does.
     pub(super) async fn merge(&self, worker: Option<Session>) -> Merged {
         let (home, name) = (self.config().folders.home.clone(), self.worker.to_string());
-        let taken = blocking(move || ledger::take_merging(&home, &name)).await;
+        let scope = MemoriesOf::configured(self.config());
+        let key = scope.key.clone();
+        let taken = blocking(move || ledger::take_merging(&home, &key, &name)).await;
         let (token, watermark) = match taken.and_then(|taken| taken.map_err(|error| error.to_string())) {
             Err(why) => return Merged::Failed { why },
             Ok(Merging::Not(claim)) => return refused(&claim),
             Ok(Merging::Taken { token, watermark }) => (token, watermark),
         };
-        let result = self.merge_taken(worker, &token, watermark).await;
+        let result = self.merge_taken(worker, &scope, &token, watermark).await;
         let home = self.config().folders.home.clone();
-        let noted: Result<i64, String> = result.as_ref().map(|(_, watermark)| *watermark).map_err(Clone::clone);
-        let kept =
-            blocking(move || ledger::finish_merging(&home, &token, noted.as_ref().map_err(String::as_str))).await;
-        match (result, kept.and_then(|kept| kept.map_err(|error| error.to_string()))) {
-            (Ok((merged, _)), Ok(())) => merged,
-            (Err(why), _) | (Ok(_), Err(why)) => Merged::Failed { why },
+        let merged = match &result {
+            Ok(done) if done.extracts.is_empty() => Merged::Empty,
+            Ok(_) => Merged::Done,
+            Err(why) => Merged::Failed { why: why.clone() },
+        };
+        let kept = blocking(move || {
+            let noted = result.as_ref().map(|it| (it.watermark, &it.extracts[..])).map_err(String::as_str);
+            ledger::finish_merging(&home, &scope.key, &token, noted)
+        });
+        match kept.await.and_then(|kept| kept.map_err(|error| error.to_string())) {
+            Err(why) if !matches!(merged, Merged::Failed { .. }) => Merged::Failed { why },
+            _ => merged,
         }
     }
 
-    /// Does it, and says up to which watermark.
+    /// Merges the extracts of a scope.
     async fn merge_taken(
         &self,
         mut worker: Option<Session>,
+        scope: &MemoriesOf,
         token: &str,
         watermark: i64,
-    ) -> Result<(Merged, i64), String> {
+    ) -> Result<MergedExtracts, String> {
         let (home, n_max) = (self.config().folders.home.clone(), self.config().tools.memories.raw_memories_max);
-        let folder = super::folder(self.config());
-        let place = folder.clone();
+        let (folder, project) = (scope.folder.clone(), scope.project.clone());
         let extracts = blocking(move || {
-            let extracts = Memories::open(&home).and_then(|memories| memories.newest(n_max));
+            let extracts = Memories::open(&home).and_then(|memories| memories.newest(project.as_deref(), n_max));
             let extracts = extracts.map_err(|error| error.to_string())?;
             super::folder::write(&folder, &extracts).map_err(|error| format!("{}: {error}", folder.display()))?;
             Ok::<_, String>(extracts)
@@ -94,22 +111,23 @@ impl Pipeline {
         let newest = extracts.iter().map(|it| it.updated_at).max();
         let watermark = newest.map_or(watermark, |newest| newest.max(watermark));
         if extracts.is_empty() {
-            return Ok((Merged::Empty, watermark));
+            return Ok(MergedExtracts { watermark, extracts });
         }
         self.worker(&mut worker).await?;
         let Some(worker) = worker else { return Err("there is no session to ask with".to_owned()) };
-        let prompt = concat(&files::prompt(worker.pack(), &place.to_string_lossy()));
+        let prompt = concat(&files::prompt(worker.pack(), &scope.folder.to_string_lossy()));
         let (door, inside) = door::open(&worker);
-        let (_, status) = tokio::join!(Box::pin(door::run(worker, inside)), self.watch(door, prompt, token));
+        let (_, status) =
+            tokio::join!(Box::pin(door::run(worker, inside)), self.watch(door, prompt, &scope.key, token));
         match status {
-            AgentStatus::Completed(_) => Ok((Merged::Done, watermark)),
+            AgentStatus::Completed(_) => Ok(MergedExtracts { watermark, extracts }),
             AgentStatus::Errored(why) => Err(why),
             other => Err(format!("the agent ended as {other:?}")),
         }
     }
 
     /// Has the agent work until its turn is over, and says how that ended.
-    async fn watch(&self, mut door: Door, prompt: String, token: &str) -> AgentStatus {
+    async fn watch(&self, mut door: Door, prompt: String, scope: &str, token: &str) -> AgentStatus {
         let submit = |operation| Submission { id: identity::new_turn_id(), operation };
         let input = Operation::UserInput { items: vec![UserInput::text(prompt)], final_output_json_schema: None };
         // A send only fails when the agent has ended, and then its events say so.
@@ -131,7 +149,7 @@ impl Pipeline {
                     }
                 }
                 _ = renewal.tick(), if lost.is_none() => {
-                    lost = self.renew(token).await.err();
+                    lost = self.renew(scope, token).await.err();
                     if lost.is_some() {
                         let _ = door.submissions.send(submit(Operation::Interrupt)).await;
                     }
@@ -142,9 +160,9 @@ impl Pipeline {
     }
 
     /// Renews the lease that keeps other processes from merging.
-    async fn renew(&self, token: &str) -> Result<(), String> {
-        let (home, token) = (self.config().folders.home.clone(), token.to_owned());
-        match blocking(move || ledger::renew_merging(&home, &token)).await? {
+    async fn renew(&self, scope: &str, token: &str) -> Result<(), String> {
+        let (home, scope, token) = (self.config().folders.home.clone(), scope.to_owned(), token.to_owned());
+        match blocking(move || ledger::renew_merging(&home, &scope, &token)).await? {
             Ok(true) => Ok(()),
             Ok(false) => Err("another process took over".to_owned()),
             Err(error) => Err(error.to_string()),

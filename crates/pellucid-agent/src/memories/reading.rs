@@ -56,9 +56,9 @@ struct Ended {
 impl Pipeline {
     /// Takes the sessions that are to be read now.
     pub(super) async fn take_sessions(&self) -> Result<Vec<Taken>, String> {
-        let (home, settings) = (self.config().folders.home.clone(), self.config().tools.memories.clone());
+        let config = self.setup.sources.config.clone();
         let (own, worker) = (self.session.to_string(), self.worker.to_string());
-        let taken = blocking(move || ledger::take_sessions(&home, &settings, &own, &worker)).await?;
+        let taken = blocking(move || ledger::take_sessions(&config, &own, &worker)).await?;
         taken.map_err(|error| error.to_string())
     }
 

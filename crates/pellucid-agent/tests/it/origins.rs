@@ -188,6 +188,7 @@ They like tabs.
 Say what is next.
 //- home/config.toml
 pack = \"mine\"
+memories.scope = \"all\"
 [features]
 memory_tool = true
 //- work/AGENTS.md

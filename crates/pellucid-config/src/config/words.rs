@@ -17,6 +17,26 @@ word_enum! {
 }
 
 word_enum! {
+    /// Where the settings of a resumed session come from.
+    ResumeSettings {
+        /// The configuration, as in the Codex CLI.
+        Configured = "configured",
+        /// The last turn of the session, unless the command line says otherwise.
+        Session = "session",
+    }
+}
+
+word_enum! {
+    /// Whose past sessions a session remembers.
+    MemoryScope {
+        /// Those of the same project.
+        Project = "project",
+        /// Those of every project.
+        All = "all",
+    }
+}
+
+word_enum! {
     /// A kind of login.
     LoginMethod {
         /// A ChatGPT account.

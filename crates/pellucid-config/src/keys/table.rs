@@ -27,6 +27,8 @@ use super::Scope;
 use super::TERMINAL;
 use super::ValueKind;
 use super::elsewhere;
+use crate::config::MemoryScope;
+use crate::config::ResumeSettings;
 use crate::config::SandboxBackend;
 
 /// Every key, in sections.
@@ -181,6 +183,13 @@ pub const SECTIONS: &[KeySection] = &[
             ),
             top(
                 FREE,
+                "compaction.keep_skills",
+                ValueKind::Bool,
+                "the pack's, else `false`",
+                "Whether the texts of skills that were used stay behind a summary.",
+            ),
+            top(
+                FREE,
                 "compaction.saving_min",
                 ValueKind::Integer(IntegerBounds { min: 0, max: 99, name: "u8" }),
                 "the pack's",
@@ -220,6 +229,13 @@ pub const SECTIONS: &[KeySection] = &[
                 ValueKind::words(ResumeContext::WORDS),
                 "`again`",
                 "What of the first context is sent when a session is resumed: all of it, or what changed.",
+            ),
+            top(
+                FREE,
+                "resume_settings",
+                ValueKind::words(ResumeSettings::WORDS),
+                "`configured`",
+                "Where model, effort and appended instructions of a resumed session come from: the configuration, or its last turn.",
             ),
             both(
                 FREE,
@@ -706,6 +722,20 @@ pub const SECTIONS: &[KeySection] = &[
                 ValueKind::String,
                 "`gpt-5.3-codex`",
                 "The model that merges memories.",
+            ),
+            top(
+                NEVER,
+                "memories.scope",
+                ValueKind::words(MemoryScope::WORDS),
+                "`project`",
+                "Whose past sessions are read and remembered: those of the same project, or of all projects as in the Codex CLI.",
+            ),
+            top(
+                FREE,
+                "memories.write",
+                ValueKind::Bool,
+                "`true`",
+                "Whether sessions write memories in their background. With `false` they only read them.",
             ),
             top(
                 FREE,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use crate::digest::Digest;
 use crate::fragment::Fragment;
 use crate::pack::Pack;
 
@@ -22,6 +23,12 @@ pub const SKILLS: &str = "skills";
 
 /// How many characters of a slug are in the name of a file.
 const SLUG_CHARS_MAX: usize = 20;
+
+/// How many characters of a project's name are in the name of its folder.
+const PROJECT_CHARS_MAX: usize = 32;
+
+/// How many digits of the hash of a project's path are in the name of its folder.
+const PROJECT_HASH_CHARS: usize = 16;
 
 /// An extract as files show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +80,21 @@ fn stem(it: &ShownExtract<'_>) -> String {
     let slug: String = it.rollout_slug.unwrap_or_default().chars().take(SLUG_CHARS_MAX).map(plain).collect();
     let (id, slug) = (it.session.chars().map(in_name).collect::<String>(), slug.trim_end_matches('_'));
     if slug.is_empty() { id } else { format!("{id}-{slug}") }
+}
+
+/// The name of the folder with the memories of a project: its last name for people, and a hash of its whole path.
+pub fn project_folder(root: &str) -> String {
+    let last = root.rsplit('/').find(|name| !name.is_empty()).unwrap_or("root");
+    let plain: String = last.chars().take(PROJECT_CHARS_MAX).map(in_name).collect();
+    let hash = Digest::of([root.as_bytes()]).to_string();
+    format!("{plain}-{}", &hash[..PROJECT_HASH_CHARS])
+}
+
+/// Whether a file of the folder with summaries belongs to a session.
+pub fn is_summary_of(name: &str, session: &str) -> bool {
+    let id: String = session.chars().map(in_name).collect();
+    let rest = name.strip_prefix(&id).and_then(|rest| rest.strip_suffix(".md"));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 /// A character of an id, as a name of a file may have it: an id is read from a file and could be a path.

@@ -19,7 +19,7 @@ pub const RENEWAL: u64 = 90;
 /// How often a job is tried again without anything new to work on.
 const RETRIES: i64 = 3;
 
-/// The key of the one job that merges.
+/// The key of the job that merges the memories of all projects; that of one project has the path of its top folder.
 pub const ALL: &str = "all";
 
 /// The process that claims a job.
@@ -126,9 +126,9 @@ fn new_job(kind: JobKind, key: &str) -> MemoriesJob {
 }
 
 /// The merging after an extract came, changed or went: it is due. What is held stays held and is due again afterwards.
-pub fn due_consolidation(job: Option<MemoriesJob>, watermark: i64) -> MemoriesJob {
+pub fn due_consolidation(job: Option<MemoriesJob>, key: &str, watermark: i64) -> MemoriesJob {
     let Some(job) = job else {
-        return MemoriesJob { input: Some(watermark), done: Some(0), ..new_job(JobKind::Consolidation, ALL) };
+        return MemoriesJob { input: Some(watermark), done: Some(0), ..new_job(JobKind::Consolidation, key) };
     };
     let before = job.input.unwrap_or(0);
     let is_running = job.status == JobStatus::Running;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use clap::Subcommand;
 
+use crate::args::session_ref::SessionRef;
 use crate::args::turn::TurnArgs;
 use crate::start::Which;
 
@@ -26,6 +27,8 @@ pub enum MemoryCommand {
     Pin(PinArgs),
     /// Delete cards for good: `2`, `1,3` or `2-4`.
     Forget(ForgetArgs),
+    /// Remove all that was derived from a past session, for good.
+    ForgetSession(ForgetSessionArgs),
     /// Write memories of past sessions now, and wait for the end.
     ///
     /// Needs the feature `memory_tool` (see docs/memories.md).
@@ -47,6 +50,29 @@ pub struct RunArgs {
 #[derive(Debug, ClapArgs)]
 pub struct StatusArgs {
     /// Print the status as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `memory forget-session`.
+///
+/// Removes the extract of the session and its summary, and the files that were merged from it and others, in every scope.
+/// Those are merged again from the sessions that are left. The session is never read again. What earlier requests sent stays
+/// in the records of their sessions.
+#[derive(Debug, Clone, ClapArgs)]
+#[command(after_help = "\
+Example: pellucid memory forget-session --dry-run 019a7d31
+
+Exit status: 0 if the session is forgotten or listed, 1 if not, 2 for wrong usage.")]
+pub struct ForgetSessionArgs {
+    #[command(flatten)]
+    pub of: SessionRef,
+
+    /// List what would be removed, and remove nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Print the outcome as JSON.
     #[arg(long)]
     pub json: bool,
 }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use pellucid_agent::memories;
+use pellucid_agent::memories::MemoriesOf;
 use pellucid_agent::memories::MemoriesOutcome;
 use pellucid_agent::memories::Merged;
 use pellucid_agent::memories::SessionReading;
@@ -81,13 +82,17 @@ pub fn status(shared: &Shared, args: &StatusArgs) -> Result<ExitCode, ProgramFai
     let memories = Memories::open_existing(&config.folders.home).map_err(failed)?;
     let jobs = memories.as_ref().map(Memories::jobs).transpose().map_err(failed)?.unwrap_or_default();
     let n_max = config.tools.memories.raw_memories_max;
-    let extracts = memories.as_ref().map(|it| it.newest(n_max)).transpose().map_err(failed)?.unwrap_or_default();
-    let (is_on, folder) = (memories::is_on(config), memories::folder(config));
+    let of = MemoriesOf::configured(config);
+    let newest = memories.as_ref().map(|it| it.newest(of.project.as_deref(), n_max));
+    let extracts = newest.transpose().map_err(failed)?.unwrap_or_default();
+    let jobs: Vec<MemoriesJob> =
+        jobs.into_iter().filter(|job| job.kind != JobKind::Consolidation || job.key == of.key).collect();
+    let (is_on, folder, scope) = (memories::is_on(config), of.folder, config.tools.memories.scope);
     let text = if args.json {
-        format!("{}\n", json!({ "is_on": is_on, "folder": folder, "extracts": extracts, "jobs": jobs }))
+        format!("{}\n", json!({ "is_on": is_on, "scope": scope, "folder": folder, "extracts": extracts, "jobs": jobs }))
     } else {
         let state = if is_on { "memories are on" } else { OFF };
-        format!("{state}\nfolder: {}\n{}", folder.display(), table(&extracts, &jobs))
+        format!("{state}\nscope: {scope}\nfolder: {}\n{}", folder.display(), table(&extracts, &jobs))
     };
     print::either(&text, OutputFormat::of(args.json))?;
     Ok(ExitCode::SUCCESS)

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::fs::File;
+use std::path::Path;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 use std::time::SystemTime;
@@ -24,12 +26,17 @@ fn id(n: usize) -> String {
     format!("00000000-0000-7000-8000-00000000000{n}")
 }
 
-/// A world whose models are a mock, with memories switched on.
+/// A world whose models are a mock, with memories of all projects switched on.
 fn world(server: &MockServer, more: &str) -> World {
+    world_of(server, more, "scope = \"all\"")
+}
+
+/// The same with other settings of memories.
+fn world_of(server: &MockServer, more: &str, memories: &str) -> World {
     let world = World::new("");
     let config = format!(
         "model = \"gpt-5.1-codex\"\nmodel_provider = \"mock\"\n{more}\n[features]\nmemory_tool = true\n\
-         [memories]\nphase_1_model = \"{READER}\"\nphase_2_model = \"{MERGER}\"\n\
+         [memories]\nphase_1_model = \"{READER}\"\nphase_2_model = \"{MERGER}\"\n{memories}\n\
          [model_providers.mock]\nname = \"mock\"\nbase_url = \"{}\"\nrequest_max_retries = 0\nstream_max_retries = 0\n",
         server.base_url()
     );
@@ -39,11 +46,16 @@ fn world(server: &MockServer, more: &str) -> World {
 
 /// A session of a client that asked one question, and was written last so many hours ago.
 fn old_session(world: &World, n: usize, source: &Value, hours: u64) {
+    old_session_in(world, "/w", n, source, hours);
+}
+
+/// The same in a folder.
+fn old_session_in(world: &World, cwd: &str, n: usize, source: &Value, hours: u64) {
     let id = id(n);
     let said = |role: &str, kind: &str, text: &str| json!({ "type": "response_item", "payload": { "type": "message", "role": role, "content": [{ "type": kind, "text": text }] } });
     let question = format!("question {n} of old");
     let lines = [
-        json!({ "type": "session_meta", "payload": { "id": id, "timestamp": "2026-01-02T03:04:05.000Z", "cwd": "/w", "originator": "codex_cli_rs", "cli_version": "0.104.0", "source": source, "model_provider": "mock" } }),
+        json!({ "type": "session_meta", "payload": { "id": id, "timestamp": "2026-01-02T03:04:05.000Z", "cwd": cwd, "originator": "codex_cli_rs", "cli_version": "0.104.0", "source": source, "model_provider": "mock" } }),
         said("developer", "input_text", "rules of old"),
         said("user", "input_text", &question),
         json!({ "type": "event_msg", "payload": { "type": "user_message", "message": question, "images": [], "local_images": [], "text_elements": [] } }),
@@ -358,4 +370,150 @@ fn nothing_is_done_without_the_feature() {
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert!(!world.files.path("home/pellucid_memories.sqlite").exists());
     assert_eq!(server.requests().len(), 1);
+}
+
+/// The report of the next request in a folder of the world.
+fn report(world: &World, folder: &str, more: &[&str]) -> Value {
+    let cd = world.files.path(folder).to_string_lossy().into_owned();
+    let ran = world.run(&[&["context", "--json", "-C", &cd], more, &["What now?"]].concat());
+    serde_json::from_slice(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr))
+}
+
+#[test]
+fn nothing_crosses_projects_without_a_setting() {
+    let server = MockServer::start([extract(1, "- one", "first")]);
+    server.add(merges(PATCH));
+    let world = world_of(&server, "", "");
+    world.files.git("other");
+    world.files.folder("work/below");
+    let path = |name: &str| world.files.path(name).to_string_lossy().into_owned();
+    old_session_in(&world, &path("work/below"), 1, &json!("cli"), 48);
+    old_session_in(&world, &path("other"), 2, &json!("cli"), 48);
+    world.files.write("home/memories/memory_summary.md", "what all projects left");
+
+    let outcome = run(&world);
+    assert_eq!(outcome["read"], json!([{ "session": id(1), "result": "kept" }]));
+    assert_eq!(outcome["merged"], json!({ "result": "done" }));
+
+    let here = report(&world, "work/below", &[]);
+    let sent = &here["memory"]["sent"][0];
+    let state = (&here["memory"]["state"], &here["memory"]["scope"], &sent["part"], &sent["scope"]);
+    assert_eq!(state, (&json!("writable"), &json!("project"), &json!("memory"), &json!("project")), "{here:#}");
+    assert_eq!(sent["sessions"][0]["session"], id(1));
+    assert_eq!(sent["sessions"].as_array().unwrap().len(), 1);
+    assert!(sent["sessions"][0]["date"].as_str().unwrap().ends_with('Z'), "{sent}");
+    let has_row = |report: &Value| report["rows"].as_array().unwrap().iter().any(|row| row["part"] == "memory");
+    assert!(has_row(&here));
+    let text = world.run(&["context", "-vv", "What now?"]);
+    assert!(
+        text.out().contains(&format!("memory is writable, scope project: made from session {}", id(1))),
+        "{}",
+        text.out()
+    );
+
+    // Another project has nothing of it, and nothing of the memories of all projects, which is reported.
+    let there = report(&world, "other", &[]);
+    assert_eq!((&there["memory"]["sent"], has_row(&there)), (&json!([]), false));
+    let omitted = there["omissions"].as_array().unwrap().iter().find(|it| it["part"] == "memory").unwrap();
+    assert!(omitted["what"].as_str().unwrap().contains("`memories.scope` is `project`"), "{omitted:#}");
+    let body = world.run(&["prompt", "-C", &path("other"), "What now?"]);
+    assert!(!body.out().contains("what all projects left") && !body.out().contains("overview of the past"));
+
+    // A project cannot widen its scope; a person can.
+    world.files.write("other/.codex/config.toml", "[memories]\nscope = \"all\"\n");
+    let trusted = format!("projects.\"{}\".trust_level=\"trusted\"", path("other"));
+    assert!(!has_row(&report(&world, "other", &["-c", &trusted])));
+    let all = report(&world, "other", &["-c", "memories.scope=\"all\""]);
+    assert_eq!((&all["memory"]["scope"], has_row(&all)), (&json!("all"), true));
+    assert_eq!(all["memory"]["sent"][0]["sessions"], json!([]), "another program made it");
+}
+
+#[test]
+fn a_session_says_whether_it_remembers() {
+    let server = MockServer::start([]);
+    let world = world(&server, "");
+    let state = |more: &[&str]| report(&world, "work", more)["memory"]["state"].clone();
+    assert_eq!(state(&[]), "writable");
+    assert_eq!(state(&["-c", "memories.write=false"]), "read-only");
+    assert_eq!(state(&["-c", "limits.max_requests=3"]), "read-only");
+    assert_eq!(state(&["-c", "features.memory_tool=false"]), "off");
+    let own = report(&world, "work", &["--pack", "risuai"]);
+    assert_eq!((&own["memory"]["state"], &own["memory"]["scope"]), (&json!("writable"), &json!("session")));
+}
+
+#[test]
+fn nothing_is_written_where_that_is_not_wanted() {
+    let server = MockServer::start([MockReply::say("the answer")]);
+    let world = world_of(&server, "suppress_unstable_features_warning = true", "scope = \"all\"\nwrite = false");
+    old_session(&world, 1, &json!("cli"), 48);
+    let ran = world.run(&["exec", "What now?"]);
+    assert_eq!((ran.status, ran.out()), (0, "the answer\n"), "{}", ran.stderr);
+    assert!(!world.files.path("home/pellucid_memories.sqlite").exists());
+    assert_eq!(server.requests().len(), 1);
+}
+
+/// The names and texts of all files below a folder.
+fn texts(folder: &Path) -> String {
+    let mut entries: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    let text = |path: &PathBuf| match path.is_dir() {
+        true => texts(path),
+        false => format!("{}\n{}\n", path.display(), fs::read_to_string(path).unwrap()),
+    };
+    entries.iter().map(text).collect()
+}
+
+#[test]
+fn a_forgotten_session_leaves_nothing_and_does_not_come_back() {
+    let server = MockServer::start([extract(1, "- secret plan", "first"), extract(2, "- two", "second")]);
+    server.add(merges(PATCH));
+    let world = world(&server, "");
+    old_session(&world, 1, &json!("cli"), 48);
+    old_session(&world, 2, &json!("cli"), 24);
+    run(&world);
+    let memories = world.files.path("home/memories");
+    let before = texts(&memories);
+    assert!(before.contains("secret plan") && before.contains("overview of the past"), "{before}");
+
+    let dry = world.run(&["memory", "forget-session", "--dry-run", &id(1)]);
+    assert_eq!(dry.status, 0, "{}", dry.stderr);
+    let lines = world.shown(dry.out());
+    for name in [
+        "raw_memories.md",
+        "MEMORY.md",
+        "memory_summary.md",
+        "rollout_summaries/00000000-0000-7000-8000-000000000001-task_1.md",
+    ] {
+        assert!(lines.contains(&format!("  ROOT/home/memories/{name}\n")), "{name}: {lines}");
+    }
+    assert!(lines.starts_with(&format!("{} would be forgotten", id(1))) && !lines.contains(&id(2)), "{lines}");
+    assert_eq!(texts(&memories), before, "a dry run changes nothing");
+
+    let done = world.run(&["memory", "forget-session", "--json", &id(1)]);
+    let done: Value = serde_json::from_slice(&done.stdout).unwrap();
+    crate::schemas::check_form(&world, &done);
+    assert_eq!((&done["has_extract"], &done["merged_again"]), (&json!(true), &json!(["all"])), "{done:#}");
+    let after = texts(&memories);
+    assert!(!after.contains("secret plan") && !after.contains("overview") && !after.contains(&id(1)), "{after}");
+    assert!(after.contains(&id(2)), "what came of others stays: {after}");
+    assert!(!world.run(&["prompt", "What now?"]).out().contains("overview of the past"));
+
+    // What is left is merged again, and the session is not read again although it changed.
+    old_session(&world, 1, &json!("cli"), 20);
+    server.add(merges(PATCH));
+    let outcome = run(&world);
+    assert_eq!((&outcome["read"], &outcome["merged"]["result"]), (&json!([]), &json!("done")));
+    let after = texts(&memories);
+    assert!(!after.contains("secret plan") && after.contains("- two") && after.contains("overview"), "{after}");
+    let sent = report(&world, "work", &[])["memory"]["sent"][0]["sessions"].clone();
+    assert_eq!(sent.as_array().unwrap().iter().map(|it| &it["session"]).collect::<Vec<_>>(), [&json!(id(2))]);
+
+    // A session whose file is gone is known by its memories; one that never was is an error.
+    let file = format!("home/sessions/2026/01/02/rollout-2026-01-02T03-04-05-{}.jsonl", id(2));
+    fs::remove_file(world.files.path(&file)).unwrap();
+    let gone = world.run(&["memory", "forget-session", &id(2)]);
+    assert_eq!(gone.status, 0, "{}", gone.stderr);
+    let unknown = world.run(&["memory", "forget-session", &id(7)]);
+    assert_eq!(unknown.status, 1);
+    assert!(unknown.stderr.contains("there is no session with the id or name"), "{}", unknown.stderr);
 }

@@ -274,7 +274,7 @@ fn memories_are_kept_within_bounds() {
         &[],
         |config| format!("{:?}", config.tools.memories),
         &expect![[
-            r#"MemorySettings { raw_memories_max: 4096, age_days_max: 0, sessions_per_start_max: 128, idle_hours_min: 1, reading_model: "m", merging_model: "gpt-5.3-codex" }"#
+            r#"MemorySettings { raw_memories_max: 4096, age_days_max: 0, sessions_per_start_max: 128, idle_hours_min: 1, reading_model: "m", merging_model: "gpt-5.3-codex", scope: Project, is_written: true }"#
         ]],
     );
 }

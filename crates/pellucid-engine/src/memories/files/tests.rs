@@ -99,3 +99,26 @@ fn the_agent_is_told_where_the_files_are() {
         assert!(text.contains(name), "{name}");
     }
 }
+
+#[test]
+fn projects_of_one_name_have_different_folders() {
+    let names = ["/a/app", "/b/app", "/a/app/", "/", "/x/pr\u{e9}/..", "/y/\u{202e}"].map(project_folder);
+    assert!(names[0].starts_with("app-") && names[3].starts_with("root-"), "{names:?}");
+    let mut unique = names.to_vec();
+    unique.sort();
+    unique.dedup();
+    assert_eq!(unique.len(), names.len(), "{names:?}");
+    for name in &names {
+        assert!(name.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_')), "{name}");
+    }
+}
+
+#[test]
+fn a_summary_belongs_to_the_session_whose_id_it_begins_with() {
+    for (name, expected) in
+        [("ab.md", true), ("ab-task.md", true), ("abc.md", false), ("ab", false), ("x-ab.md", false)]
+    {
+        assert_eq!(is_summary_of(name, "ab"), expected, "{name}");
+    }
+    assert!(is_summary_of("a_b-x.md", "a/b"));
+}

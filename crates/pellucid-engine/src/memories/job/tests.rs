@@ -24,7 +24,7 @@ fn check_life(steps: &str, expected: &Expect) {
             }
             "merge" => claimed(take_consolidation(held, holder(2), now), &mut job),
             "due" => {
-                job = Some(due_consolidation(job, number(2)));
+                job = Some(due_consolidation(job, ALL, number(2)));
                 "due".to_owned()
             }
             "renew" => changed(renewed(held.unwrap(), words[2], now), &mut job),

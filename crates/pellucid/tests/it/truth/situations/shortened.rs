@@ -124,7 +124,8 @@ fn memory_config(stage: &Stage) -> Config {
     match stage.cell.pack {
         Pack::Codex | Pack::Ads => {
             files.write("home/memories/memory_summary.md", "The ship is called Argo.\n");
-            Config { tables: "[features]\nmemory_tool = true\n".to_owned(), ..Config::default() }
+            let tables = "[features]\nmemory_tool = true\n[memories]\nscope = \"all\"\n";
+            Config { tables: tables.to_owned(), ..Config::default() }
         }
         Pack::Openclaw => {
             files.write("work/MEMORY.md", "The ship is called Argo.\n");

@@ -96,6 +96,8 @@ pub struct Compaction {
     tail: Vec<Copied>,
     /// How many items of the history come before that; absent if nothing stays.
     n_head: Option<usize>,
+    /// The texts of skills that were used in the summarised part and are kept, each skill once.
+    skills: Vec<Copied>,
     /// The user's requests, if the summary has to account for them.
     requests: Option<Vec<requests::UserRequest>>,
     /// The plan of the window strategy, if the layout uses that strategy.
@@ -163,6 +165,24 @@ impl Compaction {
         this
     }
 
+    /// The same, with the texts of used skills behind the summary. Of a skill that was used several times, the last text
+    /// stays.
+    #[must_use]
+    pub fn keeping_skills(mut self, transcript: &Transcript) -> Self {
+        let n_head = self.n_head.unwrap_or(usize::MAX);
+        let is_in_tail = |path: &str| self.tail.iter().any(|it| skill_path(&it.item) == Some(path));
+        let mut kept: Vec<Copied> = Vec::new();
+        for copied in copies(transcript).take(n_head) {
+            let Some(path) = skill_path(&copied.item) else { continue };
+            kept.retain(|it| skill_path(&it.item) != Some(path));
+            if !is_in_tail(path) {
+                kept.push(copied);
+            }
+        }
+        self.skills = kept;
+        self
+    }
+
     /// The same, with a summary that has to account for what the person asked for.
     #[must_use]
     pub fn accounting(mut self, transcript: &Transcript, pack: &Pack) -> Self {
@@ -190,6 +210,7 @@ impl Compaction {
             shown: None,
             tail: Vec::new(),
             n_head: None,
+            skills: Vec::new(),
             requests: None,
             by_window: None,
         }
@@ -200,9 +221,9 @@ impl Compaction {
         self.shown.as_deref()
     }
 
-    /// Whether the last turns are kept unchanged.
-    pub fn keeps_turns(&self) -> bool {
-        self.n_head.is_some()
+    /// Whether items of the history are kept unchanged: the last turns, or texts of skills.
+    pub fn keeps_items(&self) -> bool {
+        self.n_head.is_some() || !self.skills.is_empty()
     }
 
     /// Why the summary among these items is refused, if it is.
@@ -308,7 +329,7 @@ impl Compaction {
         // Kept items were cut when they were recorded, and are not cut again.
         let truncation = transcript.truncation();
         transcript.set_truncation(UNCUT);
-        for copied in self.tail.iter().chain(&self.set_aside) {
+        for copied in self.skills.iter().chain(&self.tail).chain(&self.set_aside) {
             transcript.record_with(&copied.item, &copied.spans, &Origin::Model);
         }
         transcript.set_truncation(truncation);
@@ -317,6 +338,15 @@ impl Compaction {
         }
         text
     }
+}
+
+/// The path of the skill whose text a message is.
+fn skill_path(item: &Item) -> Option<&str> {
+    let Item::Message { role, content, .. } = item else { return None };
+    let [ContentPart::InputText { text }] = &content[..] else { return None };
+    let head = text.strip_prefix("<skill>\n<name>").filter(|_| role == "user")?;
+    let (_, path) = head.split_once("</name>\n<path>")?;
+    Some(path.split_once("</path>\n")?.0)
 }
 
 /// The prefix of summaries; messages that begin with it were not written by the user.

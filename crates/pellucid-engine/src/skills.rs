@@ -1,6 +1,7 @@
 //! Skills: instructions for a kind of task, kept on disk and used on demand.
 //!
 //! - `front_matter`, `metadata`: the head of a skill's file, and the metadata file beside it
+//! - `format_check`: whether a skill keeps to the format that other agents read
 //! - `mention`: `$name` and `[$name](path)` in what a person says
 //! - `select`: selects the skills that an input asks for
 //! - `inject`: a skill's text as a message
@@ -8,6 +9,7 @@
 //! Not here: finding and reading the files (`pellucid-workspace`), and the list that the model is
 //! given (`source::skills_list`).
 
+pub mod format_check;
 pub mod front_matter;
 pub mod inject;
 pub mod mention;

@@ -1,4 +1,8 @@
 //! `skills list`: every skill that was found, and what is wrong with others.
+//!
+//! - `check`: `skills check`
+
+mod check;
 
 use std::process::ExitCode;
 
@@ -20,7 +24,10 @@ use crate::start::Start;
 use crate::style;
 
 pub fn run(shared: &Shared, args: SkillsArgs) -> Result<ExitCode, ProgramFailure> {
-    let SkillsCommand::List(args) = args.command;
+    let args = match args.command {
+        SkillsCommand::List(args) => args,
+        SkillsCommand::Check(args) => return check::run(shared, &args),
+    };
     let start = Start::new(shared, &TurnArgs { cd: args.cd, ..TurnArgs::default() })?;
     if start.config.layers().is_untrusted() {
         style::note("skills of this project are left out, as it is marked as untrusted");

@@ -93,11 +93,11 @@ impl Shortening {
             self.pending = Some(Pending { message, replacement, rebuilt: None });
             return;
         }
-        let keeps_turns = compaction.keeps_turns();
+        let keeps_items = compaction.keeps_items();
         let before = is_recording.then(|| conversation.items());
         let message = compaction.rebuild(conversation.transcript_mut(), pack, context);
-        self.pending = Some(if keeps_turns {
-            // The text of the summary alone would mean that no turn stays.
+        self.pending = Some(if keeps_items {
+            // The text of the summary alone would mean that no item stays.
             Pending { message, replacement: Some(conversation.items_to_keep()), rebuilt: None }
         } else {
             let rebuilt = before.map(|before| (before, conversation.items()));
@@ -125,6 +125,7 @@ impl Session {
             overflow_calls_max: given.overflow_calls_max.or(own.overflow_calls_max),
             input: given.input.or(own.input),
             requests: given.requests.or(own.requests),
+            keep_skills: given.keep_skills.unwrap_or(own.keep_skills),
             ..own
         }
     }
@@ -242,6 +243,9 @@ impl Session {
             let region = Region { keep_turns: rules.keep_turns, input, pinned: &pinned };
             Compaction::of_region(self.conversation.transcript(), pack, prompt, &region)
         };
+        if rules.keep_skills {
+            compaction = compaction.keeping_skills(self.conversation.transcript());
+        }
         if rules.requests == Some(SummaryRequests::Marked) {
             compaction = compaction.accounting(self.conversation.transcript(), pack);
         }

@@ -191,6 +191,9 @@ fn a_skill_that_was_used_outlives_a_summary_in_turns_that_are_kept() {
     assert_eq!(n_bodies(""), [0, 1, 1, 0, 1]);
     // A turn that is kept keeps it, and then it is not shown to the model that summarises.
     assert_eq!(n_bodies("[compaction]\nkeep_turns = 1\n"), [0, 1, 0, 1, 2]);
+    // Or it is kept behind the summary, once, wherever it was used.
+    assert_eq!(n_bodies("[compaction]\nkeep_skills = true\n"), [0, 1, 1, 1, 2]);
+    assert_eq!(n_bodies("[compaction]\nkeep_skills = true\nkeep_turns = 1\n"), [0, 1, 0, 1, 2]);
 }
 
 #[test]

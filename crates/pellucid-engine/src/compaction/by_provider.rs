@@ -92,7 +92,7 @@ impl Compaction {
             transcript.record_draft(&Draft::from(message));
         }
         record(transcript, &output[place..]);
-        if let Some(copied) = &self.set_aside {
+        for copied in self.skills.iter().chain(&self.set_aside) {
             transcript.record_with(&copied.item, &copied.spans, &Origin::Model);
         }
         record(transcript, &snapshots);

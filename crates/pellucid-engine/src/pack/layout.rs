@@ -84,6 +84,8 @@ pub struct CompactionRules {
     pub input: Option<SummaryInput>,
     /// How a summary accounts for requests; absent means as it likes.
     pub requests: Option<SummaryRequests>,
+    /// Whether the texts of used skills stay.
+    pub keep_skills: bool,
 }
 
 impl CompactionRules {

@@ -116,6 +116,7 @@ pub(super) struct RawCompaction {
     overflow_calls_max: Option<usize>,
     input: Option<SummaryInput>,
     requests: Option<SummaryRequests>,
+    keep_skills: Option<bool>,
 }
 
 impl RawCompaction {
@@ -131,6 +132,7 @@ impl RawCompaction {
             overflow_calls_max: self.overflow_calls_max.or(beneath.overflow_calls_max),
             input: self.input.or(beneath.input),
             requests: self.requests.or(beneath.requests),
+            keep_skills: self.keep_skills.unwrap_or(beneath.keep_skills),
         }
     }
 }

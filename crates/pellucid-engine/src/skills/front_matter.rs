@@ -107,7 +107,7 @@ fn is_one_line(text: &str) -> bool {
 }
 
 /// The lines between the first line and the next `---`, if there are any.
-fn head(text: &str) -> Option<&str> {
+pub(super) fn head(text: &str) -> Option<&str> {
     let mut lines = text.split_inclusive('\n');
     let first = lines.next().filter(|line| line.trim() == DELIMITER)?;
     let start = first.len();

@@ -181,6 +181,59 @@ fn the_request_to_a_provider_leaves_out_what_does_not_fit() {
     );
 }
 
+/// The message with the text of a skill.
+fn skill(path: &str, body: &str) -> Item {
+    Item::text("user", format!("<skill>\n<name>x</name>\n<path>{path}</path>\n{body}\n</skill>"))
+}
+
+#[test]
+fn the_last_text_of_each_used_skill_can_stay() {
+    let texts = |transcript: &Transcript| -> Vec<String> {
+        let bodies = transcript.items().filter_map(|item| match item {
+            Item::Message { content, .. } => serde_json::to_string(&content).ok(),
+            _ => None,
+        });
+        bodies.filter(|text| text.contains("<skill>")).collect()
+    };
+    let used = || {
+        let mut transcript = transcript(HISTORY);
+        for item in [skill("/a", "old a"), skill("/b", "b"), skill("/a", "new a"), item("U go on"), item("A done")] {
+            transcript.record(&item, &Origin::User);
+        }
+        transcript
+    };
+    let context = || assemble(pack(), &facts());
+    let mut plain = used();
+    Compaction::new(&plain, pack(), None).rebuild(&mut plain, pack(), context());
+    assert_eq!(texts(&plain), Vec::<String>::new());
+
+    let mut kept = used();
+    let compaction = Compaction::new(&kept, pack(), None).keeping_skills(&kept);
+    assert!(compaction.keeps_items());
+    compaction.rebuild(&mut kept, pack(), context());
+    let [b, a] = &texts(&kept)[..] else { panic!("{:?}", texts(&kept)) };
+    assert!(b.contains("/b") && a.contains("new a"), "{b} {a}");
+
+    // A turn that stays has its skill already.
+    let mut turns = used();
+    turns.record(&skill("/b", "b again"), &Origin::User);
+    let region = Region { keep_turns: 1, input: SummaryInput::All, pinned: &[] };
+    let compaction = Compaction::of_region(&turns, pack(), None, &region).keeping_skills(&turns);
+    compaction.rebuild(&mut turns, pack(), context());
+    let texts_now = texts(&turns);
+    assert!(
+        texts_now.len() == 2 && texts_now[0].contains("new a") && texts_now[1].contains("b again"),
+        "{texts_now:?}"
+    );
+
+    let mut by_provider = used();
+    let compaction = Compaction::new(&by_provider, pack(), None).keeping_skills(&by_provider);
+    compaction.rebuild_from(&mut by_provider, vec![item("U one")], context());
+    assert_eq!(texts(&by_provider).len(), 2);
+    let none = transcript(HISTORY);
+    assert!(!Compaction::new(&none, pack(), None).keeping_skills(&none).keeps_items());
+}
+
 const TURNS: &str = "
     D <permissions instructions>
     U <environment_context>

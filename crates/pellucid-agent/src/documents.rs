@@ -18,8 +18,8 @@ use pellucid_engine::documents::touched;
 use pellucid_engine::facts::Candidate;
 use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Facts;
-use pellucid_engine::facts::Fate;
 use pellucid_engine::not_utf8;
+use pellucid_engine::report::fate_text;
 use pellucid_engine::tokens::tokens_of_bytes;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::EventMessage;
@@ -31,9 +31,9 @@ use pellucid_workspace::documents;
 use pellucid_workspace::documents::further::OnTheWay;
 use pellucid_workspace::documents::further::Surroundings;
 
+use crate::gather;
 use crate::gather::FactSources;
 use crate::gather::instructions_slot;
-use crate::gather::left_out;
 use crate::habits::Effect;
 use crate::habits::Habit;
 use crate::habits::Happened;
@@ -52,8 +52,8 @@ pub(crate) struct Documents {
     surroundings: Surroundings,
     /// The paths that calls named since the last request.
     touched: Vec<String>,
-    /// Files that lead out of the project, with their targets, that were reported.
-    outside: BTreeSet<(String, String)>,
+    /// Files that must not be used, with the reason in words, that were reported.
+    left_out: BTreeSet<(String, String)>,
     /// Whether the user has said that the project is not to be trusted.
     is_untrusted: bool,
 }
@@ -63,8 +63,8 @@ pub(crate) struct Documents {
 struct Joining {
     /// Files whose text the model has not seen, each with its hash.
     documents: Vec<(Document, String)>,
-    /// Files that lead out of the project and were not reported yet, each with its target.
-    outside: Vec<(String, String)>,
+    /// Files that must not be used and were not reported yet.
+    left_out: Vec<Candidate>,
 }
 
 impl Documents {
@@ -79,8 +79,8 @@ impl Documents {
         let known = kept.unwrap_or_else(|| KnownDocuments::at_start(hashes(facts)));
         let surroundings = surroundings(sources, facts.settings.cwd.as_ref());
         let is_untrusted = sources.config.layers().is_untrusted();
-        let (touched, outside) = (Vec::new(), BTreeSet::new());
-        Some(Self { rules, known, cache: DocumentCache::default(), surroundings, touched, outside, is_untrusted })
+        let (touched, left_out) = (Vec::new(), BTreeSet::new());
+        Some(Self { rules, known, cache: DocumentCache::default(), surroundings, touched, left_out, is_untrusted })
     }
 
     /// Notes the paths that a call names.
@@ -96,9 +96,9 @@ impl Documents {
         if touched.is_empty() {
             return Joining::default();
         }
-        let OnTheWay { documents, outside } = self.surroundings.on_the_way(&touched);
-        let is_new = |it: &(String, String)| self.outside.insert(it.clone());
-        let outside = outside.into_iter().filter(is_new).collect();
+        let OnTheWay { documents, left_out } = self.surroundings.on_the_way(&touched);
+        let is_new = |it: &Candidate| self.left_out.insert((it.path.clone(), fate_text(&it.fate)));
+        let left_out = left_out.into_iter().filter(is_new).collect();
         let mut joining: Vec<(Document, String)> = Vec::new();
         for document in documents {
             let sha256 = hash(&document);
@@ -107,7 +107,7 @@ impl Documents {
                 joining.push((document, sha256));
             }
         }
-        Joining { documents: joining, outside }
+        Joining { documents: joining, left_out }
     }
 
     /// Reads all files again, if changes are to be sent to the model.
@@ -180,11 +180,9 @@ impl Documents {
 
     /// Messages with the instruction files of folders that calls named.
     fn joined(&mut self, setup: &mut Setup, n_items: usize) -> Vec<Effect> {
-        let Joining { documents, outside } = self.joining();
+        let Joining { documents, left_out } = self.joining();
         let slot = instructions_slot(Some(&setup.pack.layout));
-        let outside = outside.into_iter().map(|(path, target)| Candidate { path, fate: Fate::Outside { target } });
-        let mut effects: Vec<Effect> =
-            left_out(&outside.collect::<Vec<_>>(), &slot).into_iter().map(Effect::Omit).collect();
+        let mut effects: Vec<Effect> = gather::left_out(&left_out, &slot).into_iter().map(Effect::Omit).collect();
         if documents.is_empty() {
             return effects;
         }

@@ -2,6 +2,7 @@
 //!
 //! Everything is read once, here. After that a request is a function of the facts.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
@@ -11,6 +12,7 @@ use std::time::SystemTime;
 
 use pellucid_config::Config;
 use pellucid_config::Env;
+use pellucid_config::accepted::Accepted;
 use pellucid_config::config::Sourced;
 use pellucid_engine::facts;
 use pellucid_engine::facts::AgentRole;
@@ -100,6 +102,8 @@ pub struct FactSources {
     /// The project's files of a git revision, where those are looked at in place of the ones on disk.
     pub(crate) project_at: Option<Arc<ProjectAt>>,
     catalogue: Arc<Catalogue>,
+    /// Whether instruction files count that were not accepted.
+    shows_all: bool,
 }
 
 impl FactSources {
@@ -114,7 +118,16 @@ impl FactSources {
     pub fn sharing(config: impl Into<Arc<Config>>, env: Env, catalogue: Arc<Catalogue>) -> Self {
         let config = config.into();
         let git = own_git::of(&config, &env);
-        Self { config, env, policy: Policy::default(), git, roots: Arc::default(), project_at: None, catalogue }
+        Self {
+            config,
+            env,
+            policy: Policy::default(),
+            git,
+            roots: Arc::default(),
+            project_at: None,
+            catalogue,
+            shows_all: false,
+        }
     }
 
     /// The same with rules about commands.
@@ -199,7 +212,20 @@ impl FactSources {
     pub(crate) fn bounds(&self, cwd: &Path) -> InstructionFolders {
         let folders = &self.config.folders;
         let project = if cwd.starts_with(&folders.project_root) { &folders.project_root } else { cwd };
-        InstructionFolders::new(project, &folders.home, self.env.user_home().as_deref())
+        let bounds = InstructionFolders::new(project, &folders.home, self.env.user_home().as_deref());
+        // A revision of the project is looked at and not sent.
+        if self.shows_all || self.project_at.is_some() {
+            return bounds;
+        }
+        // A file of decisions that cannot be read accepts nothing.
+        let accepted = Accepted::read(&folders.home).map_or_else(|_| Some(BTreeMap::new()), |it| it.texts_of(project));
+        bounds.accepting(accepted)
+    }
+
+    /// The same with instruction files that were not accepted, to show them.
+    #[must_use]
+    pub fn showing_all(self) -> Self {
+        Self { shows_all: true, ..self }
     }
 
     /// The settings that the configuration names, before anybody changes them.
@@ -312,6 +338,7 @@ pub(crate) fn left_out(candidates: &[Candidate], slot: &Arc<str>) -> Vec<Omissio
     let why = |fate: &Fate| match fate {
         Fate::Outside { target } => Some(Why::Outside { target: target.clone() }),
         Fate::Untrusted => Some(Why::Untrusted),
+        Fate::NotAccepted { is_changed } => Some(Why::NotAccepted { is_changed: *is_changed }),
         _ => None,
     };
     let omission = |it: &Candidate| Some(Omission { slot: slot.clone(), what: it.path.clone(), why: why(&it.fate)? });
@@ -359,6 +386,11 @@ fn memory(config: &Config, omissions: &mut Vec<Omission>) -> Option<Memory> {
         return None;
     }
     let folder = memories::folder(config);
+    let of_all = memories::folder_of_all(config);
+    if folder != of_all && of_all.join(SUMMARY).exists() {
+        let what = format!("{} (of all projects; `memories.scope` is `project`)", of_all.join(SUMMARY).display());
+        omissions.push(Omission { slot: MEMORY_SLOT.into(), what, why: Why::SwitchedOff });
+    }
     let path = folder.join(SUMMARY);
     let name = OsStr::new(SUMMARY);
     let read = Folder::open(&folder, None).and_then(|it| it.read(name, pellucid_files::TEXT_BYTES_MAX));

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_config::Config;
+use pellucid_config::Env;
 use pellucid_config::config::AssistantSettings;
 use pellucid_engine::assistant::Assistant;
 use pellucid_engine::assistant::LoadedBootstrap;
@@ -15,6 +16,8 @@ use pellucid_engine::assistant::Runtime;
 use pellucid_engine::bootstrap;
 use pellucid_engine::bootstrap::BootstrapFile;
 use pellucid_engine::bootstrap::SessionKey;
+use pellucid_engine::documents::listed::InstructionFile;
+use pellucid_engine::documents::listed::instruction_files;
 use pellucid_engine::facts::Candidate;
 use pellucid_engine::facts::InjectionFacts;
 use pellucid_engine::injection;
@@ -169,6 +172,27 @@ fn assistant(sources: &FactSources, pack: &Pack) -> (Assistant, Vec<Candidate>) 
         assistant.loaded = LoadedBootstrap { bootstrap: files, files: fitted.files, limits: Some((max, total)) };
     }
     (assistant, left_out)
+}
+
+/// The instruction files of a project as its sessions would read them, accepted or not. The user's own are not among them.
+///
+/// # Errors
+/// If a file with what is to be injected cannot be used.
+pub fn instruction_files_of_project(
+    config: Config,
+    env: Env,
+    pack: &Pack,
+) -> Result<Vec<InstructionFile>, InjectError> {
+    let root = config.folders.project_root.clone();
+    let real = root.canonicalize().unwrap_or_else(|_| root.clone());
+    let sources = FactSources::new(config, env).showing_all();
+    let mut gathered = gather::gather(&sources);
+    prepare(&mut gathered, pack, &sources)?;
+    let is_of_project = |file: &InstructionFile| {
+        let path = Path::new(&file.path);
+        path.starts_with(&root) || path.starts_with(&real)
+    };
+    Ok(instruction_files(&gathered.facts).into_iter().filter(is_of_project).collect())
 }
 
 /// The bootstrap files of a workspace, and those that must not be read.

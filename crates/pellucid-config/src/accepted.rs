@@ -1,4 +1,5 @@
-//! The accepted values of project files: a digest for each file, kept in the home folder.
+//! The accepted values of project files, and the accepted instruction files of projects: a digest for each file, kept in
+//! the home folder.
 //!
 //! Not here: which values need acceptance ([`crate::guard`]), and showing them to a person.
 
@@ -24,6 +25,9 @@ const HEAD: &str = "# Configuration of projects that was shown and accepted: `pe
 
 /// The name of the table in the file.
 const TABLE: &str = "accepted";
+
+/// The name of the table with instruction files.
+const INSTRUCTIONS: &str = "instructions";
 
 /// Why the file of accepted values cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +60,8 @@ pub enum AcceptedError {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Accepted {
     files: BTreeMap<PathBuf, String>,
+    /// The SHA-256 of instruction files.
+    instructions: BTreeMap<PathBuf, String>,
 }
 
 impl Accepted {
@@ -76,13 +82,30 @@ impl Accepted {
         let damaged = |detail: String| AcceptedError::Damaged { path: path.to_owned(), detail };
         let document: DocumentMut =
             text.parse().map_err(|error: toml_edit::TomlError| damaged(error.message().to_owned()))?;
-        let Some(table) = document.get(TABLE) else { return Ok(Self::default()) };
-        let table = table.as_table_like().ok_or_else(|| damaged(format!("`{TABLE}` is not a table")))?;
         let file = |(file, digest): (&str, &toml_edit::Item)| {
             let digest = digest.as_str().ok_or_else(|| damaged(format!("`{file}` has no text")))?;
             Ok::<_, AcceptedError>((PathBuf::from(file), digest.to_owned()))
         };
-        Ok(Self { files: table.iter().map(file).collect::<Result<_, _>>()? })
+        let files = |name: &str| {
+            let Some(table) = document.get(name) else { return Ok(BTreeMap::new()) };
+            let table = table.as_table_like().ok_or_else(|| damaged(format!("`{name}` is not a table")))?;
+            table.iter().map(file).collect::<Result<_, _>>()
+        };
+        Ok(Self { files: files(TABLE)?, instructions: files(INSTRUCTIONS)? })
+    }
+
+    /// The accepted instruction files of a project, if any was accepted there. Then only these count.
+    pub fn texts_of(&self, project: &Path) -> Option<BTreeMap<PathBuf, String>> {
+        let real = project.canonicalize().unwrap_or_else(|_| project.to_owned());
+        let is_here = |file: &Path| file.starts_with(project) || file.starts_with(&real);
+        let texts = self.instructions.iter().filter(|(file, _)| is_here(file));
+        let texts: BTreeMap<PathBuf, String> = texts.map(|(file, hash)| (file.clone(), hash.clone())).collect();
+        (!texts.is_empty()).then_some(texts)
+    }
+
+    /// The accepted instruction files and their SHA-256, by path.
+    pub fn instructions(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.instructions.iter().map(|(file, hash)| (file.as_path(), hash.as_str()))
     }
 
     /// Whether values with this digest are accepted for a project file.
@@ -116,13 +139,24 @@ pub fn standing_now(file: &Path, digest: &str) -> Option<Acceptance> {
 /// # Errors
 /// When the file in the home folder cannot be used or written.
 pub fn accept(home: &Path, accepted: &[&Guarded]) -> Result<(), AcceptedError> {
-    change(home, |files| {
+    change(home, |known| {
         for guarded in accepted {
             if guarded.file.to_str().is_none() {
                 return Err(AcceptedError::Name(guarded.file.clone()));
             }
-            files.insert(guarded.file.clone(), guarded.digest.clone());
+            known.files.insert(guarded.file.clone(), guarded.digest.clone());
         }
+        Ok(())
+    })
+}
+
+/// Accepts these instruction files with their SHA-256, beside those that were accepted before.
+///
+/// # Errors
+/// When the file in the home folder cannot be used or written.
+pub fn accept_instructions(home: &Path, files: &[(String, String)]) -> Result<(), AcceptedError> {
+    change(home, |known| {
+        known.instructions.extend(files.iter().map(|(file, hash)| (PathBuf::from(file), hash.clone())));
         Ok(())
     })
 }
@@ -133,31 +167,34 @@ pub fn accept(home: &Path, accepted: &[&Guarded]) -> Result<(), AcceptedError> {
 /// When the file in the home folder cannot be used or written.
 pub fn revoke(home: &Path, path: &Path) -> Result<Vec<PathBuf>, AcceptedError> {
     let mut revoked = Vec::new();
-    change(home, |files| {
-        revoked = files.keys().filter(|file| file.starts_with(path)).cloned().collect();
-        files.retain(|file, _| !file.starts_with(path));
+    change(home, |known| {
+        for files in [&mut known.files, &mut known.instructions] {
+            revoked.extend(files.keys().filter(|file| file.starts_with(path)).cloned());
+            files.retain(|file, _| !file.starts_with(path));
+        }
         Ok(())
     })?;
     Ok(revoked)
 }
 
-fn change(
-    home: &Path,
-    with: impl FnOnce(&mut BTreeMap<PathBuf, String>) -> Result<(), AcceptedError>,
-) -> Result<(), AcceptedError> {
+fn change(home: &Path, with: impl FnOnce(&mut Accepted) -> Result<(), AcceptedError>) -> Result<(), AcceptedError> {
     let path = home.join(FILE_NAME);
     user_file::rewrite(&path, |old| {
         let mut accepted = Accepted::parse(&path, old)?;
-        with(&mut accepted.files)?;
-        if old.is_empty() && accepted.files.is_empty() {
+        with(&mut accepted)?;
+        if old.is_empty() && accepted == Accepted::default() {
             return Ok(String::new());
         }
         let mut document = DocumentMut::new();
-        let mut table = toml_edit::Table::new();
-        for (file, digest) in &accepted.files {
-            table.insert(&file.to_string_lossy(), toml_edit::value(digest.as_str()));
+        for (name, files) in [(TABLE, &accepted.files), (INSTRUCTIONS, &accepted.instructions)] {
+            let mut table = toml_edit::Table::new();
+            for (file, digest) in files {
+                table.insert(&file.to_string_lossy(), toml_edit::value(digest.as_str()));
+            }
+            if name == TABLE || !files.is_empty() {
+                document.insert(name, toml_edit::Item::Table(table));
+            }
         }
-        document.insert(TABLE, toml_edit::Item::Table(table));
         Ok::<_, AcceptedError>(format!("{HEAD}\n{document}"))
     })?;
     Ok(())
@@ -193,9 +230,26 @@ mod tests {
     }
 
     #[test]
+    fn instruction_files_are_accepted_by_project() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path();
+        let file = |path: &str, hash: &str| (path.to_owned(), hash.to_owned());
+        accept(home, &[&guarded("/p/.codex/config.toml", "1")]).unwrap();
+        accept_instructions(home, &[file("/p/AGENTS.md", "a"), file("/pq/AGENTS.md", "b")]).unwrap();
+        accept_instructions(home, &[file("/p/x/AGENTS.md", "c"), file("/p/AGENTS.md", "d")]).unwrap();
+        let known = Accepted::read(home).unwrap();
+        let texts = |project: &str| known.texts_of(Path::new(project)).map(|it| it.into_values().collect::<Vec<_>>());
+        assert_eq!(texts("/p"), Some(vec!["d".to_owned(), "c".to_owned()]));
+        assert_eq!((texts("/pq").unwrap().len(), texts("/q")), (1, None));
+        assert_eq!((known.iter().count(), known.instructions().count()), (1, 3));
+        assert_eq!(revoke(home, Path::new("/p/x")).unwrap(), [PathBuf::from("/p/x/AGENTS.md")]);
+        assert_eq!(revoke(home, Path::new("/p")).unwrap().len(), 2);
+    }
+
+    #[test]
     fn a_damaged_file_accepts_nothing() {
         let home = tempfile::tempdir().unwrap();
-        for text in ["accepted = 1", "[accepted]\n\"/p\" = 1", "nonsense"] {
+        for text in ["accepted = 1", "[accepted]\n\"/p\" = 1", "nonsense", "instructions = 1"] {
             std::fs::write(home.path().join(FILE_NAME), text).unwrap();
             let error = Accepted::read(home.path()).unwrap_err().to_string();
             assert!(error.contains("is damaged"), "{error}");

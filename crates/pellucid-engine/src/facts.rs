@@ -314,6 +314,11 @@ pub enum Fate {
     },
     /// The user does not trust the project that has the file.
     Untrusted,
+    /// The user accepted instruction files of the project, and not this text.
+    NotAccepted {
+        /// Whether the user accepted another text of the file.
+        is_changed: bool,
+    },
 }
 
 /// Domains that managed requirements allow and deny.

@@ -215,6 +215,11 @@ pub enum Why {
     },
     /// The user has said that its project is not to be trusted.
     Untrusted,
+    /// The user accepted instruction files of the project, and not this text.
+    NotAccepted {
+        /// Whether the user accepted another text of the file.
+        is_changed: bool,
+    },
     /// The file could not be read or parsed.
     Unusable {
         /// The error, for people.
@@ -240,6 +245,7 @@ impl Why {
             | Self::Replaced { .. }
             | Self::Outside { .. }
             | Self::Untrusted
+            | Self::NotAccepted { .. }
             | Self::Unusable { .. } => 0,
         }
     }
@@ -251,6 +257,7 @@ impl Why {
             | Self::OverBudget { .. }
             | Self::Missing
             | Self::Outside { .. }
+            | Self::NotAccepted { .. }
             | Self::Unusable { .. }
             | Self::NotUtf8(_) => true,
             Self::LeftWindow { .. }
@@ -279,6 +286,7 @@ impl Why {
             Self::Replaced { .. } => "replaced",
             Self::Outside { .. } => "outside",
             Self::Untrusted => "untrusted",
+            Self::NotAccepted { .. } => "not_accepted",
             Self::Unusable { .. } => "unusable",
             Self::NotUtf8(_) => "not_utf8",
         }

@@ -310,7 +310,12 @@ fn omission_json(omission: &Omission) -> Value {
         Why::Shadowed { .. } | Why::Replaced { .. } => "shadowed",
         Why::Missing => "missing",
         Why::Duplicate => "duplicate",
-        Why::OverBudget { .. } | Why::Blank | Why::Outside { .. } | Why::Untrusted | Why::Unusable { .. } => "omitted",
+        Why::OverBudget { .. }
+        | Why::Blank
+        | Why::Outside { .. }
+        | Why::Untrusted
+        | Why::NotAccepted { .. }
+        | Why::Unusable { .. } => "omitted",
     };
     let mut value = json!({
         "part": omission.slot,
@@ -335,6 +340,7 @@ fn candidate_json(candidate: &Candidate) -> Value {
         Fate::Blank => "blank",
         Fate::Outside { .. } => "outside",
         Fate::Untrusted => "untrusted",
+        Fate::NotAccepted { .. } => "not accepted",
     };
     json!({ "path": candidate.path, "status": status, "why": fate_text(&candidate.fate) })
 }
@@ -375,6 +381,10 @@ pub fn why_text(why: &Why) -> String {
         Why::Replaced { by } => format!("{by} takes its place"),
         Why::Outside { target } => format!("left out, as it is a link out of the project, to {target}"),
         Why::Untrusted => "left out, as the project is marked as untrusted".to_owned(),
+        Why::NotAccepted { is_changed } => format!(
+            "left out, as {}; `pellucid trust accept --instructions` shows and accepts it",
+            not_accepted(*is_changed)
+        ),
         Why::Unusable { error } => error.clone(),
         Why::NotUtf8(NotUtf8 { first, count: 1 }) => {
             format!("the byte at offset {first} is not UTF-8, the model sees U+FFFD in its place")
@@ -383,6 +393,11 @@ pub fn why_text(why: &Why) -> String {
             format!("{count} bytes are not UTF-8, the first at offset {first}; the model sees U+FFFD in their place")
         }
     }
+}
+
+/// Why a text of a guarded project is not used.
+pub fn not_accepted(is_changed: bool) -> &'static str {
+    if is_changed { "it has changed since you accepted it" } else { "you accepted other files of this project, not it" }
 }
 
 /// The fate of a file in a few words.
@@ -396,6 +411,7 @@ pub fn fate_text(fate: &Fate) -> String {
         Fate::Blank => "blank".to_owned(),
         Fate::Outside { target } => format!("not read, as it leads out of the project, to {target}"),
         Fate::Untrusted => "not read, as the project is marked as untrusted".to_owned(),
+        Fate::NotAccepted { is_changed } => format!("not used, as {}", not_accepted(*is_changed)),
     }
 }
 

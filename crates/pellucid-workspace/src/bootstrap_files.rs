@@ -61,7 +61,7 @@ pub fn load(workspace: &Path, may: &May<'_>) -> (Vec<BootstrapFile>, Vec<Candida
                     leave_out(Fate::Outside { target: target.to_string_lossy().into_owned() });
                     None
                 }
-                Err(Refused::Io(_)) => None,
+                Err(Refused::NotAccepted { .. } | Refused::Io(_)) => None,
             },
             May::None => {
                 if path.is_file() {
@@ -72,6 +72,17 @@ pub fn load(workspace: &Path, may: &May<'_>) -> (Vec<BootstrapFile>, Vec<Candida
         };
         let mut bytes = Vec::new();
         let read = file.and_then(|file| file.take(BYTES_MAX).read_to_end(&mut bytes).ok());
+        let is_refused = match (read, may) {
+            (Some(_), May::Within(bounds)) => match bounds.check_text(&shown, &bytes, None) {
+                Err(Refused::NotAccepted { is_changed }) => {
+                    leave_out(Fate::NotAccepted { is_changed });
+                    true
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        let read = read.filter(|_| !is_refused);
         files.push(match read {
             // The hash of a file that is longer is not known.
             Some(n) if n as u64 >= BYTES_MAX => {

@@ -4,11 +4,13 @@
 //! login would do. So a file is opened first, and then its real path is checked; the open file is the one that is
 //! read.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
+use pellucid_engine::digest::Digest;
 use pellucid_files::LocatedFile;
 
 /// Folders of the user's that hold configuration of agents, from their own folder.
@@ -21,7 +23,12 @@ pub struct InstructionFolders {
     project: Vec<PathBuf>,
     /// The user's folders, links followed. Only Markdown files in them count: logins and keys are there too.
     own: Vec<PathBuf>,
+    /// The texts that the user accepted, by path; absent if the user accepted none of the project, and all count.
+    accepted: Option<AcceptedTexts>,
 }
+
+/// The SHA-256 of instruction files that a user accepted, by path.
+pub type AcceptedTexts = BTreeMap<PathBuf, String>;
 
 /// Why a file is not read.
 #[derive(Debug)]
@@ -30,6 +37,11 @@ pub(crate) enum Refused {
     Outside {
         /// The path with all links resolved.
         target: PathBuf,
+    },
+    /// The user accepted instruction files of the project, and not this text.
+    NotAccepted {
+        /// Whether the user accepted another text of the file.
+        is_changed: bool,
     },
     /// The file cannot be opened.
     Io(io::Error),
@@ -47,7 +59,7 @@ impl InstructionFolders {
     pub fn new(project: &Path, home: &Path, user_home: Option<&Path>) -> Self {
         let own = user_home.into_iter().flat_map(|user| OWN_FOLDERS.map(|name| user.join(name)));
         let own = own.chain([home.to_owned()]).filter_map(|folder| fs::canonicalize(folder).ok());
-        Self { project: Vec::new(), own: own.collect() }.with(project)
+        Self { project: Vec::new(), own: own.collect(), accepted: None }.with(project)
     }
 
     /// With a further folder of the project.
@@ -59,6 +71,23 @@ impl InstructionFolders {
             self.project.push(real);
         }
         self
+    }
+
+    /// With the texts that count, all others being left out; absent if all count.
+    #[must_use]
+    pub fn accepting(self, accepted: Option<AcceptedTexts>) -> Self {
+        Self { accepted, ..self }
+    }
+
+    /// Whether a text may be used that was read from a path of the project.
+    pub(crate) fn check_text(&self, path: &str, bytes: &[u8], sha256: Option<Digest>) -> Result<(), Refused> {
+        let Some(accepted) = &self.accepted else { return Ok(()) };
+        // As reports name it: of the whole file, or of what was read of one that is too long.
+        let hash = sha256.unwrap_or_else(|| Digest::of([bytes])).to_string();
+        match accepted.get(Path::new(path)) {
+            Some(known) if *known == hash => Ok(()),
+            known => Err(Refused::NotAccepted { is_changed: known.is_some() }),
+        }
     }
 
     /// Whether a file may be at this real path.
@@ -110,6 +139,7 @@ mod tests {
             let found = match bounds.open(&path, wanted) {
                 Ok(found) => format!("{}", found.real.display()),
                 Err(Refused::Outside { target }) => format!("outside: {}", target.display()),
+                Err(Refused::NotAccepted { .. }) => "not accepted".to_owned(),
                 Err(Refused::Io(error)) => format!("{:?}", error.kind()),
             };
             assert_eq!(fixture.shown(found), expected, "{}", path.display());

@@ -185,7 +185,13 @@ fn gather(
         return Ok(());
     }
     for Claim { candidate, place } in claims {
-        match cache.read(&place, options.bytes_max, &bounds) {
+        let read = cache.read(&place, options.bytes_max, &bounds).and_then(|beginning| {
+            if !is_blank(&beginning.bytes) {
+                bounds.check_text(&place.path, &beginning.bytes, beginning.sha256)?;
+            }
+            Ok(beginning)
+        });
+        match read {
             Ok(beginning) => {
                 found.links.extend(beginning.target.map(|target| (place.path.clone(), shown(target))));
                 let fate = if is_blank(&beginning.bytes) { Fate::Blank } else { Fate::Read };
@@ -195,6 +201,9 @@ fn gather(
             }
             Err(Refused::Outside { target }) => {
                 found.candidates[candidate].fate = Fate::Outside { target: shown(target) };
+            }
+            Err(Refused::NotAccepted { is_changed }) => {
+                found.candidates[candidate].fate = Fate::NotAccepted { is_changed };
             }
             Err(Refused::Io(source)) => {
                 found.candidates[candidate].fate = Fate::Unreadable { error: source.to_string() };

@@ -1,6 +1,10 @@
 //! `trust`: what a project's configuration may reach, shown to a person and accepted by them.
 //!
 //! The accepted values are those that were shown: no file is read a second time.
+//!
+//! - `instructions`: instruction files, shown and accepted in the same way
+
+mod instructions;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -43,6 +47,9 @@ const OPEN_TABLES: [&str; 5] = ["env", "http_headers", "headers", "query_params"
 pub fn run(shared: &Shared, args: &TrustArgs) -> Result<ExitCode, ProgramFailure> {
     let home = start::find_home()?;
     match &args.command {
+        TrustCommand::Accept(args) if args.instructions => {
+            instructions::accept(shared, &home, &project_folder(&args.path)?, args.yes)
+        }
         TrustCommand::Accept(args) => accept(shared, &home, args),
         TrustCommand::List => list(&home),
         TrustCommand::Revoke(args) => revoke(&home, &args.path),
@@ -75,7 +82,7 @@ fn accept(shared: &Shared, home: &Path, args: &TrustAcceptArgs) -> Result<ExitCo
     }
     let text: String = open.iter().map(|guarded| shown(guarded, root)).collect();
     print::out(&text)?;
-    if !args.yes && !ask()? {
+    if !args.yes && !ask("Accept these values?")? {
         style::line("Nothing was accepted.");
         return Ok(ExitCode::FAILURE);
     }
@@ -189,10 +196,10 @@ fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
 }
 
 /// Asks at the terminal for a yes.
-fn ask() -> Result<bool, ProgramFailure> {
+fn ask(question: &str) -> Result<bool, ProgramFailure> {
     let no_terminal = "there is no terminal to ask on, so nothing was accepted; \
-                       use a terminal, or add --yes to accept these values";
-    stdin::confirm("Accept these values?", no_terminal)
+                       use a terminal, or add --yes to accept what is shown";
+    stdin::confirm(question, no_terminal)
 }
 
 fn list(home: &Path) -> Result<ExitCode, ProgramFailure> {
@@ -206,6 +213,7 @@ fn list(home: &Path) -> Result<ExitCode, ProgramFailure> {
         };
         text += &format!("{}  {state}  {digest}\n", name(&file.to_string_lossy()));
     }
+    text += &instructions::list(&accepted);
     if text.is_empty() {
         "Nothing was accepted yet.\n".clone_into(&mut text);
     }

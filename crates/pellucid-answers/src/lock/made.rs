@@ -252,7 +252,7 @@ fn listed(report: &Report, places: &LockPlaces, choices: &LockChoices) -> BTreeM
         match candidate.map(|it| &it.fate) {
             Some(Fate::Shadowed { by }) => state.by = Some(by.clone()),
             Some(Fate::Unreadable { .. } | Fate::NotAFile) => state.is_unread = true,
-            Some(Fate::Outside { .. }) => state.is_lost = true,
+            Some(Fate::Outside { .. } | Fate::NotAccepted { .. }) => state.is_lost = true,
             _ => {}
         }
         // The shadowing file is named from the root, or beside the file that it shadows.

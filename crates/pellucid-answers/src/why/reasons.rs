@@ -15,6 +15,7 @@ use pellucid_engine::not_utf8::NotUtf8;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::report::Report;
 use pellucid_engine::report::SourceStatus;
+use pellucid_engine::report::not_accepted;
 use pellucid_protocol::model::ApplyPatchType;
 use pellucid_protocol::model::ShellType;
 use pellucid_protocol::settings::PromptMode;
@@ -189,6 +190,10 @@ pub fn why_sentence(why: &Why) -> String {
             format!("outside: it is a link that leads out of the project, to {target}, and such files are not sent")
         }
         Why::Untrusted => "untrusted: the project is marked as untrusted, so its files are not sent".to_owned(),
+        Why::NotAccepted { is_changed } => format!(
+            "not accepted: {}, so it is not sent; `pellucid trust accept --instructions` shows and accepts it",
+            not_accepted(*is_changed)
+        ),
         Why::Unusable { error } => format!("unusable: {error}"),
         Why::NotUtf8(NotUtf8 { first, count: 1 }) => {
             format!("altered: the byte at offset {first} is not UTF-8, and U+FFFD is sent in its place")
@@ -210,6 +215,7 @@ pub fn fate_sentence(fate: &Fate) -> String {
         Fate::Blank => why_sentence(&Why::Blank),
         Fate::Outside { target } => why_sentence(&Why::Outside { target: target.clone() }),
         Fate::Untrusted => why_sentence(&Why::Untrusted),
+        Fate::NotAccepted { is_changed } => why_sentence(&Why::NotAccepted { is_changed: *is_changed }),
     }
 }
 
@@ -222,6 +228,7 @@ fn fate_kind(candidate: &Candidate) -> &'static str {
         Fate::Blank => "blank",
         Fate::Outside { .. } => "outside",
         Fate::Untrusted => "untrusted",
+        Fate::NotAccepted { .. } => "not_accepted",
     }
 }
 

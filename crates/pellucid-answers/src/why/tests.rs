@@ -34,7 +34,9 @@ fn next_why(why: Option<&Why>) -> Option<Why> {
         Some(Why::Shadowed { .. }) => Why::Replaced { by: "base_instructions".to_owned() },
         Some(Why::Replaced { .. }) => Why::Outside { target: "/etc/x".to_owned() },
         Some(Why::Outside { .. }) => Why::Untrusted,
-        Some(Why::Untrusted) => Why::Unusable { error: error() },
+        Some(Why::Untrusted) => Why::NotAccepted { is_changed: true },
+        Some(Why::NotAccepted { is_changed: true }) => Why::NotAccepted { is_changed: false },
+        Some(Why::NotAccepted { .. }) => Why::Unusable { error: error() },
         Some(Why::Unusable { .. }) => Why::NotUtf8(NotUtf8 { first: 3, count: 2 }),
         Some(Why::NotUtf8(NotUtf8 { count: 2, .. })) => Why::NotUtf8(NotUtf8 { first: 3, count: 1 }),
         Some(Why::NotUtf8(_)) => return None,
@@ -51,7 +53,8 @@ fn next_fate(fate: Option<&Fate>) -> Option<Fate> {
         Some(Fate::Unreadable { .. }) => Fate::Blank,
         Some(Fate::Blank) => Fate::Outside { target: "/etc/x".to_owned() },
         Some(Fate::Outside { .. }) => Fate::Untrusted,
-        Some(Fate::Untrusted) => return None,
+        Some(Fate::Untrusted) => Fate::NotAccepted { is_changed: true },
+        Some(Fate::NotAccepted { .. }) => return None,
     })
 }
 
@@ -86,6 +89,8 @@ fn every_kind_of_omission_has_its_sentence() {
         replaced: replaced: base_instructions is sent in its place
         outside: outside: it is a link that leads out of the project, to /etc/x, and such files are not sent
         untrusted: untrusted: the project is marked as untrusted, so its files are not sent
+        not_accepted: not accepted: it has changed since you accepted it, so it is not sent; `pellucid trust accept --instructions` shows and accepts it
+        not_accepted: not accepted: you accepted other files of this project, not it, so it is not sent; `pellucid trust accept --instructions` shows and accepts it
         unusable: unusable: torn
         not_utf8: altered: 2 bytes from byte 3 on are not UTF-8, and U+FFFD is sent in their place
         not_utf8: altered: the byte at offset 3 is not UTF-8, and U+FFFD is sent in its place
@@ -106,6 +111,7 @@ fn every_fate_of_a_file_has_its_sentence() {
         blank: it has nothing but white space, so there is nothing to send
         outside: it is a link that leads out of the project, to /etc/x, and such files are not sent
         untrusted: the project is marked as untrusted, so its files are not sent
+        not accepted: it has changed since you accepted it, so it is not sent; `pellucid trust accept --instructions` shows and accepts it
     "#]]
     .assert_eq(&lines.concat());
 }

@@ -68,6 +68,12 @@ pub enum ImportFault {
     /// The file is outside of the folders that may be read.
     #[error("it is outside of the project")]
     Outside,
+    /// The user accepted instruction files of the project, and not this text.
+    #[error("{}", crate::report::not_accepted(*is_changed))]
+    NotAccepted {
+        /// Whether the user accepted another text of the file.
+        is_changed: bool,
+    },
     /// The file cannot be read.
     #[error("{error}")]
     Unreadable {

@@ -150,6 +150,7 @@ pub(crate) fn unused_imports(facts: &Facts, roots: &[Document], slot: &Arc<str>)
         let why = match fault {
             ImportFault::Missing => Why::Missing,
             ImportFault::Duplicate => Why::Duplicate,
+            ImportFault::NotAccepted { is_changed } => Why::NotAccepted { is_changed: *is_changed },
             fault => Why::Unusable { error: fault.to_string() },
         };
         let what = format!("{} (imported in {}:{})", imported.path, imported.by, imported.line);

@@ -56,8 +56,9 @@ fn reasons() -> Vec<Why> {
         Why::Replaced { .. } => 9,
         Why::Outside { .. } => 10,
         Why::Untrusted => 11,
-        Why::Unusable { .. } => 12,
-        Why::NotUtf8(_) => 13,
+        Why::NotAccepted { .. } => 12,
+        Why::Unusable { .. } => 13,
+        Why::NotUtf8(_) => 14,
     };
     let all = vec![
         Why::Cut { kept: 3, of: 10 },
@@ -72,10 +73,11 @@ fn reasons() -> Vec<Why> {
         Why::Replaced { by: "x".to_owned() },
         Why::Outside { target: "/etc".to_owned() },
         Why::Untrusted,
+        Why::NotAccepted { is_changed: true },
         Why::Unusable { error: "x".to_owned() },
         Why::NotUtf8(NotUtf8 { first: 4, count: 2 }),
     ];
-    assert_eq!(all.iter().map(place).collect::<Vec<_>>(), (0..14).collect::<Vec<_>>());
+    assert_eq!(all.iter().map(place).collect::<Vec<_>>(), (0..15).collect::<Vec<_>>());
     all
 }
 
@@ -122,6 +124,7 @@ fn every_reason_has_a_word_and_says_what_is_lost() {
         replaced 0 -
         outside 0 lost
         untrusted 0 -
+        not_accepted 0 lost
         unusable 0 lost
         not_utf8 2 lost"#]]
     .assert_eq(&lines.join("\n"));

@@ -65,6 +65,7 @@ impl SourceStatus {
             | Why::OnlyOnMention
             | Why::Outside { .. }
             | Why::Untrusted
+            | Why::NotAccepted { .. }
             | Why::Unusable { .. } => Self::Omitted,
         }
     }
@@ -78,7 +79,8 @@ impl SourceStatus {
             | Fate::Unreadable { .. }
             | Fate::Blank
             | Fate::Outside { .. }
-            | Fate::Untrusted => Self::Omitted,
+            | Fate::Untrusted
+            | Fate::NotAccepted { .. } => Self::Omitted,
         }
     }
 }

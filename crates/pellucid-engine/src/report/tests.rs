@@ -55,6 +55,8 @@ fn reasons() -> Vec<Why> {
         Why::Replaced { by: "config".to_owned() },
         Why::Outside { target: "/etc".to_owned() },
         Why::Untrusted,
+        Why::NotAccepted { is_changed: true },
+        Why::NotAccepted { is_changed: false },
         Why::Unusable { error: "it is broken".to_owned() },
         Why::NotUtf8(NotUtf8 { first: 4, count: 1 }),
         Why::NotUtf8(NotUtf8 { first: 4, count: 2 }),
@@ -71,6 +73,7 @@ fn fates() -> Vec<Fate> {
         Fate::Blank,
         Fate::Outside { target: "/etc".to_owned() },
         Fate::Untrusted,
+        Fate::NotAccepted { is_changed: false },
     ]
 }
 
@@ -93,6 +96,8 @@ fn every_omission_is_told_whole() {
         {"part":"docs","what":"/w/a.md","kind":"replaced","status":"shadowed","why":"config takes its place","bytes":0}
         {"part":"docs","what":"/w/a.md","kind":"outside","status":"omitted","why":"left out, as it is a link out of the project, to /etc","bytes":0}
         {"part":"docs","what":"/w/a.md","kind":"untrusted","status":"omitted","why":"left out, as the project is marked as untrusted","bytes":0}
+        {"part":"docs","what":"/w/a.md","kind":"not_accepted","status":"omitted","why":"left out, as it has changed since you accepted it; `pellucid trust accept --instructions` shows and accepts it","bytes":0}
+        {"part":"docs","what":"/w/a.md","kind":"not_accepted","status":"omitted","why":"left out, as you accepted other files of this project, not it; `pellucid trust accept --instructions` shows and accepts it","bytes":0}
         {"part":"docs","what":"/w/a.md","kind":"unusable","status":"omitted","why":"it is broken","bytes":0}
         {"part":"docs","what":"/w/a.md","kind":"not_utf8","status":"altered","why":"the byte at offset 4 is not UTF-8, the model sees U+FFFD in its place","bytes":1,"first_byte":4}
         {"part":"docs","what":"/w/a.md","kind":"not_utf8","status":"altered","why":"2 bytes are not UTF-8, the first at offset 4; the model sees U+FFFD in their place","bytes":2,"first_byte":4}"#]].assert_eq(&lines.join("\n"));
@@ -111,7 +116,8 @@ fn every_file_that_was_looked_for_is_told_whole() {
         {"path":"/w/a.md","status":"unusable","why":"cannot be read: Permission denied"}
         {"path":"/w/a.md","status":"blank","why":"blank"}
         {"path":"/w/a.md","status":"outside","why":"not read, as it leads out of the project, to /etc"}
-        {"path":"/w/a.md","status":"untrusted","why":"not read, as the project is marked as untrusted"}"#]]
+        {"path":"/w/a.md","status":"untrusted","why":"not read, as the project is marked as untrusted"}
+        {"path":"/w/a.md","status":"not accepted","why":"not used, as you accepted other files of this project, not it"}"#]]
     .assert_eq(&lines.join("\n"));
 }
 
@@ -137,6 +143,7 @@ fn every_source_has_one_row_with_what_became_of_it() {
         /w/105.md None omitted 0 blank
         /w/106.md None omitted 0 not read, as it leads out of the project, to /etc
         /w/107.md None omitted 0 not read, as the project is marked as untrusted
+        /w/108.md None omitted 0 not used, as you accepted other files of this project, not it
         /w/4.md None omitted 0 blank
         /w/0.md Some("docs") truncated 3 cut after 3 of 10 bytes, the budget is spent
         /w/1.md Some("docs") omitted 0 all 11 bytes left out, the budget is spent
@@ -150,9 +157,11 @@ fn every_source_has_one_row_with_what_became_of_it() {
         /w/10.md Some("docs") shadowed 0 config takes its place
         /w/11.md Some("docs") omitted 0 left out, as it is a link out of the project, to /etc
         /w/12.md Some("docs") omitted 0 left out, as the project is marked as untrusted
-        /w/13.md Some("docs") omitted 0 it is broken
-        /w/14.md Some("docs") altered 0 the byte at offset 4 is not UTF-8, the model sees U+FFFD in its place
-        /w/15.md Some("docs") altered 0 2 bytes are not UTF-8, the first at offset 4; the model sees U+FFFD in their place"#]].assert_eq(&lines.join("\n"));
+        /w/13.md Some("docs") omitted 0 left out, as it has changed since you accepted it; `pellucid trust accept --instructions` shows and accepts it
+        /w/14.md Some("docs") omitted 0 left out, as you accepted other files of this project, not it; `pellucid trust accept --instructions` shows and accepts it
+        /w/15.md Some("docs") omitted 0 it is broken
+        /w/16.md Some("docs") altered 0 the byte at offset 4 is not UTF-8, the model sees U+FFFD in its place
+        /w/17.md Some("docs") altered 0 2 bytes are not UTF-8, the first at offset 4; the model sees U+FFFD in their place"#]].assert_eq(&lines.join("\n"));
 }
 
 #[test]

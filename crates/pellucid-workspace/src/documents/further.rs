@@ -16,7 +16,9 @@ use pellucid_engine::documents::imports;
 use pellucid_engine::documents::imports::ImportFault;
 use pellucid_engine::documents::imports::ImportLimits;
 use pellucid_engine::documents::imports::Imported;
+use pellucid_engine::facts::Candidate;
 use pellucid_engine::facts::Document;
+use pellucid_engine::facts::Fate;
 use pellucid_files::LocatedFile;
 
 use crate::bounds::InstructionFolders;
@@ -47,8 +49,8 @@ pub struct Surroundings {
 pub struct OnTheWay {
     /// The files that were read.
     pub documents: Vec<Document>,
-    /// The files outside of the project, each with its real path.
-    pub outside: Vec<(String, String)>,
+    /// The files that must not be used, with the reason: links out of the project, and texts that were not accepted.
+    pub left_out: Vec<Candidate>,
 }
 
 impl Surroundings {
@@ -75,7 +77,11 @@ impl Surroundings {
             if !found.real.starts_with(&self.root) {
                 return Err(ImportFault::Outside);
             }
-            beginning(found.file, &found.real, self.bytes_max).map_err(|error| fault(&error))
+            let document = beginning(found.file, &found.real, self.bytes_max).map_err(|error| fault(&error))?;
+            match self.bounds.check_text(&document.path, &document.bytes, document.sha256) {
+                Err(Refused::NotAccepted { is_changed }) => Err(ImportFault::NotAccepted { is_changed }),
+                _ => Ok(document),
+            }
         };
         found.extend(imports::follow(project, limits, &mut inside));
         found
@@ -107,13 +113,16 @@ impl Surroundings {
         let mut found = OnTheWay::default();
         for folder in folders {
             let Some(file) = names.iter().map(|name| folder.join(name)).find(|file| file.is_file()) else { continue };
-            match self.within(&file) {
-                Ok(document) => found.documents.extend(document),
-                Err(Refused::Outside { target }) => {
-                    found.outside.push((file.to_string_lossy().into_owned(), target.to_string_lossy().into_owned()));
+            let fate = match self.within(&file) {
+                Ok(document) => {
+                    found.documents.extend(document);
+                    continue;
                 }
-                Err(Refused::Io(_)) => {}
-            }
+                Err(Refused::Outside { target }) => Fate::Outside { target: target.to_string_lossy().into_owned() },
+                Err(Refused::NotAccepted { is_changed }) => Fate::NotAccepted { is_changed },
+                Err(Refused::Io(_)) => continue,
+            };
+            found.left_out.push(Candidate { path: file.to_string_lossy().into_owned(), fate });
         }
         found
     }
@@ -127,7 +136,11 @@ impl Surroundings {
     fn within(&self, path: &Path) -> Result<Option<Document>, Refused> {
         let file = self.bounds.open(path, None)?.file;
         let document = beginning(file, path, self.bytes_max)?;
-        Ok((!String::from_utf8_lossy(&document.bytes).trim().is_empty()).then_some(document))
+        if String::from_utf8_lossy(&document.bytes).trim().is_empty() {
+            return Ok(None);
+        }
+        self.bounds.check_text(&document.path, &document.bytes, document.sha256)?;
+        Ok(Some(document))
     }
 }
 
@@ -210,7 +223,10 @@ mod tests {
         let fixture = Fixture::new(entries);
         let paths: Vec<String> = paths.iter().map(|it| fixture.path(it).to_string_lossy().into_owned()).collect();
         let found = surroundings(&fixture, cwd).on_the_way(&paths);
-        let outside = found.outside.iter().map(|(path, target)| format!("{path} outside: {target}"));
+        let outside = found.left_out.iter().map(|it| match &it.fate {
+            Fate::Outside { target } => format!("{} outside: {target}", it.path),
+            fate => format!("{} {fate:?}", it.path),
+        });
         let lines: Vec<String> = found.documents.iter().map(|it| it.path.clone()).chain(outside).collect();
         expected.assert_eq(&fixture.shown(lines.join("\n")));
     }
@@ -247,5 +263,37 @@ mod tests {
                 $/w/a/b/TEAM.md
                 $/w/f/AGENTS.md outside: $/AGENTS.md"#]],
         );
+    }
+    #[test]
+    fn texts_that_were_not_accepted_are_left_out_wherever_they_come_from() {
+        let fixture = Fixture::new(
+            "
+            w/.git/
+            w/AGENTS.md: @docs/a.md @docs/b.md
+            w/docs/a.md: A.
+            w/docs/b.md: B.
+            w/one/AGENTS.md: One.
+            w/two/AGENTS.md: Two.
+            ",
+        );
+        let read = |path: &str| {
+            let path = fixture.path(path);
+            beginning(pellucid_files::open(&path).unwrap(), &path, 100).unwrap()
+        };
+        let hash = |document: &Document| document.sha256.unwrap().to_string();
+        let accepted = ["w/docs/a.md", "w/one/AGENTS.md"].map(|path| (fixture.path(path), hash(&read(path))));
+        let changed = (fixture.path("w/two/AGENTS.md"), hash(&read("w/docs/b.md")));
+        let accepted = accepted.into_iter().chain([changed]).collect();
+        let bounds = InstructionFolders::default().accepting(Some(accepted));
+        let surroundings = Surroundings::of(&fixture.path("w"), &[], 100, &bounds);
+        let found = surroundings.imports(None, &[read("w/AGENTS.md")], 1, &fixture.path("home"));
+        let outcomes: Vec<bool> = found.iter().map(|it| it.outcome.is_ok()).collect();
+        assert_eq!(outcomes, [true, false]);
+        assert_eq!(found[1].outcome, Err(ImportFault::NotAccepted { is_changed: false }));
+        let paths = ["w/one/x", "w/two/x"].map(|it| fixture.path(it).to_string_lossy().into_owned());
+        let way = surroundings.on_the_way(&paths);
+        assert_eq!(way.documents.len(), 1);
+        assert_eq!(way.left_out[0].fate, Fate::NotAccepted { is_changed: true });
+        assert_eq!(surroundings.again(&fixture.path("w/two/AGENTS.md")), None);
     }
 }

@@ -50,6 +50,7 @@ fn render_candidate(candidate: &Candidate) -> String {
         Fate::Blank => "blank".to_owned(),
         Fate::Outside { target } => format!("outside: {target}"),
         Fate::Untrusted => "untrusted".to_owned(),
+        Fate::NotAccepted { is_changed } => format!("not accepted, changed: {is_changed}"),
     };
     format!("{} {fate}", candidate.path)
 }

@@ -33,6 +33,12 @@ pub struct TrustAcceptArgs {
     /// Accept what is shown without being asked.
     #[arg(short, long)]
     pub yes: bool,
+
+    /// Show and accept the project's instruction files instead.
+    ///
+    /// From then on, a file of the project that is new or has changed is left out, with a warning, until you accept it.
+    #[arg(long)]
+    pub instructions: bool,
 }
 
 #[derive(Debug, ClapArgs)]

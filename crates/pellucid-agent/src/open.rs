@@ -11,6 +11,9 @@ use jiff::Zoned;
 use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_config::config::LimitSettings;
+use pellucid_config::config::ResumeSettings;
+use pellucid_config::config::Sourced;
+use pellucid_config::config::ValueOrigin;
 use pellucid_engine::fragment::Why;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::source;
@@ -34,6 +37,7 @@ use pellucid_protocol::provider::Provider;
 use pellucid_rules::Policy;
 use pellucid_store::detail::Detail;
 use pellucid_store::name;
+use pellucid_store::read;
 use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
 use pellucid_store::recorder::Recorder;
@@ -316,6 +320,7 @@ fn setup(plan: SessionPlan, opening: &Opening) -> Result<Setup, OpenError> {
         catalogue,
         project_at,
     } = plan;
+    let config = with_settings_of(config, opening);
     let raw_reasoning = if config.display.show_raw_reasoning { RawReasoning::Shown } else { RawReasoning::Hidden };
     let mut notices = notices(&config);
     notices.extend(opening.file().and_then(SessionFile::warning).map(|message| EventMessage::Warning { message }));
@@ -355,6 +360,27 @@ fn setup(plan: SessionPlan, opening: &Opening) -> Result<Setup, OpenError> {
         side: SideFile::default(),
         crew,
     })
+}
+
+/// The configuration with the settings of a session that is opened again, where these count.
+fn with_settings_of(config: Arc<Config>, opening: &Opening) -> Arc<Config> {
+    let Some(file) = opening.file().filter(|_| config.prompt.resume_settings == ResumeSettings::Session) else {
+        return config;
+    };
+    // A file that cannot be read is reported where its history is.
+    let Ok(Some(turn)) = read::last_turn(&file.path) else { return config };
+    let mut config = Config::clone(&config);
+    if !config.model.is_typed {
+        config.model.slug = Some(turn.model);
+        if !config.model.is_effort_typed {
+            config.model.reasoning_effort = turn.effort;
+        }
+    }
+    if let (None, Some(text)) = (&config.prompt.developer_instructions, turn.developer_instructions) {
+        let (origin, file) = (ValueOrigin::Caller, Some(file.path.clone()));
+        config.prompt.developer_instructions = Some(Sourced { text, origin, file });
+    }
+    Arc::new(config)
 }
 
 /// Events that clients receive before the first turn.

@@ -11,6 +11,7 @@
 //! - `cache`: why something is paid for again
 //! - `cost`: what requests cost, by part, and what they would cost under another setting
 //! - `diff`: what changed between two requests, and what that does to the provider's cache
+//! - `inherited`: what an agent's request has from the session that started it
 //! - `lock`: what the first request in a project is made of, and what changed since it was locked
 //! - `overview`: what fills a request, in a few groups
 //! - `packs`: the same facts under several packs
@@ -26,6 +27,7 @@ pub mod cost;
 pub mod diff;
 pub mod figures;
 pub mod grep;
+pub mod inherited;
 pub mod inspected;
 pub mod lock;
 pub mod overview;

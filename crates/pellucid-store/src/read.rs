@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::lines::Backwards;
 use crate::lines::Forwards;
 use crate::lines::Line;
 use crate::name;
@@ -251,6 +252,25 @@ pub fn open(path: &Path) -> Result<SessionFile, ReadError> {
         Some(Doubt::NoHead) => Err(ReadError::NoHead { path: file.path }),
         _ => Ok(file),
     }
+}
+
+/// The settings of the last turn in a file; absent if no turn in it can be read.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn last_turn(path: &Path) -> Result<Option<TurnContext>, ReadError> {
+    let failed = |source| ReadError::io(path, source);
+    let file = pellucid_files::open(path).map_err(failed)?;
+    let size = file.metadata().map_err(failed)?.len();
+    let mut lines = Backwards::new(file, size);
+    while let Some(line) = lines.next_line().map_err(failed)? {
+        if split(line.bytes).is_none_or(|(kind, _)| kind == RecordKind::TurnContext)
+            && let LineReading::Record(Record::TurnContext(turn)) = read_line(line.bytes)
+        {
+            return Ok(Some(*turn));
+        }
+    }
+    Ok(None)
 }
 
 /// The same for those who say what is wrong with a file: one that has lost its first line is opened, too.

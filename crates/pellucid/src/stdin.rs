@@ -15,7 +15,12 @@ use crate::style;
 pub fn prompt(argument: Option<String>) -> Result<String, ProgramFailure> {
     match argument.as_deref() {
         Some("-") => {}
-        Some(_) => return Ok(argument.unwrap_or_default()),
+        Some(_) => {
+            if is_pipe() {
+                style::note("standard input is not read, because a prompt was given");
+            }
+            return Ok(argument.unwrap_or_default());
+        }
         None if std::io::stdin().is_terminal() => {
             return Err(ProgramFailure::new(
                 "No prompt provided. Either specify one as an argument or pipe the prompt into stdin.",
@@ -32,6 +37,12 @@ pub fn prompt(argument: Option<String>) -> Result<String, ProgramFailure> {
         return Err(ProgramFailure::new("No prompt provided via stdin."));
     }
     Ok(text)
+}
+
+/// Whether standard input is a pipe: a person or a program may expect that it is read.
+fn is_pipe() -> bool {
+    let status = rustix::fs::fstat(std::io::stdin());
+    status.is_ok_and(|status| rustix::fs::FileType::from_raw_mode(status.st_mode) == rustix::fs::FileType::Fifo)
 }
 
 /// Asks at the terminal for a yes.

@@ -1,6 +1,7 @@
 //! Sessions that are recorded, go on, are copied, and are rebuilt request by request.
 
 use std::fs;
+use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_agent::fork::MessageOffsets;
@@ -689,4 +690,18 @@ fn a_turn_without_a_key_sent_nothing_and_leaves_nothing_to_prove() {
     assert_eq!(text.matches("\"type\":\"turn_context\"").count(), 2, "the turn is in the file: {text}");
     let replay = recorded.replay();
     assert_eq!((replay.requests.len(), is_proved(&replay)), (1, true), "{replay:#?}");
+}
+
+#[test]
+fn a_hundred_resumes_without_input_add_nothing() {
+    let recorded = record("responses", &[say("hello", 1), Step::Compact, say("again", 0)]);
+    let size = |path: &Path| fs::metadata(path).unwrap().len();
+    let before = (size(&recorded.path), size(&recorded.record_path()));
+    for _ in 0..100 {
+        drop(recorded.resumed(Recorder::resume(recorded.path.clone()).unwrap()));
+    }
+    let after = (size(&recorded.path), size(&recorded.record_path()));
+    let added = (after.0 - before.0) + (after.1 - before.1);
+    assert!(added * 100 < before.0 + before.1, "{added} bytes were added to {before:?}");
+    assert!(is_proved(&recorded.replay()));
 }

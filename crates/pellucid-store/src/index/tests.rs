@@ -132,6 +132,21 @@ fn changes_of_files_are_seen() {
 }
 
 #[test]
+fn a_list_reads_no_session_that_did_not_change() {
+    let home = Workspace::empty();
+    let files: Vec<_> = (1..=5).map(|n| session(&home, n, "/a", &format!("said {n}"), SessionPlace::Live)).collect();
+    let before = refreshed(&home).list(&all()).sessions;
+    assert_eq!(before.len(), 5);
+    // A reader that opened a body now would find no session in it.
+    for file in &files {
+        let metadata = fs::metadata(file).unwrap();
+        fs::write(file, "x".repeat(usize::try_from(metadata.len()).unwrap())).unwrap();
+        File::options().append(true).open(file).unwrap().set_modified(metadata.modified().unwrap()).unwrap();
+    }
+    assert_eq!(refreshed(&home).list(&all()).sessions, before);
+}
+
+#[test]
 fn a_list_may_be_as_old_as_its_reader_says() {
     let home = Workspace::empty();
     session(&home, 1, "/a", "one", SessionPlace::Live);

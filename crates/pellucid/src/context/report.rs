@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use pellucid_agent::memories::MemoryStanding;
 use pellucid_agent::replay::RebuiltRequest;
 use pellucid_agent::sandbox::SandboxReport;
 use pellucid_agent::session::NextPurpose;
 use pellucid_agent::session::Session;
 use pellucid_agent::session::UnfinishedRequest;
+use pellucid_answers::inspected::Inspected;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::prices::PriceEntry;
 use pellucid_engine::report::Report;
@@ -25,11 +27,14 @@ use crate::args::context::ContextForm;
 use crate::args::shared::Shared;
 use crate::context::forms;
 use crate::context::head::Head;
+use crate::context::inherited;
+use crate::context::outputs;
 use crate::context::overview;
 use crate::context::saved;
 use crate::context::table::groups;
 use crate::context::table::table;
 use crate::fit;
+use crate::inspected;
 use crate::prices;
 use crate::print;
 use crate::request;
@@ -56,7 +61,7 @@ pub fn print_report(shared: &Shared, args: &ContextArgs) -> Result<(), RequestRe
                 certain::tell(&coming.reasons);
                 forms::shown(form, &coming)?
             }
-            None => of_coming(&mut coming, args),
+            None => of_coming(shared, &mut coming, args),
         },
         ShownRequest::Sent(mut sent) => match args.form {
             Some(ContextForm::Map) => forms::map(&sent.rebuilt.report),
@@ -65,7 +70,7 @@ pub fn print_report(shared: &Shared, args: &ContextArgs) -> Result<(), RequestRe
                     "--form list, detail and json are for a request that was not sent yet; --form map is for any request",
                 ));
             }
-            None => of_sent(&mut sent, args)?,
+            None => of_sent(shared, &mut sent, args)?,
         },
         ShownRequest::Saved(report) if args.json => format!("{report}\n"),
         ShownRequest::Saved(report) if args.form.is_none() => saved::table(&report),
@@ -76,7 +81,13 @@ pub fn print_report(shared: &Shared, args: &ContextArgs) -> Result<(), RequestRe
 }
 
 /// The report of a request that would be sent.
-fn of_coming(coming: &mut Coming, args: &ContextArgs) -> String {
+fn of_coming(shared: &Shared, coming: &mut Coming, args: &ContextArgs) -> String {
+    let id = coming.session.id().to_string();
+    // Both read session files, which may be long; the first screen has to be quick.
+    let is_whole = args.json || args.verbose > 0;
+    let inherited =
+        is_whole.then(|| inherited::of(shared, &id, || inspected::of_coming(&coming.name, coming))).flatten();
+    let cut = if is_whole { outputs::of(&id) } else { Vec::new() };
     let Coming { name, session, next, reasons } = coming;
     let model = session.facts().settings.model.slug.clone();
     let count_note = args.exact_tokens.then(|| count(&mut next.report, &next.request.body(), &model)).flatten();
@@ -90,13 +101,27 @@ fn of_coming(coming: &mut Coming, args: &ContextArgs) -> String {
         if let Some(plan) = &next.plan {
             value["plan"] = plan_json(plan);
         }
+        if let Some(inherited) = inherited {
+            value["inherited"] = json!(inherited);
+        }
+        if !cut.is_empty() {
+            value["cut_outputs"] = json!(cut);
+        }
         certain::add_to(&mut value, reasons);
         return format!("{value}\n");
     }
+    let inherited = inherited.as_ref().map(inherited::line);
+    let cut = outputs::line(&cut, &id);
     let head = Head {
         first: request::first_line(next),
         sandbox: Some(sandbox),
-        notes: count_note.into_iter().chain(certain::line(reasons)).collect(),
+        notes: count_note
+            .into_iter()
+            .chain(certain::line(reasons))
+            .chain(memory_line(session, &next.report))
+            .chain(inherited)
+            .chain(cut)
+            .collect(),
         ..Head::of(session)
     };
     let plan = next.plan.as_ref();
@@ -168,10 +193,14 @@ fn plan_text(plan: &UnfinishedRequest) -> String {
 }
 
 /// The report of a request that was sent.
-fn of_sent(sent: &mut PastRequest, args: &ContextArgs) -> Result<String, ProgramFailure> {
+fn of_sent(shared: &Shared, sent: &mut PastRequest, args: &ContextArgs) -> Result<String, ProgramFailure> {
     let name = sent.name();
-    let RebuiltRequest { number: _, of, entry, reply, body, report, .. } = &mut sent.rebuilt;
+    let session = &sent.session;
+    let RebuiltRequest { number: _, of, entry, reply, body, report, wire, .. } = &mut sent.rebuilt;
     let model = request::model_of(body)?;
+    let is_whole = args.json || args.verbose > 0;
+    let of_body = || Inspected::of_body(&name, &model, *wire, body, report);
+    let inherited = is_whole.then(|| inherited::of(shared, session, of_body)).flatten();
     let count_note = args.exact_tokens.then(|| count(report, body, &model)).flatten();
     let purpose = entry.purpose.word();
     if args.json {
@@ -181,6 +210,9 @@ fn of_sent(sent: &mut PastRequest, args: &ContextArgs) -> Result<String, Program
             json!({ "name": name, "purpose": purpose, "of": of, "turn": entry.turn, "sha256": entry.body });
         if let Some(note) = count_note {
             value["note"] = note.into();
+        }
+        if let Some(inherited) = inherited {
+            value["inherited"] = json!(inherited);
         }
         certain::add_to(&mut value, &[]);
         return Ok(format!("{value}\n"));
@@ -197,7 +229,8 @@ fn of_sent(sent: &mut PastRequest, args: &ContextArgs) -> Result<String, Program
         price: price_of(&model, entry.sent_at.as_deref()),
     };
     let usage = usage.unwrap_or_default();
-    let head = Head { first, model, usage, notes: count_note.into_iter().collect(), ..Head::default() };
+    let notes = count_note.into_iter().chain(inherited.as_ref().map(inherited::line)).collect();
+    let head = Head { first, model, usage, notes, ..Head::default() };
     if args.verbose >= TABLE_LEVEL {
         return Ok(table(&head, report, Paint::out()));
     }
@@ -239,6 +272,14 @@ fn count(report: &mut Report, body: &[u8], model: &str) -> Option<String> {
     }
 }
 
+/// What the session remembers, on one line.
+fn memory_line(session: &Session, report: &Report) -> Option<String> {
+    match MemoryStanding::of(session, report) {
+        Ok(standing) => standing.line(),
+        Err(error) => Some(format!("where memories come from is not known: {error}")),
+    }
+}
+
 fn json(session: &Session, report: &Report, sandbox: &SandboxReport, note: Option<&str>) -> Value {
     let mut value = report.to_json();
     value["model"] = session.facts().settings.model.slug.as_str().into();
@@ -249,6 +290,10 @@ fn json(session: &Session, report: &Report, sandbox: &SandboxReport, note: Optio
         "why": sandbox.why,
         "gaps": sandbox.gaps.iter().map(|gap| gap.id).collect::<Vec<_>>(),
     });
+    value["memory"] = match MemoryStanding::of(session, report) {
+        Ok(standing) => json!(standing),
+        Err(error) => json!({ "error": error.to_string() }),
+    };
     let usage = session.usage_split();
     if !usage.is_empty() {
         value["usage"] = json!(usage);

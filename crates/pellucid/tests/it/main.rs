@@ -33,6 +33,7 @@ mod other_packs;
 mod packs;
 #[cfg(target_os = "linux")]
 mod pausing;
+mod promises;
 mod provider_failures;
 mod readme;
 mod recordings;
@@ -49,6 +50,7 @@ mod session_refs;
 mod sessions;
 mod shown;
 mod steady;
+mod skills;
 mod store;
 mod trust;
 mod truth;

@@ -466,6 +466,18 @@ say = "done"
         by_terminal  168898  whole
     "#]]
     .assert_eq(world.run(&["sessions", "output", ID]).out());
+    // The report says how much of each the model sees, whichever limits cut it.
+    let report = world.run(&["context", "--script", "s.toml", "--json", "--session", ID, "on"]);
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    let cut = report["cut_outputs"].as_array().unwrap();
+    let calls: Vec<(&str, u64, bool)> = cut
+        .iter()
+        .map(|it| (it["call"].as_str().unwrap(), it["bytes"].as_u64().unwrap(), it["is_whole"].as_bool().unwrap()))
+        .collect();
+    assert_eq!(calls, [("by_terminal", 168_898, true), ("by_shell", 168_894, true)]);
+    assert!(cut[0]["sent"].as_u64().unwrap() < 1_000 && cut[1]["sent"].as_u64().unwrap() < 100_000, "{cut:?}");
+    let text = world.run(&["context", "--script", "s.toml", "-v", "--session", ID, "on"]);
+    assert!(text.out().contains("the model sees 2 outputs only in part; of by_terminal, "), "{}", text.out());
     let none = world.run(&["sessions", "output", ID, "short"]);
     assert_eq!(none.status, 1);
     expect![[r#"

@@ -18,6 +18,7 @@ mod machine_paths;
 mod module_docs;
 mod names;
 mod paperwork;
+mod promises;
 mod prompt_homes;
 mod pure;
 mod raw_reads;
@@ -88,6 +89,7 @@ const RULES: &[Rule] = &[
     },
     Rule { name: "names", asks: "one idea, one name: public types do not share theirs", check: names::check },
     Rule { name: "paperwork", asks: "changelog and licence are there", check: paperwork::check },
+    Rule { name: "promises", asks: "every promise of docs/promises.md names tests that exist", check: promises::check },
     Rule { name: "length", asks: "a Rust file can be read in one sitting", check: length::check },
     Rule { name: "width", asks: "a type has few enough members to hold one idea", check: width::check },
 ];

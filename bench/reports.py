@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""What reports about one large session cost: `context --session`, `sessions show`, `replay`.
+"""What reports about one large session cost: `context --session`, `sessions show`, `context check`.
 
-reports.py --bin NAME=PATH [--bin ...] [--size 100] [--repeat 3] [--only live,compacted]
+reports.py --bin NAME=PATH [--bin ...] [--size 100] [--repeat 3] [--only live,compacted,sent]
 
-Two sessions of SIZE MB are made: one whose whole history is sent with the next request (`live`), and one with a
-compaction every 2 MB (`compacted`). For each command: wall, CPU and peak memory of the whole process, the best of
+Three sessions of SIZE MB are made: one whose whole history is sent with the next request (`live`), one with a
+compaction every 2 MB (`compacted`), and one that the first binary sent itself in CALLS requests, each with the whole
+history, so that it has a record of them (`sent`). `context check` is of the project, which has a small lock. For each
+command: wall, CPU and peak memory of the whole process, the best of
 REPEAT runs. Use binaries of a release build: figures of a debug build say nothing.
 """
-import argparse, shutil, sys, tempfile
+import argparse, pathlib, shutil, sys, tempfile
 import common, rollouts
 
 COMMANDS = {
@@ -18,7 +20,21 @@ COMMANDS = {
     "sessions show": ["sessions", "show", "ID"],
     "sessions show --json": ["sessions", "show", "--json", "ID"],
     "sessions list": ["sessions", "list"],
+    "context check": ["context", "check"],
 }
+SENT = {"context of the last": ["context", "ID"]}
+
+
+def sent(binary, home, work, size, calls):
+    """The id of a session that BINARY sends in CALLS requests to the mock, each with PAD bytes more."""
+    with common.Mock("--calls", calls, "--pad", size // calls) as mock:
+        common.codex_config(home, mock.port)
+        words = [binary, "exec", "--skip-git-repo-check", "Long task"]
+        r = common.run(words, env=common.codex_env(home), cwd=work)
+    found = sorted(pathlib.Path(home, "sessions").rglob("*.jsonl"))
+    if r["rc"] != 0 or len(found) != 1:
+        raise SystemExit(f"{binary}: no session: {r['err'][-500:]!r}")
+    return found[0].stem[-36:]
 
 
 def main():
@@ -27,7 +43,8 @@ def main():
     p.add_argument("--template", help="binary that writes the template rollout (default: the first --bin)")
     p.add_argument("--size", type=float, default=100, help="MB")
     p.add_argument("--repeat", type=int, default=3)
-    p.add_argument("--only", default="live,compacted")
+    p.add_argument("--calls", type=int, default=50, help="requests of the session `sent`")
+    p.add_argument("--only", default="live,compacted,sent")
     a = p.parse_args()
     common.loopback_only()
     bins = common.bins(a.bin)
@@ -36,17 +53,21 @@ def main():
         lines = rollouts.template(a.template or bins[0][1], tmp)
         work = f"{tmp}/work"
         common.repo(work)
-        for kind, every in (("live", None), ("compacted", 2_000_000)):
-            if kind not in a.only.split(","):
-                continue
-            home = f"{tmp}/{kind}"
-            _, ident, _ = rollouts.grow(lines, home, int(a.size * 1e6), work, every)
+        locked = common.run([bins[0][1], "context", "lock"], env=common.codex_env(f"{tmp}/tpl-home"), cwd=work)
+        if locked["rc"] != 0:
+            raise SystemExit(f"context lock: {locked['err'][-500:]!r}")
+        for kind in a.only.split(","):
+            home, size = f"{tmp}/{kind}", int(a.size * 1e6)
+            if kind == "sent":
+                ident = sent(bins[0][1], home, work, size, a.calls)
+            else:
+                _, ident, _ = rollouts.grow(lines, home, size, work, 2_000_000 if kind == "compacted" else None)
             common.codex_config(home, 9)
-            for title, words in COMMANDS.items():
+            for title, words in (COMMANDS | (SENT if kind == "sent" else {})).items():
                 for name, path in bins:
                     best = {}
                     for _ in range(a.repeat):
-                        argv = [path, *(ident if w == "ID" else w for w in words)]
+                        argv = [path, *(w.replace("ID", ident) for w in words)]
                         r = common.run(argv, env=common.codex_env(home), cwd=work)
                         if r["rc"] != 0:
                             raise SystemExit(f"{title}: {r['err'][-500:]!r}")

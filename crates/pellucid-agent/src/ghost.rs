@@ -149,7 +149,7 @@ impl Session {
 
 /// The last snapshot of a history that is none of these.
 pub(crate) fn last_snapshot(transcript: &Transcript, undone: &BTreeSet<String>) -> Option<GhostCommit> {
-    let commits = transcript.items().filter_map(|item| match item {
+    let commits = transcript.snapshots().filter_map(|item| match item {
         Item::GhostSnapshot { ghost_commit } if !undone.contains(&ghost_commit.id) => Some(ghost_commit),
         _ => None,
     });

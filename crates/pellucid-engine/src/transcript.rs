@@ -244,6 +244,22 @@ impl Transcript {
         self.entries.iter().filter_map(|entry| entry.item(self.rendering.chunks()))
     }
 
+    /// The recorded messages, read back. Calls and their outputs, which most bytes of a long history belong to, are not
+    /// parsed.
+    pub fn messages(&self) -> impl Iterator<Item = Item> {
+        self.items_of(entry::MESSAGE)
+    }
+
+    /// The recorded snapshots of the work tree, read back. No other item is parsed.
+    pub fn snapshots(&self) -> impl Iterator<Item = Item> {
+        self.items_of(entry::SNAPSHOT)
+    }
+
+    fn items_of(&self, kind: &'static str) -> impl Iterator<Item = Item> {
+        let entries = self.entries.iter().filter(move |entry| entry.kind == kind);
+        entries.filter_map(|entry| entry.item(self.rendering.chunks()))
+    }
+
     /// The estimated tokens of all items.
     pub fn tokens(&self) -> usize {
         self.sums.tokens

@@ -33,7 +33,7 @@ impl Session {
         let facts = &self.setup.gathered.facts;
         let transcript = self.conversation.transcript();
         let mut report = self.requests.report(transcript, self.notices.omissions(), facts.world.candidates.clone())?;
-        report.files = instruction_files_after(facts, &self.conversation.items());
+        report.files = instruction_files_after(facts, transcript.messages());
         self.habits.report(&mut report);
         Some(report)
     }

@@ -114,7 +114,7 @@ impl Session {
         match self.setup.sources.config.prompt.resume_context {
             ResumeContext::Again => self.habits.note(&mut self.setup, &Happened::ContextRecorded),
             ResumeContext::Changed => {
-                let known: Vec<Item> = self.conversation.items();
+                let known: Vec<Item> = self.conversation.transcript().messages().collect();
                 context.messages.retain(|message| !known.contains(&message.item()));
             }
         }
@@ -212,7 +212,7 @@ impl Session {
             thread_id: &self.setup.session_id,
             turn_id,
             cwd: &self.setup.gathered.facts.settings.cwd,
-            input_messages: notify::input_messages(self.conversation.transcript().items()),
+            input_messages: notify::input_messages(self.conversation.transcript().messages()),
             last_assistant_message,
         };
         notify::notify(program, &over, &self.setup.key_variables());

@@ -47,12 +47,20 @@ pub fn instruction_files(facts: &Facts) -> Vec<InstructionFile> {
     read(facts).map(reported).collect()
 }
 
-/// The same, with those marked whose text the history has.
-pub fn instruction_files_after(facts: &Facts, history: &[Item]) -> Vec<InstructionFile> {
+/// The same, with those marked whose text a message of the history has. Messages are taken one by one, and none once
+/// every file is found, because a history can be long.
+pub fn instruction_files_after(facts: &Facts, messages: impl IntoIterator<Item = Item>) -> Vec<InstructionFile> {
     let mut files = instruction_files(facts);
-    for (file, read) in files.iter_mut().zip(read(facts)) {
-        let text = String::from_utf8_lossy(read.bytes);
-        file.is_in_history = !text.trim().is_empty() && history.iter().any(|item| has_text(item, text.trim()));
+    let texts: Vec<_> = read(facts).map(|file| String::from_utf8_lossy(file.bytes)).collect();
+    let mut unfound: Vec<_> = files.iter_mut().zip(&texts).filter(|(_, text)| !text.trim().is_empty()).collect();
+    let mut messages = messages.into_iter();
+    while !unfound.is_empty()
+        && let Some(message) = messages.next()
+    {
+        unfound.retain_mut(|(file, text)| {
+            file.is_in_history = has_text(&message, text.trim());
+            !file.is_in_history
+        });
     }
     files
 }

@@ -20,6 +20,12 @@ use crate::encode::Span;
 use crate::encode::to_json;
 use crate::tokens::tokens_of_bytes;
 
+/// The kind of messages.
+pub(super) const MESSAGE: &str = "message";
+
+/// The kind of snapshots of the work tree, which the model never sees.
+pub(super) const SNAPSHOT: &str = "ghost_snapshot";
+
 /// A recorded item with its size.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
@@ -145,7 +151,7 @@ pub(super) fn sealed_bytes(len: usize) -> usize {
 
 fn kind(item: &Item) -> &'static str {
     match item {
-        Item::Message { .. } => "message",
+        Item::Message { .. } => MESSAGE,
         Item::Reasoning { .. } => "reasoning",
         Item::LocalShellCall { .. } => "local_shell_call",
         Item::FunctionCall { .. } => "function_call",
@@ -153,7 +159,7 @@ fn kind(item: &Item) -> &'static str {
         Item::CustomToolCall { .. } => "custom_tool_call",
         Item::CustomToolCallOutput { .. } => "custom_tool_call_output",
         Item::WebSearchCall { .. } => "web_search_call",
-        Item::GhostSnapshot { .. } => "ghost_snapshot",
+        Item::GhostSnapshot { .. } => SNAPSHOT,
         Item::Compaction { .. } => "compaction",
         Item::Other => "other",
     }

@@ -8,6 +8,7 @@ use pellucid_protocol::item::Item;
 use super::Draft;
 use super::Entry;
 use super::Transcript;
+use super::entry::SNAPSHOT;
 use crate::assemble::LayoutMessage;
 use crate::encode::Span;
 use crate::fragment::Origin;
@@ -147,7 +148,7 @@ fn usual(entry: &Entry, bytes: &[u8], before: &[Entry]) -> Option<Arc<[Span]>> {
         whole(Origin::Model)
     } else if entry.is_output() {
         whole(Origin::Tool { name: tool_of(entry, before)?.clone() })
-    } else if entry.kind == "ghost_snapshot" {
+    } else if entry.kind == SNAPSHOT {
         whole(Origin::Layout)
     } else {
         origins::said_by_user(bytes)
@@ -162,7 +163,7 @@ fn is_usual(entry: &Entry, before: &[Entry]) -> bool {
         [Span { origin: Origin::Tool { name }, part, .. }] if entry.is_output() => {
             **part == *"tool" && tool_of(entry, before) == Some(name)
         }
-        [_] if entry.kind == "ghost_snapshot" => true,
+        [_] if entry.kind == SNAPSHOT => true,
         [open, said, close] => {
             let parts = [open, said, close].iter().all(|span| *span.part == *"user");
             let origins = open.origin == Origin::Wire && said.origin == Origin::User && close.origin == Origin::Wire;

@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use super::CallId;
 use super::entry::Entry;
+use super::entry::SNAPSHOT;
 use super::entry::Stored;
 use crate::chunks::Chunks;
 use crate::encode::Encoder;
@@ -272,7 +273,7 @@ impl Rendering {
 
     /// How an item is shown; absent if it is not.
     fn show(&mut self, entry: &Entry, known: Pairs<'_>) -> Option<Shown> {
-        if entry.kind == "ghost_snapshot" {
+        if entry.kind == SNAPSHOT {
             return None;
         }
         if entry.is_signed_thought && self.view.wire != WireApi::Messages {

@@ -53,6 +53,21 @@ fn body(transcript: &mut Transcript) -> String {
 }
 
 #[test]
+fn items_of_a_kind_are_read_back_without_the_others() {
+    let snapshot = item(
+        json!({ "type": "ghost_snapshot", "ghost_commit": { "id": "a", "parent": null, "preexisting_untracked_files": [], "preexisting_untracked_dirs": [] } }),
+    );
+    let items: Vec<Item> = every_item().into_iter().chain([snapshot.clone()]).collect();
+    let mut transcript = recorded(&items);
+    let messages: Vec<Item> = items.iter().filter(|item| matches!(item, Item::Message { .. })).cloned().collect();
+    for _ in 0..2 {
+        assert_eq!(transcript.messages().collect::<Vec<_>>(), messages);
+        assert_eq!(transcript.snapshots().collect::<Vec<_>>(), [snapshot.clone()]);
+        body(&mut transcript);
+    }
+}
+
+#[test]
 fn every_kind_of_item_is_read_back_as_it_was_recorded() {
     let items = every_item();
     let mut transcript = recorded(&items);

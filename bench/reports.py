@@ -26,10 +26,12 @@ SENT = {"context of the last": ["context", "ID"]}
 
 
 def sent(binary, home, work, size, calls):
-    """The id of a session that BINARY sends in CALLS requests to the mock, each with PAD bytes more."""
+    """The id of a session of SIZE bytes that BINARY sends to the mock in CALLS requests, each larger than the one before."""
     with common.Mock("--calls", calls, "--pad", size // calls) as mock:
         common.codex_config(home, mock.port)
-        words = [binary, "exec", "--skip-git-repo-check", "Long task"]
+        # No model has such a window; with a true one the session would be refused or made shorter.
+        wide = [f"-c{key}=1000000000" for key in ("model_context_window", "model_auto_compact_token_limit")]
+        words = [binary, "exec", *wide, "--skip-git-repo-check", "Long task"]
         r = common.run(words, env=common.codex_env(home), cwd=work)
     found = sorted(pathlib.Path(home, "sessions").rglob("*.jsonl"))
     if r["rc"] != 0 or len(found) != 1:

@@ -1,11 +1,10 @@
-//! Finds a session file: by id, by name, or the newest of a folder.
+//! Finds a session file: by id, or the newest of a folder.
 //!
 //! This does not need the index: the newest file is found by the times of all and the first lines of a few.
 
 use std::path::Path;
 use std::path::PathBuf;
 
-use crate::names;
 use crate::summary;
 use crate::walk;
 use crate::walk::SessionPlace;
@@ -29,14 +28,14 @@ pub fn anywhere(home: &Path, id: &str) -> Option<PathBuf> {
     by_id(home, id).or_else(|| walk::by_id(home, SessionPlace::Archived, id))
 }
 
-/// The file of the session that was given this name last.
-pub fn by_name(home: &Path, name: &str) -> Option<PathBuf> {
-    by_id(home, &names::id_of(home, name)?)
+/// The file that was written last among those that are wanted and not archived.
+pub fn newest(home: &Path, wanted: SessionFilter<'_>) -> Option<PathBuf> {
+    newest_in(home, SessionPlace::Live, wanted)
 }
 
-/// The file that was written last among those that are wanted.
-pub fn newest(home: &Path, wanted: SessionFilter<'_>) -> Option<PathBuf> {
-    let mut files = walk::walk(home, SessionPlace::Live);
+/// The file of a place that was written last among those that are wanted.
+pub fn newest_in(home: &Path, place: SessionPlace, wanted: SessionFilter<'_>) -> Option<PathBuf> {
+    let mut files = walk::walk(home, place);
     files.sort_unstable_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.relative.cmp(&a.relative)));
     let real = wanted.cwd.and_then(|cwd| cwd.canonicalize().ok());
     let is_wanted = |path: &PathBuf| {

@@ -10,8 +10,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::time::SystemTime;
 
-use crate::find;
-use crate::find::SessionFilter;
 use crate::index::Progress;
 use crate::index::SessionIndex;
 use crate::name;
@@ -45,12 +43,6 @@ pub trait Sessions {
     /// # Errors
     /// If no session has this id, or its file cannot be read.
     fn read(&self, id: &str) -> Result<StoredSession, StoreError>;
-
-    /// The id of the session that a person means: by id, or by the name it was given last.
-    fn resolve(&self, id_or_name: &str) -> Option<String>;
-
-    /// The session that was used last among those that are wanted.
-    fn newest(&self, wanted: SessionFilter<'_>) -> Option<String>;
 
     /// Names a session; returns the stored name, without surrounding white space.
     ///
@@ -211,18 +203,6 @@ impl Sessions for LocalSessions<'_> {
         Ok(StoredSession { summary, loaded })
     }
 
-    fn resolve(&self, id_or_name: &str) -> Option<String> {
-        match uuid::Uuid::parse_str(id_or_name) {
-            Ok(id) => Some(id.to_string()),
-            Err(_) => names::id_of(&self.home, id_or_name),
-        }
-    }
-
-    fn newest(&self, wanted: SessionFilter<'_>) -> Option<String> {
-        let path = find::newest(&self.home, wanted)?;
-        name::session_id(path.file_name()?.to_str()?).map(str::to_owned)
-    }
-
     fn rename(&mut self, id: &str, name: &str) -> Result<String, StoreError> {
         self.file(id)?;
         Ok(names::set(&self.home, id, name)?)
@@ -287,15 +267,11 @@ mod tests {
         let home = home();
         let mut sessions = LocalSessions::new(home.root());
         assert_eq!(sessions.rename(ID, " mine ").unwrap(), "mine");
-        assert_eq!(sessions.resolve("mine").as_deref(), Some(ID));
-        assert_eq!(sessions.resolve(&ID.to_uppercase()).as_deref(), Some(ID));
-        assert_eq!(sessions.resolve("other"), None);
+        assert_eq!(names::id_of(home.root(), "mine").as_deref(), Some(ID));
         let listed = sessions.list(&Query { limit: 1, search: Some("MIN".into()), ..Query::default() });
         assert_eq!(listed.sessions[0].name.as_deref(), Some("mine"));
         assert_eq!(sessions.read(ID).unwrap().loaded.records.len(), 2);
         assert!(sessions.rename("019a0000-0000-7000-8000-000000000002", "x").is_err());
-        assert_eq!(sessions.newest(SessionFilter::default()).as_deref(), Some(ID));
-        assert_eq!(sessions.newest(SessionFilter { provider: Some("p"), ..SessionFilter::default() }), None);
     }
 
     #[test]

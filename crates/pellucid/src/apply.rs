@@ -24,8 +24,6 @@ use pellucid_git::apply::ApplyMode;
 use pellucid_git::apply::DiffApplyError;
 use pellucid_git::apply::DiffRoot;
 use pellucid_patch::diff::TurnDiff;
-use pellucid_store::find;
-use pellucid_store::find::SessionFilter;
 use pellucid_store::read;
 use pellucid_store::read::RecordedSession;
 
@@ -38,16 +36,16 @@ use crate::args::shared::Shared;
 use crate::args::turn::TurnArgs;
 use crate::print;
 use crate::sessions;
-use crate::start::NoSession;
 use crate::start::ProgramFailure;
 use crate::start::Start;
+use crate::stored;
 
 /// Settings for `git apply` as `name=value`, separated by commas.
 const SETTINGS: &str = "CODEX_APPLY_GIT_CFG";
 
 pub fn run(shared: &Shared, args: &ApplyArgs) -> Result<ExitCode, ProgramFailure> {
     let cwd = env::current_dir().map_err(|error| failed(&format!("there is no working directory: {error}")))?;
-    let path = session_file(args, &cwd)?;
+    let (_, path) = stored::meant(&sessions::home()?, &args.of.or_last())?;
     let loaded = read::read(&path).map_err(|error| failed(&error))?;
     let turns = turns::applied(&loaded);
     let Some((last, before)) = turns.split_last() else {
@@ -88,15 +86,6 @@ fn print(text: &str) -> Result<ExitCode, ProgramFailure> {
     // Whatever was to be done is done; a reader who left changes nothing about that.
     let _ = print::out(text);
     Ok(ExitCode::SUCCESS)
-}
-
-fn session_file(args: &ApplyArgs, cwd: &Path) -> Result<PathBuf, ProgramFailure> {
-    let home = sessions::home()?;
-    match &args.session {
-        Some(session) => sessions::file(&home, session),
-        None => find::newest(&home, SessionFilter { cwd: Some(cwd), provider: None })
-            .ok_or_else(|| NoSession::listing(format!("no session has worked in {} yet", cwd.display())).failure()),
-    }
 }
 
 /// A diff in the notation of git, and its files for people.

@@ -20,6 +20,7 @@ use pellucid_store::token_counts::token_counts;
 
 use crate::args::cache::CacheArgs;
 use crate::capsule;
+use crate::capsule::LookedAt;
 use crate::context::diff::changes_text;
 use crate::pack::table::table;
 use crate::prices;
@@ -41,10 +42,7 @@ const KEPT_FOR: Duration = Duration::from_secs(300);
 
 pub fn run(args: &CacheArgs) -> Result<ExitCode, ProgramFailure> {
     let home = sessions::home()?;
-    let (of, path) = match &args.session {
-        Some(session) => capsule::named(&home, session)?,
-        None => (home.clone(), sessions::last_file(&home)?),
-    };
+    let LookedAt { home: of, path, .. } = capsule::meant(&home, &args.of)?;
     let file = read::open_damaged(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
     if let Some(number) = args.explain {
         return explain(&of, &file, number);
@@ -164,7 +162,7 @@ fn explain(home: &Path, file: &SessionFile, wanted: usize) -> Result<ExitCode, P
             return Ok(ExitCode::SUCCESS);
         }
         (_, None, None) => {
-            return Err(ProgramFailure::new(format!("there is no request {wanted}: the session has {n}")));
+            return Err(ProgramFailure::usage(format!("there is no request {wanted}: the session has {n}")));
         }
     };
     let diff = RequestDiff::of(&before, &found);

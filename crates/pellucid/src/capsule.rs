@@ -16,8 +16,9 @@ use tempfile::TempDir;
 use crate::args::capsule::CapsuleArgs;
 use crate::args::capsule::CapsuleCommand;
 use crate::args::capsule::CapsuleOpenArgs;
+use crate::args::session_ref::SessionList;
+use crate::args::session_ref::SessionRef;
 use crate::print;
-use crate::request::RequestRefusal;
 use crate::sessions;
 use crate::start::ProgramFailure;
 use crate::stored;
@@ -39,11 +40,11 @@ pub fn run(args: &CapsuleArgs) -> Result<ExitCode, ProgramFailure> {
     }
 }
 
-fn open(args: &CapsuleOpenArgs) -> Result<ExitCode, RequestRefusal> {
+fn open(args: &CapsuleOpenArgs) -> Result<ExitCode, ProgramFailure> {
     let capsule = read(&args.file)?;
     if fs::read_dir(&args.to).is_ok_and(|mut entries| entries.next().is_some()) {
         let why = "the folder is not empty; name one that is empty or missing";
-        return Err(RequestRefusal::usage(format!("{}: {why}", args.to.display())));
+        return Err(ProgramFailure::usage(format!("{}: {why}", args.to.display())));
     }
     unpack(&capsule, &args.to)?;
     print::out(&format!(
@@ -56,8 +57,8 @@ fn open(args: &CapsuleOpenArgs) -> Result<ExitCode, RequestRefusal> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn read(path: &Path) -> Result<Capsule, RequestRefusal> {
-    let refused = |why: &dyn std::fmt::Display| RequestRefusal::usage(format!("{}: {why}", path.display()));
+fn read(path: &Path) -> Result<Capsule, ProgramFailure> {
+    let refused = |why: &dyn std::fmt::Display| ProgramFailure::usage(format!("{}: {why}", path.display()));
     let html = pellucid_files::read(path, BYTES_MAX).map_err(|error| refused(&error))?;
     Capsule::from_html(&html).map_err(|error| refused(&error))
 }
@@ -117,24 +118,41 @@ pub fn close_all() {
 ///
 /// # Errors
 /// When no session is called so, several are, or the file is not a capsule.
-pub fn look(home: &Path, text: &str) -> Result<LookedAt, RequestRefusal> {
+pub fn look(home: &Path, text: &str) -> Result<LookedAt, ProgramFailure> {
     if let Some(path) = text.strip_prefix(PREFIX) {
         return look_into(Path::new(path));
     }
-    let (id, path) = stored::session(home, text).map_err(|error| RequestRefusal::usage(error.with_near_names(home)))?;
+    let (id, path) = stored::session(home, text)?;
     Ok(LookedAt { home: home.to_owned(), id, path })
 }
 
-/// The home folder and the file of the session that a text names, as [`look`] finds it.
+/// The session that arguments mean for a command that changes nothing, as [`look`] finds it.
 ///
 /// # Errors
-/// When no session is called so, several are, or the file is not a capsule.
-pub fn named(home: &Path, text: &str) -> Result<(PathBuf, PathBuf), ProgramFailure> {
-    if !is_named(text) {
-        return Ok((home.to_owned(), sessions::file(home, text)?));
+/// When no session is called so, several are, none has worked in this folder, or the file is not a capsule.
+pub fn meant(home: &Path, of: &SessionRef) -> Result<LookedAt, ProgramFailure> {
+    match &of.session {
+        Some(text) => look(home, text),
+        None => stored::last(home).map(|(id, path)| LookedAt { home: home.to_owned(), id, path }),
     }
-    let found = look(home, text).map_err(|refusal| ProgramFailure::new(refusal.text()))?;
-    Ok((found.home, found.path))
+}
+
+/// The sessions that arguments mean for a command that changes nothing, each once.
+///
+/// # Errors
+/// When no session is called so, several are, none has worked in this folder, or a file is not a capsule.
+pub fn all_meant(home: &Path, of: &SessionList) -> Result<Vec<LookedAt>, ProgramFailure> {
+    if of.last {
+        return Ok(vec![meant(home, &SessionRef { session: None, last: true })?]);
+    }
+    let mut found: Vec<LookedAt> = Vec::new();
+    for text in &of.sessions {
+        let one = look(home, text)?;
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    Ok(found)
 }
 
 /// Whether a text names the session in a capsule.
@@ -142,7 +160,7 @@ pub fn is_named(text: &str) -> bool {
     text.starts_with(PREFIX)
 }
 
-fn look_into(file: &Path) -> Result<LookedAt, RequestRefusal> {
+fn look_into(file: &Path) -> Result<LookedAt, ProgramFailure> {
     let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = opened.iter().find(|known| known.file == file) {
         return Ok(known.found.clone());
@@ -161,11 +179,11 @@ fn look_into(file: &Path) -> Result<LookedAt, RequestRefusal> {
 }
 
 /// Why a session in a capsule cannot be continued, if a text names one.
-pub fn refuse_next(text: &str) -> Result<(), RequestRefusal> {
+pub fn refuse_next(text: &str) -> Result<(), ProgramFailure> {
     let Some(path) = text.strip_prefix(PREFIX) else {
         return Ok(());
     };
-    Err(RequestRefusal::usage(format!(
+    Err(ProgramFailure::usage(format!(
         "{path}: a capsule is only looked at, so it has no next request\nhint: `pellucid capsule open {path} --to DIR`, then \
          `PELLUCID_HOME=DIR`"
     )))

@@ -23,7 +23,6 @@ use crate::compact::edit::Editor;
 use crate::exec;
 use crate::exec::Show;
 use crate::print;
-use crate::resume;
 use crate::screen::OutputFormat;
 use crate::start::Opening;
 use crate::start::Persistence;
@@ -34,7 +33,7 @@ use crate::style::counted;
 use crate::style::thousands;
 
 pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, ProgramFailure> {
-    let which = args.which().ok_or_else(resume::which)?;
+    let which = args.which();
     let start = Start::new(shared, &args.turn)?;
     let editor = args.edit.then(|| Editor::find(&start.env)).transpose()?;
     let file = start.existing(&which)?;

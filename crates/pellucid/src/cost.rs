@@ -27,6 +27,7 @@ use serde_json::Value;
 
 use crate::args::cost::CostArgs;
 use crate::capsule;
+use crate::capsule::LookedAt;
 use crate::pack::table::table;
 use crate::prices;
 use crate::print;
@@ -40,16 +41,12 @@ const NOT_KNOWN: u8 = 3;
 
 pub fn run(args: &CostArgs) -> Result<ExitCode, ProgramFailure> {
     let home = sessions::home()?;
-    let paths = if args.last {
-        vec![(home.clone(), sessions::last_file(&home)?)]
-    } else {
-        args.sessions.iter().map(|session| capsule::named(&home, session)).collect::<Result<_, _>>()?
-    };
+    let sessions = capsule::all_meant(&home, &args.of)?;
     let prices = prices::table(&home)?;
     let mut texts = ReadTexts::default();
     let mut requests = Vec::new();
     let mut is_known = true;
-    for (of, path) in paths {
+    for LookedAt { home: of, path, .. } in sessions {
         let file = read::open_damaged(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
         let of_session = costed(&of, &file, &mut texts)?;
         if of_session.is_empty() {

@@ -40,13 +40,13 @@ use crate::exec::json::Json;
 use crate::exec::last_message::LastMessage;
 use crate::screen::name;
 use crate::start;
-use crate::start::NoSession;
 use crate::start::Opening;
 use crate::start::Persistence;
 use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::start::Which;
 use crate::stdin;
+use crate::stored::NoSession;
 use crate::style;
 use crate::style::Paint;
 

@@ -14,6 +14,7 @@ use crate::request::Coming;
 use crate::request::RequestRefusal;
 use crate::request::ShownRequest;
 use crate::request::certain;
+use crate::stored::NoSession;
 
 /// The name of a request; a text that is none is refused, never taken as a message.
 ///
@@ -22,9 +23,12 @@ use crate::request::certain;
 pub fn name(home: &Path, text: &str) -> Result<RequestName, RequestRefusal> {
     match request::asked_name(home, text)? {
         Some(name) => Ok(name),
-        None => Err(RequestRefusal::usage(format!(
-            "`{text}` is not the name of a request\nhint: `pellucid context --help` lists the forms of names"
-        ))),
+        None => {
+            let NoSession { why, hint } = NoSession::called(home, text);
+            Err(RequestRefusal::usage(format!(
+                "`{text}` is not the name of a request: {why}\nhint: {hint}; `pellucid context --help` lists the forms of names"
+            )))
+        }
     }
 }
 

@@ -18,11 +18,11 @@ use pellucid_store::read;
 
 use crate::args::sessions::ReplayArgs;
 use crate::capsule;
+use crate::capsule::LookedAt;
 use crate::print;
 use crate::screen::OutputFormat;
 use crate::sessions;
 use crate::start::ProgramFailure;
-use crate::stored;
 use crate::style::Paint;
 use crate::style::counted;
 use crate::style::number;
@@ -45,13 +45,8 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode, ProgramFailure> {
         }
         _ => {
             let home = sessions::home()?;
-            match args.of.session.as_deref().filter(|session| capsule::is_named(session)) {
-                Some(session) => capsule::named(&home, session)?,
-                None => {
-                    let (_, path) = stored::meant(&home, &args.of)?;
-                    (home, path)
-                }
-            }
+            let LookedAt { home, path, .. } = capsule::meant(&home, &args.of)?;
+            (home, path)
         }
     };
     let file = read::open_damaged(&path).map_err(|error| failed(&error))?;

@@ -46,45 +46,45 @@ use crate::style::number;
 /// How long a saved report may be.
 const SAVED_BYTES_MAX: u64 = 256 << 20;
 
-/// Why no request is shown, and the status to end with.
+/// Why no request is shown.
 #[derive(Debug)]
-pub struct RequestRefusal {
-    /// One or more lines, without the prefix `error:`.
-    text: String,
-    code: u8,
-}
+pub struct RequestRefusal(ProgramFailure);
 
 impl RequestRefusal {
     /// The REF is malformed or names nothing; exit status 2.
     pub fn usage(text: String) -> Self {
-        Self { text, code: 2 }
+        Self(ProgramFailure::usage(text))
     }
 
-    /// The request cannot be determined from what is stored.
+    /// The request cannot be determined from what is stored; exit status 3.
     pub fn unknown(text: impl Into<String>) -> Self {
-        Self { text: text.into(), code: 3 }
+        Self(ProgramFailure::unknown(text))
     }
 
     /// The same refusal, with what it is about before the message.
     pub fn about(self, what: &str) -> Self {
-        Self { text: format!("{what}: {}", self.text), ..self }
+        Self(self.0.about(what))
     }
 
     /// The message, without the prefix `error:`.
     pub fn text(&self) -> &str {
-        &self.text
+        self.0.text()
     }
 
     /// Prints the message, and returns the exit status.
     pub fn show(&self) -> ExitCode {
-        style::line(&format!("error: {}", self.text));
-        ExitCode::from(self.code)
+        self.0.show()
+    }
+
+    /// The same for a command that answers a question: whatever did not work, the answer is unknown.
+    pub fn show_of_question(self) -> ExitCode {
+        self.0.of_question().show()
     }
 }
 
 impl From<ProgramFailure> for RequestRefusal {
     fn from(failure: ProgramFailure) -> Self {
-        Self { text: failure.text().to_owned(), code: 1 }
+        Self(failure)
     }
 }
 
@@ -336,7 +336,7 @@ fn refuse_losses(omissions: &[Omission], is_strict: bool) -> Result<(), ProgramF
     for omission in lost {
         style::line(&format!("warning: {}: {}", name(&omission.what), name(&why_text(&omission.why))));
     }
-    Err(ProgramFailure::new("--strict-context: the warnings above name content that is cut or left out"))
+    Err(ProgramFailure::violation("--strict-context: the warnings above name content that is cut or left out"))
 }
 
 /// A request that was sent, rebuilt from the session's files.

@@ -18,15 +18,16 @@ use crate::exec::Work;
 use crate::print;
 use crate::sessions;
 use crate::sessions::parent::ParentSession;
-use crate::start::NoSession;
 use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::start::Which;
+use crate::stored;
+use crate::stored::NoSession;
 use crate::style;
 
 /// The failure for a command that needs a session and names none.
 pub fn which() -> ProgramFailure {
-    NoSession::listing("say which session: its id, its name, or --last".to_owned()).failure()
+    NoSession::listing("say which session: its id, the beginning of its id, its name, or --last".to_owned()).failure()
 }
 
 pub fn resume(shared: &Shared, args: &ResumeCommandArgs) -> Result<ExitCode, ProgramFailure> {
@@ -34,7 +35,7 @@ pub fn resume(shared: &Shared, args: &ResumeCommandArgs) -> Result<ExitCode, Pro
     let which = which.ok_or_else(self::which)?;
     if prompt.is_none() {
         let hint = "say what to do: `pellucid resume SESSION PROMPT`";
-        return Err(ProgramFailure::with_hint("there is no terminal interface yet", hint));
+        return Err(ProgramFailure::usage(format!("there is no terminal interface yet\nhint: {hint}")));
     }
     let which = if args.parent { parent(&which)? } else { which };
     let images = args.options.turn.image.clone();
@@ -46,8 +47,8 @@ pub fn resume(shared: &Shared, args: &ResumeCommandArgs) -> Result<ExitCode, Pro
 fn parent(which: &Which) -> Result<Which, ProgramFailure> {
     let home = sessions::home()?;
     let file = match which {
-        Which::Id(session) => sessions::file(&home, session)?,
-        Which::Newest { everywhere: false } => sessions::last_file(&home)?,
+        Which::Id(session) => stored::session(&home, session)?.1,
+        Which::Newest { everywhere: false } => stored::last(&home)?.1,
         Which::Newest { everywhere: true } => find::newest(&home, SessionFilter::default()).ok_or_else(self::which)?,
     };
     Ok(Which::Id(ParentSession::of_file(&file)?.id))

@@ -43,23 +43,23 @@ use crate::style::Paint;
 pub fn run(shared: &Shared, command: SessionsCommand) -> Result<ExitCode, ProgramFailure> {
     let home = home()?;
     match command {
-        SessionsCommand::List(args) => list(&home, &args),
-        SessionsCommand::Show(args) => show::run(&home, &args),
+        SessionsCommand::List(args) => list(&home, &args).map_err(ProgramFailure::of_question),
+        SessionsCommand::Show(args) => show::run(&home, &args).map_err(ProgramFailure::of_question),
         SessionsCommand::Output { of, call } => {
             let (of, call) = of.split(call.as_ref());
-            output::run(&home, &of, call.as_deref())
+            output::run(&home, &of, call.as_deref()).map_err(ProgramFailure::of_question)
         }
-        SessionsCommand::Calls(args) => calls::run(&home, &args),
+        SessionsCommand::Calls(args) => calls::run(&home, &args).map_err(ProgramFailure::of_question),
         SessionsCommand::Export(args) => export::run(&home, &args),
         SessionsCommand::Grep(args) => grep::run(&home, &args),
         SessionsCommand::Delete(args) => delete::run(&home, &args),
         SessionsCommand::Certify(args) => certify::run(&home, shared, &args),
         SessionsCommand::Capsule(args) => capsule::run(&home, &args),
-        SessionsCommand::Fsck(args) => fsck::run(&home, &args),
+        SessionsCommand::Fsck(args) => fsck::run(&home, &args).map_err(ProgramFailure::of_question),
         SessionsCommand::Rename { of, name } => {
             let (of, name) = of.split(name.as_ref());
             let hint = "`pellucid sessions rename SESSION NAME` gives a session a name";
-            let name = name.ok_or_else(|| ProgramFailure::with_hint("the new name is missing", hint))?;
+            let name = name.ok_or_else(|| ProgramFailure::usage(format!("the new name is missing\nhint: {hint}")))?;
             let mut sessions = LocalSessions::new(&home);
             let (id, _) = stored::meant(&home, &of)?;
             let name = sessions.rename(&id, &name).map_err(|error| failed(&error))?;
@@ -68,7 +68,7 @@ pub fn run(shared: &Shared, command: SessionsCommand) -> Result<ExitCode, Progra
         SessionsCommand::Archive(args) => archive::run(&home, &args),
         SessionsCommand::Unarchive { of } => {
             let mut sessions = LocalSessions::new(&home);
-            let (id, _) = stored::meant(&home, &of)?;
+            let (id, _) = stored::meant_archived(&home, &of)?;
             let to = sessions.unarchive(&id).map_err(|error| failed(&error))?;
             print(&format!("{id} is no longer archived: {}\n", to.display()))
         }
@@ -80,13 +80,6 @@ pub fn home() -> Result<PathBuf, ProgramFailure> {
     pellucid_config::home::find(&Env::process())
         .map_err(|error| ProgramFailure::new(format!("the home folder cannot be found: {error}")))
 }
-
-/// The file of the session that a text names, archived or not.
-pub fn file(home: &Path, session: &str) -> Result<PathBuf, ProgramFailure> {
-    stored::session(home, session).map(|(_, path)| path).map_err(|error| error.failure())
-}
-
-pub use crate::stored::last_file;
 
 fn failed(error: &StoreError) -> ProgramFailure {
     ProgramFailure::new(format!("{error}"))
@@ -118,7 +111,7 @@ fn progress(progress: Progress) {
 fn list(home: &Path, args: &SessionsListArgs) -> Result<ExitCode, ProgramFailure> {
     let cursor = args.cursor.as_deref().map(str::parse::<Cursor>).transpose();
     let cursor = cursor.map_err(|error| {
-        ProgramFailure::new(format!(
+        ProgramFailure::usage(format!(
             "--cursor {}: {error}; the line below a page has the one of the next page",
             args.cursor.as_deref().unwrap_or_default()
         ))

@@ -53,8 +53,6 @@ use pellucid_store::find;
 use pellucid_store::find::SessionFilter;
 use pellucid_store::read;
 use pellucid_store::read::SessionFile;
-use pellucid_store::sessions::LocalSessions;
-use pellucid_store::sessions::Sessions;
 use pellucid_workspace::images::load_image;
 use serde_json::Value;
 
@@ -68,6 +66,7 @@ use crate::log;
 use crate::pack;
 use crate::stored;
 use crate::stored::Called;
+use crate::stored::NoSession;
 use crate::style;
 
 /// The policy of commands whose client cannot answer questions.
@@ -86,28 +85,74 @@ pub const UNUSABLE_RULES: &str =
 /// The name of the client, for the header `originator`.
 const ORIGINATOR: &str = "pellucid_exec";
 
-/// Why the program stops: lines for standard error, without the word `error`.
+/// Why the program stops: lines for standard error, without the word `error`, and the kind of failure.
 #[derive(Debug)]
-pub struct ProgramFailure(String);
+pub struct ProgramFailure {
+    text: String,
+    kind: FailureKind,
+}
+
+/// The kind of a failure, which decides the exit status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FailureKind {
+    /// Something did not work: 1, or 3 for a command that answers a question.
+    Failed,
+    /// What was asked about breaks a rule that the caller gave: 1.
+    Violation,
+    /// The arguments are wrong, or name something that does not exist: 2.
+    Usage,
+    /// The answer is unknown: 3.
+    Unknown,
+}
 
 impl ProgramFailure {
     pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
+        Self { text: text.into(), kind: FailureKind::Failed }
     }
 
     /// A failure with advice on what to do.
     pub fn with_hint(text: &str, hint: &str) -> Self {
-        Self(format!("{text}\nhint: {hint}"))
+        Self::new(format!("{text}\nhint: {hint}"))
+    }
+
+    /// A rule that the caller gave is broken; exit status 1.
+    pub fn violation(text: impl Into<String>) -> Self {
+        Self { text: text.into(), kind: FailureKind::Violation }
+    }
+
+    /// The arguments are wrong, or name something that does not exist; exit status 2.
+    pub fn usage(text: impl Into<String>) -> Self {
+        Self { text: text.into(), kind: FailureKind::Usage }
+    }
+
+    /// The answer is unknown; exit status 3.
+    pub fn unknown(text: impl Into<String>) -> Self {
+        Self { text: text.into(), kind: FailureKind::Unknown }
+    }
+
+    /// The same failure of a command that answers a question: whatever did not work, the answer is unknown.
+    pub fn of_question(self) -> Self {
+        let kind = if self.kind == FailureKind::Failed { FailureKind::Unknown } else { self.kind };
+        Self { kind, ..self }
+    }
+
+    /// The same failure, with what it is about before the message.
+    pub fn about(self, what: &str) -> Self {
+        Self { text: format!("{what}: {}", self.text), ..self }
     }
 
     pub fn text(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     /// Prints the failure and returns the status to end with.
     pub fn show(&self) -> ExitCode {
-        style::line(&format!("error: {}", self.0));
-        ExitCode::FAILURE
+        style::line(&format!("error: {}", self.text));
+        ExitCode::from(match self.kind {
+            FailureKind::Failed | FailureKind::Violation => 1,
+            FailureKind::Usage => 2,
+            FailureKind::Unknown => 3,
+        })
     }
 }
 
@@ -341,6 +386,11 @@ impl Start {
     /// # Errors
     /// The file cannot be used. A new session in its place would have another history than the person expects.
     pub fn find(&self, which: &Which) -> Result<Option<SessionFile>, ProgramFailure> {
+        if let Which::Id(text) = which
+            && let Called::Several { ids } = stored::called(&self.config.folders.home, text)
+        {
+            return Err(NoSession::several(text, &ids).failure());
+        }
         let path = self.path_of(which, Some(self.provider_id()));
         let file = path.map(|path| read::open(&path)).transpose();
         file.map_err(|error| ProgramFailure::new(format!("{error}; nothing was sent")))
@@ -383,12 +433,9 @@ impl Start {
     fn path_of(&self, which: &Which, provider: Option<&str>) -> Option<PathBuf> {
         let home = &self.config.folders.home;
         match which {
-            Which::Id(id) => match identity::parse_session_id(id) {
-                Some(id) => find::by_id(home, &id),
-                None => find::by_name(home, id).or_else(|| match stored::called(home, id) {
-                    Called::One { id } => find::by_id(home, &identity::parse_session_id(&id)?),
-                    Called::Several { .. } | Called::Nothing => None,
-                }),
+            Which::Id(text) => match stored::called(home, text) {
+                Called::One { id } => find::by_id(home, &id),
+                Called::Several { .. } | Called::Nothing => None,
             },
             Which::Newest { everywhere } => {
                 let cwd = (!everywhere).then_some(self.config.folders.cwd.as_path());
@@ -399,19 +446,17 @@ impl Start {
 
     /// Explains that there is no such session, and which one may be meant.
     fn no_session_of(&self, which: &Which, provider: Option<&str>) -> NoSession {
+        let home = &self.config.folders.home;
         let everywhere = match which {
-            Which::Id(id) => {
-                if let Called::Several { ids } = stored::called(&self.config.folders.home, id) {
-                    return NoSession { why: stored::several(id, &ids), hint: stored::MORE_OF_THE_ID.to_owned() };
-                }
-                let sessions = LocalSessions::new(&self.config.folders.home);
-                // A stored session that was not found among the others is archived.
-                let is_stored = sessions.resolve(id).is_some_and(|id| sessions.file(&id).is_ok());
-                return if is_stored {
-                    let hint = format!("`pellucid sessions unarchive {id}` makes it available again");
-                    NoSession { why: format!("the session {id} is archived"), hint }
-                } else {
-                    NoSession::listing(format!("there is no session with the id or name {id}"))
+            Which::Id(text) => {
+                return match stored::called(home, text) {
+                    // A stored session that was not found among those in use.
+                    Called::One { id } => NoSession {
+                        why: format!("the session {id} is archived"),
+                        hint: format!("`pellucid sessions unarchive {id}` makes it available again"),
+                    },
+                    Called::Several { ids } => NoSession::several(text, &ids),
+                    Called::Nothing => NoSession::called(home, text),
                 };
             }
             Which::Newest { everywhere } => *everywhere,
@@ -435,34 +480,13 @@ impl Start {
     }
 }
 
-/// Why there is no session, and what a person can do.
-#[derive(Debug)]
-pub struct NoSession {
-    /// What was looked for and not found.
-    pub why: String,
-    /// What the person can do.
-    pub hint: String,
-}
-
-impl NoSession {
-    /// With a hint to the list of stored sessions.
-    pub fn listing(why: String) -> Self {
-        Self { why, hint: "`pellucid sessions list` shows those that are stored".to_owned() }
-    }
-
-    /// The failure that ends the program.
-    pub fn failure(&self) -> ProgramFailure {
-        ProgramFailure::with_hint(&self.why, &self.hint)
-    }
-}
-
 /// How many bytes of a session a fork copies if it keeps `at` messages of the person.
 pub fn fork_place(file: &SessionFile, at: Option<usize>) -> Result<u64, ProgramFailure> {
     let places = MessageOffsets::read(file).map_err(|error| ProgramFailure::new(format!("{error}")))?;
     let n_messages = places.messages.len();
     places.keeping(at.unwrap_or(n_messages)).ok_or_else(|| {
         let (at, messages) = (at.unwrap_or_default(), style::counted(n_messages, "message"));
-        ProgramFailure::new(format!("--at {at}: the session has {messages} from the user"))
+        ProgramFailure::usage(format!("--at {at}: the session has {messages} from the user"))
     })
 }
 

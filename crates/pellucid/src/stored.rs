@@ -12,8 +12,8 @@ use pellucid_store::sessions::LocalSessions;
 use pellucid_store::walk;
 use pellucid_store::walk::SessionPlace;
 
+use crate::args::session_ref::SessionList;
 use crate::args::session_ref::SessionRef;
-use crate::start::NoSession;
 use crate::start::ProgramFailure;
 
 /// The shortest beginning of an id that names a session: shorter texts are words.
@@ -36,45 +36,57 @@ pub enum Called {
     Nothing,
 }
 
-/// Why a text means no session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unclear {
+/// Why there is no session, and what a person can do.
+#[derive(Debug)]
+pub struct NoSession {
+    /// What was looked for and not found.
+    pub why: String,
+    /// What the person can do.
+    pub hint: String,
+}
+
+impl NoSession {
+    /// With a hint to the list of stored sessions.
+    pub fn listing(why: String) -> Self {
+        Self { why, hint: LISTING.to_owned() }
+    }
+
     /// Several sessions have an id that begins so.
-    Several { text: String, ids: Vec<String> },
-    /// No session is called so.
-    Nothing { text: String },
-}
+    pub fn several(text: &str, ids: &[String]) -> Self {
+        let more = ids.len().saturating_sub(NEAR_MAX);
+        let listed = ids.iter().take(NEAR_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let why = format!("several sessions have an id that begins with `{text}`: {listed}{more}");
+        Self { why, hint: "give more of the id".to_owned() }
+    }
 
-impl Unclear {
-    /// The same for people, with what to do.
+    /// No session has this id or name; the hint has those that are called nearly so.
+    pub fn called(home: &Path, text: &str) -> Self {
+        let (names, ids) = (names::all(home), ids(home));
+        let is_stored = |id: &str| ids.iter().any(|known| known == id);
+        let called: Vec<&str> = names.iter().filter(|(id, _)| is_stored(id)).map(|(_, name)| name.as_str()).collect();
+        let near = near(text, called.iter().copied().chain(ids.iter().map(String::as_str)), NEAR_MAX);
+        let hint = match near.as_slice() {
+            _ if ids.is_empty() => "there are no stored sessions".to_owned(),
+            [] => LISTING.to_owned(),
+            near => format!("near ones: {}; {LISTING}", near.join(", ")),
+        };
+        Self { why: format!("no session has the id or name `{text}`"), hint }
+    }
+
+    /// The reason and the advice in one line.
+    pub fn text(&self) -> String {
+        format!("{}; {}", self.why, self.hint)
+    }
+
+    /// The failure that ends the program, with the status for wrong usage.
     pub fn failure(&self) -> ProgramFailure {
-        match self {
-            Self::Several { text, ids } => ProgramFailure::with_hint(&several(text, ids), MORE_OF_THE_ID),
-            Self::Nothing { text } => {
-                NoSession::listing(format!("there is no session with the id or name {text}")).failure()
-            }
-        }
-    }
-
-    /// The same for people, with sessions that are called nearly so.
-    pub fn with_near_names(&self, home: &Path) -> String {
-        match self {
-            Self::Several { text, ids } => several(text, ids),
-            Self::Nothing { text } => no_session(home, text),
-        }
+        ProgramFailure::usage(format!("{}\nhint: {}", self.why, self.hint))
     }
 }
 
-/// The advice for a beginning that several ids have.
-pub const MORE_OF_THE_ID: &str = "give more of the id";
-
-/// Says that several sessions have an id that begins so.
-pub fn several(text: &str, ids: &[String]) -> String {
-    let more = ids.len().saturating_sub(NEAR_MAX);
-    let listed = ids.iter().take(NEAR_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("several sessions have an id that begins with `{text}`: {listed}{more}")
-}
+/// The advice where no session is near.
+const LISTING: &str = "`pellucid sessions list --all` shows those that are stored";
 
 /// The session that a text means: by its id, its name, or the beginning of its id.
 pub fn called(home: &Path, text: &str) -> Called {
@@ -100,12 +112,16 @@ pub fn called(home: &Path, text: &str) -> Called {
 }
 
 /// The session that a text means, and its file.
-pub fn session(home: &Path, text: &str) -> Result<(String, PathBuf), Unclear> {
-    let nothing = || Unclear::Nothing { text: text.to_owned() };
+///
+/// # Errors
+/// When no session is called so, or several are.
+pub fn session(home: &Path, text: &str) -> Result<(String, PathBuf), ProgramFailure> {
     match called(home, text) {
-        Called::One { id } => path_of(home, &id).map(|path| (id, path)).ok_or_else(nothing),
-        Called::Several { ids } => Err(Unclear::Several { text: text.to_owned(), ids }),
-        Called::Nothing => Err(nothing()),
+        Called::One { id } => {
+            path_of(home, &id).map(|path| (id, path)).ok_or_else(|| NoSession::called(home, text).failure())
+        }
+        Called::Several { ids } => Err(NoSession::several(text, &ids).failure()),
+        Called::Nothing => Err(NoSession::called(home, text).failure()),
     }
 }
 
@@ -115,21 +131,61 @@ pub fn session(home: &Path, text: &str) -> Result<(String, PathBuf), Unclear> {
 /// When no session is called so, several are, or none has worked in this folder.
 pub fn meant(home: &Path, of: &SessionRef) -> Result<(String, PathBuf), ProgramFailure> {
     match &of.session {
-        Some(text) => session(home, text).map_err(|error| error.failure()),
-        None => {
-            let path = last_file(home)?;
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            Ok((name::session_id(name).unwrap_or_default().to_owned(), path))
-        }
+        Some(text) => session(home, text),
+        None => last(home),
     }
 }
 
-/// The file of the session that was used last in this folder.
-pub fn last_file(home: &Path) -> Result<PathBuf, ProgramFailure> {
+/// The session that arguments mean for a command about archived sessions, where `--last` is the last archived one.
+///
+/// # Errors
+/// When no session is called so, several are, or none of this folder is archived.
+pub fn meant_archived(home: &Path, of: &SessionRef) -> Result<(String, PathBuf), ProgramFailure> {
+    match &of.session {
+        Some(text) => session(home, text),
+        None => last_in(home, SessionPlace::Archived),
+    }
+}
+
+/// The sessions that arguments mean, each once, and their files.
+///
+/// # Errors
+/// When no session is called so, several are, or none has worked in this folder.
+pub fn all_meant(home: &Path, of: &SessionList) -> Result<Vec<(String, PathBuf)>, ProgramFailure> {
+    if of.last {
+        return Ok(vec![last(home)?]);
+    }
+    let mut found: Vec<(String, PathBuf)> = Vec::new();
+    for text in &of.sessions {
+        let one = session(home, text)?;
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    Ok(found)
+}
+
+/// The session that was used last in this folder, and its file.
+///
+/// # Errors
+/// When no session has worked in this folder.
+pub fn last(home: &Path) -> Result<(String, PathBuf), ProgramFailure> {
+    last_in(home, SessionPlace::Live)
+}
+
+fn last_in(home: &Path, place: SessionPlace) -> Result<(String, PathBuf), ProgramFailure> {
     let cwd =
         std::env::current_dir().map_err(|error| ProgramFailure::new(format!("there is no current folder: {error}")))?;
-    find::newest(home, SessionFilter { cwd: Some(&cwd), provider: None })
-        .ok_or_else(|| NoSession::listing(format!("no session has worked in {} yet", cwd.display())).failure())
+    let path = find::newest_in(home, place, SessionFilter { cwd: Some(&cwd), provider: None }).ok_or_else(|| {
+        let cwd = cwd.display();
+        let why = match place {
+            SessionPlace::Live => format!("no session has worked in {cwd} yet"),
+            SessionPlace::Archived => format!("no session that worked in {cwd} is archived"),
+        };
+        NoSession::listing(why).failure()
+    })?;
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    Ok((name::session_id(name).unwrap_or_default().to_owned(), path))
 }
 
 /// The shortest beginning of an id that no other stored session has, with 8 characters or more.
@@ -152,20 +208,6 @@ pub fn ids(home: &Path) -> Vec<String> {
         [SessionPlace::Live, SessionPlace::Archived].into_iter().flat_map(|it| walk::walk(home, it)).collect();
     found.sort_unstable_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.relative.cmp(&b.relative)));
     found.iter().map(|file| file.id().to_owned()).collect()
-}
-
-/// Says that no session is called so, and which ones are called nearly so.
-pub fn no_session(home: &Path, text: &str) -> String {
-    let (names, ids) = (names::all(home), ids(home));
-    let is_stored = |id: &str| ids.iter().any(|known| known == id);
-    let called: Vec<&str> = names.iter().filter(|(id, _)| is_stored(id)).map(|(_, name)| name.as_str()).collect();
-    let near = near(text, called.iter().copied().chain(ids.iter().map(String::as_str)), NEAR_MAX);
-    let near = if near.is_empty() { ids.iter().map(String::as_str).take(NEAR_MAX).collect() } else { near };
-    let hint = match near.as_slice() {
-        [] => "there are no stored sessions".to_owned(),
-        near => format!("near ones: {}", near.join(", ")),
-    };
-    format!("no session has the id or name `{text}`; {hint}")
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ use self::plan::KeptFile;
 use self::plan::PastPatch;
 use self::plan::UndoPlan;
 use crate::apply;
+use crate::args::session_ref::SessionRef;
 use crate::args::shared::Shared;
 use crate::args::turn::TurnArgs;
 use crate::args::undo::RedoArgs;
@@ -43,6 +44,7 @@ use crate::start::Persistence;
 use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::start::Which;
+use crate::stored;
 use crate::style;
 use crate::style::counted;
 
@@ -50,7 +52,7 @@ use crate::style::counted;
 const USAGE: u8 = 2;
 
 pub fn undo(shared: &Shared, args: &UndoArgs) -> Result<ExitCode, ProgramFailure> {
-    let stored = Stored::open(args.session.as_deref())?;
+    let stored = Stored::open(&args.of)?;
     let (takes_files, takes_turns) = (!args.conversation, args.conversation || args.both);
     let turns = turns(&stored.loaded);
     let patches = stored.patches(&turns);
@@ -107,7 +109,7 @@ pub fn undo(shared: &Shared, args: &UndoArgs) -> Result<ExitCode, ProgramFailure
 }
 
 pub fn redo(shared: &Shared, args: &RedoArgs) -> Result<ExitCode, ProgramFailure> {
-    let stored = Stored::open(args.session.as_deref())?;
+    let stored = Stored::open(&args.of)?;
     let Some(last) = undone_now(&stored.lines).pop() else {
         return Err(ProgramFailure::new("nothing was undone in this session that could be done again"));
     };
@@ -190,12 +192,9 @@ struct Stored {
 }
 
 impl Stored {
-    fn open(session: Option<&str>) -> Result<Self, ProgramFailure> {
+    fn open(of: &SessionRef) -> Result<Self, ProgramFailure> {
         let home = sessions::home()?;
-        let path = match session {
-            Some(session) => sessions::file(&home, session)?,
-            None => sessions::last_file(&home)?,
-        };
+        let (_, path) = stored::meant(&home, of)?;
         let loaded = read::read(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
         let log = EditLog::of(RealDisk::shared(), &home, &loaded.meta.id);
         let lines = log.read().map_err(|error| {

@@ -1,4 +1,4 @@
-//! The session that is meant is found by its id, its name, or because it is the newest.
+//! The session that is meant is found by its id, or because it is the newest.
 
 use std::fs::File;
 use std::time::Duration;
@@ -48,24 +48,14 @@ fn sessions_in_use_are_found_before_those_that_were_put_away() {
 }
 
 #[test]
-fn a_name_leads_to_a_session_in_use() {
-    let home = Workspace::empty();
-    let live = session(&home, 1, DAY, "/a", "null", 0);
-    session(&home, 2, "archived_sessions", "/a", "null", 0);
-    for (n, name) in [(1, "live"), (2, "away"), (3, "gone")] {
-        names::set(home.root(), &id(n), name).unwrap();
-    }
-    let found = ["live", "away", "gone", "unknown", ""].map(|name| by_name(home.root(), name));
-    assert_eq!(found, [Some(live), None, None, None, None]);
-}
-
-#[test]
 fn the_newest_is_the_one_that_was_used_last() {
     let home = Workspace::empty();
     assert_eq!(newest(home.root(), SessionFilter::default()), None);
     let one = session(&home, 1, DAY, "/a", "\"p\"", 10);
     let two = session(&home, 2, "sessions/2025/12/31", "/b", "\"q\"", 20);
-    session(&home, 3, "archived_sessions", "/a", "\"p\"", 30);
+    let away = session(&home, 3, "archived_sessions", "/a", "\"p\"", 30);
+    let archived = |cwd| newest_in(home.root(), SessionPlace::Archived, SessionFilter { cwd, provider: None });
+    assert_eq!((archived(Some(Path::new("/a"))), archived(Some(Path::new("/b")))), (Some(away), None));
     let find = |cwd: Option<&str>, provider| newest(home.root(), SessionFilter { cwd: cwd.map(Path::new), provider });
     assert_eq!(find(None, None), Some(two.clone()));
     assert_eq!(find(Some("/a"), None), Some(one.clone()));

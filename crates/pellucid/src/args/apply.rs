@@ -2,17 +2,15 @@
 
 use clap::Args as ClapArgs;
 
+use crate::args::session_ref::SessionIfAny;
+
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "The diff is that of the last turn in which the model applied patches; changes made by commands are not part of it. It is applied as a whole or not at all, in the repository of this folder, and nothing is staged. Exit codes: 0 applied or already applied, 1 nothing was changed (with --3way: there are conflicts)."
 )]
 pub struct ApplyArgs {
-    /// The session's id, the beginning of its id, or its name; without it the one that was used last in this folder.
-    pub session: Option<String>,
-
-    /// The session that was used last in this folder.
-    #[arg(long, conflicts_with = "session")]
-    pub last: bool,
+    #[command(flatten)]
+    pub of: SessionIfAny,
 
     /// See whether the diff fits, and change nothing.
     #[arg(long)]

@@ -5,6 +5,7 @@ use clap::Args as ClapArgs;
 use crate::args::numbers::limit;
 use crate::args::numbers::number;
 use crate::args::numbers::number_from_one;
+use crate::args::session_ref::SessionRef;
 
 /// The arguments of `cache`.
 #[derive(Debug, ClapArgs)]
@@ -18,13 +19,8 @@ Example: pellucid cache --last
 
 Exit status: 0, or 1 if a limit is exceeded, 2 for wrong usage, 3 if the session has neither a record nor token counts.")]
 pub struct CacheArgs {
-    /// The session's id, its beginning, or its name.
-    #[arg(required_unless_present = "last", conflicts_with = "last")]
-    pub session: Option<String>,
-
-    /// The session that was used last in this folder.
-    #[arg(long)]
-    pub last: bool,
+    #[command(flatten)]
+    pub of: SessionRef,
 
     /// Show the two texts around the place where this request diverges from the one before.
     #[arg(long, value_name = "N", value_parser = number_from_one)]

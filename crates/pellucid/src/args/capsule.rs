@@ -16,9 +16,13 @@ Example: pellucid sessions capsule 019a7d31 -o report.html
 
 Exit status: 0, 1 if the file cannot be written, 2 for wrong usage, 3 if the request cannot be found in the record.")]
 pub struct MakeCapsuleArgs {
-    /// The session's id, its beginning, or its name; `#N` behind it leaves out everything after request N.
-    #[arg(value_name = "SESSION[#N]")]
-    pub session: String,
+    /// The session's id, the beginning of its id, or its name; `#N` behind it leaves out everything after request N.
+    #[arg(value_name = "SESSION[#N]", required_unless_present = "last", conflicts_with = "last")]
+    pub session: Option<String>,
+
+    /// The session that was used last in this folder.
+    #[arg(long)]
+    pub last: bool,
 
     /// The file to write.
     #[arg(long, short, value_name = "FILE")]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 
 use crate::args::request::McpLists;
+use crate::args::session_ref::SessionRef;
 use crate::args::turn::TurnArgs;
 
 /// `sessions certify`.
@@ -21,8 +22,8 @@ pub struct CertifyArgs {
     #[command(flatten)]
     pub turn: TurnArgs,
 
-    /// The session's id, its beginning, or its name.
-    pub session: String,
+    #[command(flatten)]
+    pub of: SessionRef,
 
     /// Compare with this certificate, and print what differs.
     #[arg(long, value_name = "FILE")]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
+use crate::args::session_ref::SessionRef;
 use crate::args::turn::TurnArgs;
 use crate::start::Which;
 
@@ -16,13 +17,8 @@ pub struct CompactArgs {
     #[command(flatten)]
     pub turn: TurnArgs,
 
-    /// The session's id, the beginning of its id, or its name.
-    #[arg(conflicts_with = "last")]
-    pub session: Option<String>,
-
-    /// The session that was used last in this folder.
-    #[arg(long)]
-    pub last: bool,
+    #[command(flatten)]
+    pub of: SessionRef,
 
     /// Show what would change and leave the session unchanged. Without --summary the model is still asked, and that
     /// request is recorded.
@@ -47,9 +43,8 @@ pub struct CompactArgs {
 }
 
 impl CompactArgs {
-    /// The session that is meant, if any.
-    pub fn which(&self) -> Option<Which> {
-        let last = self.last.then_some(Which::Newest { everywhere: false });
-        self.session.clone().map(Which::Id).or(last)
+    /// The session that is meant.
+    pub fn which(&self) -> Which {
+        self.of.session.clone().map_or(Which::Newest { everywhere: false }, Which::Id)
     }
 }

@@ -92,7 +92,7 @@ pub enum ContextCommand {
 /// The arguments of `context diff`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-A and B are names of requests (see `pellucid context --help`). Two names of sessions without a number compare the sessions, \
+A and B are names of requests, each a REF (see `pellucid context --help`). Two names of sessions without a number compare the sessions, \
 request by request.
 
 Example: pellucid context diff now@HEAD~1 now

@@ -5,6 +5,8 @@ use clap::ValueEnum;
 use pellucid_answers::cost::CostBy;
 use pellucid_answers::cost::CostSetting;
 
+use crate::args::session_ref::SessionList;
+
 /// The arguments of `cost`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
@@ -21,13 +23,8 @@ Examples:
 
 Exit status: 0, 2 for wrong usage, 3 if a price is unknown or a session has no record.")]
 pub struct CostArgs {
-    /// The ids of sessions, their beginnings, or their names.
-    #[arg(required_unless_present = "last", conflicts_with = "last", value_name = "SESSION")]
-    pub sessions: Vec<String>,
-
-    /// The session that was used last in this folder.
-    #[arg(long)]
-    pub last: bool,
+    #[command(flatten)]
+    pub of: SessionList,
 
     /// What costs are added up by.
     #[arg(long, value_enum, default_value_t = CostByWord::Session)]

@@ -2,6 +2,8 @@
 
 use clap::Args as ClapArgs;
 
+use crate::args::session_ref::SessionList;
+
 /// `sessions delete`.
 ///
 /// Deletes the session files, archived or not, the records of what was sent, whole outputs of commands, values beside the
@@ -13,9 +15,8 @@ Example: pellucid sessions delete --dry-run 019a7d31
 
 Exit status: 0 if the sessions are deleted or listed, 1 if not, 2 for wrong usage.")]
 pub struct DeleteArgs {
-    /// The sessions: their ids, beginnings of ids, or names.
-    #[arg(required = true, value_name = "SESSION")]
-    pub sessions: Vec<String>,
+    #[command(flatten)]
+    pub of: SessionList,
 
     /// Do not ask. Needed where there is no terminal.
     #[arg(long, conflicts_with = "dry_run")]

@@ -96,8 +96,9 @@ pub enum ExecCommand {
 
 #[derive(Debug, ClapArgs)]
 pub struct ResumeArgs {
-    /// The session's id or name. An unknown one begins a new session, with a warning; with --typed-exit-codes or
-    /// --strict-context it is an error.
+    /// The session's id, the beginning of its id, or its name. An unknown one begins a new session, with a warning; with
+    /// --typed-exit-codes or --strict-context it is an error.
+    #[arg(value_name = "SESSION")]
     pub session_id: Option<String>,
 
     /// The task for the model. `-` or no prompt reads it from standard input.

@@ -24,9 +24,13 @@ pub struct GrepArgs {
     #[arg(long, short = 'i')]
     pub ignore_case: bool,
 
-    /// Only this session: its id, its beginning, or its name; may be repeated.
-    #[arg(long, value_name = "SESSION")]
+    /// Only this session: its id, the beginning of its id, or its name; may be repeated.
+    #[arg(long, value_name = "SESSION", conflicts_with = "last")]
     pub session: Vec<String>,
+
+    /// Only the session that was used last in this folder.
+    #[arg(long)]
+    pub last: bool,
 
     /// Only items of this role: system, developer, user, assistant, tool.
     #[arg(long)]

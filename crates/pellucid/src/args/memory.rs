@@ -81,7 +81,7 @@ pub struct ForgetSessionArgs {
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub struct OfSession {
     /// The session's id, the beginning of its id, or its name. Without it, as with --last.
-    #[arg(long, value_name = "ID", conflicts_with = "last")]
+    #[arg(long, value_name = "SESSION", conflicts_with = "last")]
     pub session: Option<String>,
 
     /// The session that was used last in this folder.

@@ -1,4 +1,5 @@
-//! The stored session that a command is about: one group of arguments for all commands that only look at a session.
+//! The stored session that a command is about. Every command that takes a session takes one of these groups of arguments, so
+//! all of them take an id, the beginning of an id, a name, and `--last`.
 
 use clap::Args as ClapArgs;
 
@@ -34,4 +35,40 @@ impl SessionThenWord {
         }
         (SessionRef { session: self.session.clone(), last: false }, word.cloned())
     }
+}
+
+/// A stored session, for a command that also works without one.
+#[derive(Debug, Clone, Default, ClapArgs)]
+pub struct SessionIfAny {
+    /// The session's id, the beginning of its id, or its name.
+    #[arg(conflicts_with = "last")]
+    pub session: Option<String>,
+
+    /// The session that was used last in this folder.
+    #[arg(long)]
+    pub last: bool,
+}
+
+impl SessionIfAny {
+    /// The session, if the arguments name one.
+    pub fn given(&self) -> Option<SessionRef> {
+        (self.last || self.session.is_some()).then(|| self.or_last())
+    }
+
+    /// The session that the arguments name, or the last one.
+    pub fn or_last(&self) -> SessionRef {
+        SessionRef { session: self.session.clone(), last: self.session.is_none() }
+    }
+}
+
+/// One or more stored sessions.
+#[derive(Debug, Clone, Default, ClapArgs)]
+pub struct SessionList {
+    /// The sessions: their ids, beginnings of ids, or names.
+    #[arg(required_unless_present = "last", conflicts_with = "last", value_name = "SESSION")]
+    pub sessions: Vec<String>,
+
+    /// The session that was used last in this folder.
+    #[arg(long)]
+    pub last: bool,
 }

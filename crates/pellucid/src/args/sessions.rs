@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::ArgGroup;
 use clap::Args as ClapArgs;
 use clap::Subcommand;
 use clap::ValueEnum;
@@ -11,6 +12,7 @@ use crate::args::certify::CertifyArgs;
 use crate::args::delete::DeleteArgs;
 use crate::args::exec::ExecOptions;
 use crate::args::grep::GrepArgs;
+use crate::args::session_ref::SessionIfAny;
 use crate::args::session_ref::SessionRef;
 use crate::args::session_ref::SessionThenWord;
 use crate::start::Which;
@@ -146,30 +148,26 @@ pub enum SessionsCommand {
     Export(ExportArgs),
     /// Check that session files, records, names and index are whole.
     ///
-    /// For a session the verdict and the exit status are those of `replay`.
+    /// All sessions, or the one that is named. The verdict and the exit status are those of `replay`.
     Fsck(FsckArgs),
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(group = ArgGroup::new("what").args(["session", "last", "older_than"]).required(true))]
 pub struct ArchiveArgs {
-    /// The session's id, its beginning, or its name.
-    #[arg(required_unless_present_any = ["older_than", "last"], conflicts_with_all = ["older_than", "last"])]
-    pub session: Option<String>,
-
-    /// The session that was used last in this folder.
-    #[arg(long, conflicts_with = "older_than")]
-    pub last: bool,
+    #[command(flatten)]
+    pub of: SessionIfAny,
 
     /// Archive every session that was not used for this many days.
     #[arg(long, value_name = "DAYS", value_parser = crate::args::numbers::number_from_one)]
     pub older_than: Option<usize>,
 
     /// List the sessions of --older-than, and change nothing.
-    #[arg(long, requires = "older_than", conflicts_with = "session")]
+    #[arg(long, requires = "older_than", conflicts_with_all = ["session", "last"])]
     pub dry_run: bool,
 
     /// Print the sessions of --older-than as JSON.
-    #[arg(long, requires = "older_than", conflicts_with = "session")]
+    #[arg(long, requires = "older_than", conflicts_with_all = ["session", "last"])]
     pub json: bool,
 }
 
@@ -266,13 +264,8 @@ pub struct ExportArgs {
 
 #[derive(Debug, Clone, ClapArgs)]
 pub struct FsckArgs {
-    /// Only this session: its id, the beginning of its id, or its name.
-    #[arg(conflicts_with = "last")]
-    pub session: Option<String>,
-
-    /// Only the session that was used last in this folder.
-    #[arg(long)]
-    pub last: bool,
+    #[command(flatten)]
+    pub of: SessionIfAny,
 
     /// Print what was found as JSON.
     #[arg(long)]

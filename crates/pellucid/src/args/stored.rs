@@ -8,7 +8,7 @@ use crate::start::Which;
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub struct StoredArgs {
     /// Look at the next request of this session: its id, the beginning of its id, or its name.
-    #[arg(long, value_name = "ID", conflicts_with = "last")]
+    #[arg(long, value_name = "SESSION", conflicts_with = "last")]
     pub session: Option<String>,
 
     /// Look at the next request of the session that was used last in this folder.

@@ -3,6 +3,7 @@
 use clap::Args as ClapArgs;
 
 use crate::args::numbers::number_from_one;
+use crate::args::session_ref::SessionRef;
 
 /// The arguments of `undo`.
 #[derive(Debug, ClapArgs)]
@@ -20,13 +21,8 @@ Examples:
 Exit status: 0 undone, 1 if a file changed since or there is nothing to undo, 2 for wrong usage."
 )]
 pub struct UndoArgs {
-    /// The session's id, its beginning, or its name.
-    #[arg(required_unless_present = "last", conflicts_with = "last")]
-    pub session: Option<String>,
-
-    /// The session that was used last in this folder.
-    #[arg(long)]
-    pub last: bool,
+    #[command(flatten)]
+    pub of: SessionRef,
 
     /// Go back to the state before this turn, your message number N. Default: the last turn.
     #[arg(long, value_name = "N", value_parser = number_from_one)]
@@ -65,13 +61,8 @@ followed the undo.
 
 Exit status: 0 done, 1 if a file changed since or there is nothing to redo, 2 for wrong usage.")]
 pub struct RedoArgs {
-    /// The session's id, its beginning, or its name.
-    #[arg(required_unless_present = "last", conflicts_with = "last")]
-    pub session: Option<String>,
-
-    /// The session that was used last in this folder.
-    #[arg(long)]
-    pub last: bool,
+    #[command(flatten)]
+    pub of: SessionRef,
 
     /// Show what would be done again, and change nothing.
     #[arg(long)]

@@ -43,7 +43,7 @@ pub fn run(shared: &Shared, args: &ContextBisectArgs) -> Result<ExitCode, Progra
     style::print_each_line_once();
     match print_answer(shared, args) {
         Ok(status) => Ok(ExitCode::from(status as u8)),
-        Err(refusal) => Ok(refusal.show()),
+        Err(refusal) => Ok(refusal.show_of_question()),
     }
 }
 

@@ -36,7 +36,7 @@ use crate::style::number;
 pub fn run(shared: &Shared, args: &ContextDiffArgs) -> Result<ExitCode, ProgramFailure> {
     match print_diff(shared, args) {
         Ok(is_same) => Ok(ExitCode::from(u8::from(!is_same))),
-        Err(refusal) => Ok(refusal.show()),
+        Err(refusal) => Ok(refusal.show_of_question()),
     }
 }
 

@@ -25,7 +25,7 @@ use crate::style::number;
 pub fn run(shared: &Shared, args: &ContextPacksArgs) -> Result<ExitCode, ProgramFailure> {
     match print_table(shared, args) {
         Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(refusal) => Ok(refusal.show()),
+        Err(refusal) => Ok(refusal.show_of_question()),
     }
 }
 

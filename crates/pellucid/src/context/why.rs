@@ -64,7 +64,7 @@ const INSTRUCTIONS: &str = "AGENTS.md";
 pub fn run(shared: &Shared, args: &ContextWhyArgs) -> Result<ExitCode, ProgramFailure> {
     match answer(shared, args) {
         Ok(code) => Ok(code),
-        Err(refusal) => Ok(refusal.show()),
+        Err(refusal) => Ok(refusal.show_of_question()),
     }
 }
 

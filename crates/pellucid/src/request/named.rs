@@ -11,6 +11,7 @@ use crate::args::request::RequestArgs;
 use crate::capsule;
 use crate::stored;
 use crate::stored::Called;
+use crate::stored::NoSession;
 
 /// A parsed request for a request: the REF and the message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +48,10 @@ pub fn asked(args: &RequestArgs, home: &Path) -> Result<NamedRequest, RequestRef
         },
     };
     if !is_name && message.is_some() {
-        return Err(RequestRefusal::usage(stored::no_session(home, word) + "; a message of several words is quoted"));
+        return Err(RequestRefusal::usage(format!(
+            "{}; a message of several words is quoted",
+            NoSession::called(home, word).text()
+        )));
     }
     if !is_name {
         return with(args, NamedRequest { name: None, message: Some(word.clone()) });
@@ -67,5 +71,5 @@ fn with(args: &RequestArgs, asked: NamedRequest) -> Result<NamedRequest, Request
 
 /// The file of the session that a text means.
 pub fn session(home: &Path, text: &str) -> Result<(String, PathBuf), RequestRefusal> {
-    stored::session(home, text).map_err(|error| RequestRefusal::usage(error.with_near_names(home)))
+    Ok(stored::session(home, text)?)
 }

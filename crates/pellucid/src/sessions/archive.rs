@@ -18,7 +18,6 @@ use super::failed;
 use super::print;
 use super::print_json;
 use super::time;
-use crate::args::session_ref::SessionRef;
 use crate::args::sessions::ArchiveArgs;
 use crate::start::ProgramFailure;
 use crate::stored;
@@ -32,7 +31,7 @@ pub fn run(home: &Path, args: &ArchiveArgs) -> Result<ExitCode, ProgramFailure> 
     if let Some(days) = args.older_than {
         return unused(home, days, args);
     }
-    let (id, _) = stored::meant(home, &SessionRef { session: args.session.clone(), last: args.last })?;
+    let (id, _) = stored::meant(home, &args.of.or_last())?;
     let to = LocalSessions::new(home).archive(&id).map_err(|error| failed(&error))?;
     print(&format!("{id} is archived: {}\n", to.display()))
 }

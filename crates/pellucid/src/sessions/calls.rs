@@ -34,7 +34,7 @@ pub fn run(home: &Path, args: &CallsArgs) -> Result<ExitCode, ProgramFailure> {
         None => calls.iter().collect(),
     };
     if let (Some(call), true) = (&call, chosen.is_empty()) {
-        return Err(ProgramFailure::new(format!(
+        return Err(ProgramFailure::usage(format!(
             "the record has no call `{call}`; `pellucid sessions calls {id}` lists those that it has"
         )));
     }

@@ -32,6 +32,7 @@ use super::export::Export;
 use super::print;
 use crate::args::capsule::MakeCapsuleArgs;
 use crate::args::capsule::RedactLevel;
+use crate::args::session_ref::SessionRef;
 use crate::cache;
 use crate::request::RequestRefusal;
 use crate::start::ProgramFailure;
@@ -57,9 +58,11 @@ pub fn run(home: &Path, args: &MakeCapsuleArgs) -> Result<ExitCode, ProgramFailu
 
 fn make(home: &Path, args: &MakeCapsuleArgs) -> Result<ExitCode, RequestRefusal> {
     let failed = |error: &dyn std::fmt::Display| ProgramFailure::new(format!("{error}"));
-    let (session, number) = named(&args.session)?;
-    let (id, path) =
-        stored::session(home, session).map_err(|error| RequestRefusal::usage(error.with_near_names(home)))?;
+    let (session, number) = match args.session.as_deref().map(named).transpose()? {
+        Some((session, number)) => (Some(session.to_owned()), number),
+        None => (None, None),
+    };
+    let (id, path) = stored::meant(home, &SessionRef { session, last: args.last })?;
     let file = read::open_damaged(&path).map_err(|error| failed(&error))?;
     let cut = number.map(|number| cut(home, &file, number)).transpose()?;
     let mut export = Export::new(home, args.redact == RedactLevel::Secrets);

@@ -38,7 +38,7 @@ const BYTES_MAX: u64 = 1 << 20;
 pub fn run(home: &Path, shared: &Shared, args: &CertifyArgs) -> Result<ExitCode, ProgramFailure> {
     match certify(home, shared, args) {
         Ok(code) => Ok(code),
-        Err(refusal) => Ok(refusal.show()),
+        Err(refusal) => Ok(refusal.show_of_question()),
     }
 }
 
@@ -78,8 +78,7 @@ fn read_certificate(path: &Path) -> Result<Value, RequestRefusal> {
 
 fn certificate(home: &Path, shared: &Shared, args: &CertifyArgs) -> Result<Certificate, RequestRefusal> {
     let failed = |error: &dyn std::fmt::Display| ProgramFailure::new(format!("{error}"));
-    let (id, path) =
-        stored::session(home, &args.session).map_err(|error| RequestRefusal::usage(error.with_near_names(home)))?;
+    let (id, path) = stored::meant(home, &args.of)?;
     let file = read::open_damaged(&path).map_err(|error| failed(&error))?;
     let file_name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let chain = match name::requests_path(home, file_name) {

@@ -1,8 +1,6 @@
 //! `sessions delete`: deletes sessions with everything that is stored of them.
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use pellucid_files::RealDisk;
@@ -20,12 +18,7 @@ use crate::style;
 use crate::style::counted;
 
 pub fn run(home: &Path, args: &DeleteArgs) -> Result<ExitCode, ProgramFailure> {
-    let mut sessions: BTreeMap<String, PathBuf> = BTreeMap::new();
-    for session in &args.sessions {
-        let (id, path) = stored::session(home, session).map_err(|error| error.failure())?;
-        sessions.insert(id, path);
-    }
-    let sessions: Vec<(String, PathBuf)> = sessions.into_iter().collect();
+    let sessions = stored::all_meant(home, &args.of)?;
     let beside = |id: &str| {
         vec![Outputs::of(home, id).folder().to_owned(), EditLog::of(RealDisk::shared(), home, id).path().to_owned()]
     };

@@ -14,7 +14,6 @@ use pellucid_store::index::SessionIndex;
 use super::print;
 use super::print_json;
 use super::progress;
-use crate::args::session_ref::SessionRef;
 use crate::args::sessions::FsckArgs;
 use crate::replay::exit_code;
 use crate::start::ProgramFailure;
@@ -30,8 +29,7 @@ pub fn run(home: &Path, args: &FsckArgs) -> Result<ExitCode, ProgramFailure> {
             style::line(&format!("warning: {warning}"));
         }
     }
-    let of = SessionRef { session: args.session.clone(), last: args.last };
-    let only = (of.last || of.session.is_some()).then(|| stored::meant(home, &of)).transpose()?.map(|(id, _)| id);
+    let only = args.of.given().map(|of| stored::meant(home, &of)).transpose()?.map(|(id, _)| id);
     let findings = fsck::check(home, only.as_deref());
     let text = if args.json {
         serde_json::to_string(&findings).map_err(|error| ProgramFailure::new(format!("{error}")))? + "\n"

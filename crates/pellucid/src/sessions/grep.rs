@@ -24,6 +24,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::args::grep::GrepArgs;
+use crate::args::session_ref::SessionList;
 use crate::print;
 use crate::request::RequestRefusal;
 use crate::start::ProgramFailure;
@@ -39,7 +40,7 @@ const CHARS_BEFORE: usize = 60;
 pub fn run(home: &Path, args: &GrepArgs) -> Result<ExitCode, ProgramFailure> {
     match grep(home, args) {
         Ok(code) => Ok(code),
-        Err(refusal) => Ok(refusal.show()),
+        Err(refusal) => Ok(refusal.show_of_question()),
     }
 }
 
@@ -106,13 +107,9 @@ fn since(text: &str) -> Result<Timestamp, RequestRefusal> {
 fn sessions(home: &Path, args: &GrepArgs, since: Option<Timestamp>) -> Result<Vec<FoundSession>, RequestRefusal> {
     let places = [SessionPlace::Live, SessionPlace::Archived];
     let mut sessions: Vec<FoundSession> = places.into_iter().flat_map(|place| walk::walk(home, place)).collect();
-    if !args.session.is_empty() {
-        let mut ids = Vec::new();
-        for session in &args.session {
-            let named = stored::session(home, session);
-            ids.push(named.map_err(|error| RequestRefusal::usage(error.with_near_names(home)))?.0);
-        }
-        sessions.retain(|session| ids.iter().any(|id| id == session.id()));
+    if args.last || !args.session.is_empty() {
+        let meant = stored::all_meant(home, &SessionList { sessions: args.session.clone(), last: args.last })?;
+        sessions.retain(|session| meant.iter().any(|(id, _)| id == session.id()));
     }
     if let Some(since) = since {
         sessions.retain(|session| i128::from(session.modified) >= since.as_nanosecond());

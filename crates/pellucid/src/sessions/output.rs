@@ -30,7 +30,7 @@ pub fn run(home: &Path, of: &SessionRef, call: Option<&str>) -> Result<ExitCode,
         return Ok(ExitCode::SUCCESS);
     };
     let mut file = outputs.open(call).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => ProgramFailure::new(format!(
+        io::ErrorKind::NotFound => ProgramFailure::usage(format!(
             "no output of a call `{call}` is kept; `pellucid sessions output {id}` lists those that are"
         )),
         _ => failed(error),

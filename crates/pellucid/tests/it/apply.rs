@@ -342,8 +342,8 @@ fn a_session_without_patches_has_nothing_to_apply() {
     let scene = Scene::new();
     let ran = scene.world.run(&["apply", "nobody"]);
     assert_eq!(
-        (ran.status, ran.stderr.contains("there is no session with the id or name nobody")),
-        (1, true),
+        (ran.status, ran.stderr.contains("no session has the id or name `nobody`")),
+        (2, true),
         "{}",
         ran.stderr
     );

@@ -77,7 +77,7 @@ fn calls_are_listed_with_times_sandbox_and_grounds() {
         one.out()
     );
     let none = world.run(&["sessions", "calls", &id, "c9"]);
-    assert_eq!(none.status, 1);
+    assert_eq!(none.status, 2);
     expect![[r#"
         error: the record has no call `c9`; `pellucid sessions calls ID` lists those that it has
     "#]]

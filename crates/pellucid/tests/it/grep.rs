@@ -153,7 +153,7 @@ fn a_session_is_deleted_only_when_a_person_says_so() {
     let listed: Value = serde_json::from_slice(&world.run(&["sessions", "list", "--json"]).stdout).unwrap();
     assert_eq!(listed["sessions"], serde_json::json!([]));
     assert_eq!(world.run(&["sessions", "fsck"]).status, 0);
-    assert_eq!(world.run(&["sessions", "delete", "--yes", &id]).status, 1);
+    assert_eq!(world.run(&["sessions", "delete", "--yes", &id]).status, 2);
 }
 
 #[test]

@@ -15,8 +15,14 @@ fn exec(world: &World, args: &[&str]) -> Ran {
 /// Checks that a run ends with 1 before anything is sent, and says this.
 #[track_caller]
 fn check_refused(world: &World, args: &[&str], said: &Expect) {
+    check_ended(world, args, 1, said);
+}
+
+/// The same with another exit status.
+#[track_caller]
+fn check_ended(world: &World, args: &[&str], status: i32, said: &Expect) {
     let ran = world.run(args);
-    assert_eq!((ran.status, ran.out()), (1, ""), "{args:?}: {}", ran.stderr);
+    assert_eq!((ran.status, ran.out()), (status, ""), "{args:?}: {}", ran.stderr);
     said.assert_eq(&ran.stderr);
 }
 
@@ -85,8 +91,8 @@ fn a_session_that_is_not_there_or_not_whole_is_not_replaced_in_silence() {
     let ran = exec(&world, &["resume", "nosuch", "hi"]);
     assert_eq!((ran.status, ran.out()), (0, "Done.\n"), "{}", ran.stderr);
     expect![[r#"
-        warning: there is no session with the id or name nosuch; a new session begins
-        hint: `pellucid sessions list` shows those that are stored
+        warning: no session has the id or name `nosuch`; a new session begins
+        hint: there are no stored sessions
         Pellucid VERSION
         --------
         workdir: ROOT/work
@@ -106,12 +112,13 @@ fn a_session_that_is_not_there_or_not_whole_is_not_replaced_in_silence() {
     .assert_eq(&world.steady(&ran.stderr));
     for option in ["--typed-exit-codes", "--strict-context"] {
         let args = ["exec", "--script", "answer.toml", option, "resume", "nosuch", "hi"];
-        check_refused(
+        check_ended(
             &world,
             &args,
+            2,
             &expect![[r#"
-            error: there is no session with the id or name nosuch
-            hint: `pellucid sessions list` shows those that are stored
+            error: no session has the id or name `nosuch`
+            hint: there are no stored sessions
         "#]],
         );
     }

@@ -49,6 +49,7 @@ mod secrets;
 mod session_refs;
 mod sessions;
 mod shown;
+mod statuses;
 mod steady;
 mod skills;
 mod store;

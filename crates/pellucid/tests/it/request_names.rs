@@ -166,14 +166,22 @@ fn a_name_that_fits_nothing_lists_near_ones() {
     world.files.write("work/other.json", "{}");
     for command in ["prompt", "context"] {
         for (words, said) in [
-            (&["fix-logn#2"][..], "no session has the id or name `fix-logn`; near ones: fix-login"),
+            (
+                &["fix-logn#2"][..],
+                "no session has the id or name `fix-logn`\nhint: near ones: fix-login; `pellucid sessions list --all` shows those that are stored",
+            ),
             (&["fix-login#9"], &format!("{ID}: there is no request 9: the session has 3, from 1 on")),
             (&["fix-login#0"], "`fix-login#0`: after `#` comes the number of a request, from 1, or `next`"),
-            (&["019a0000"], &format!("several sessions have an id that begins with `019a0000`: {OTHER}, {ID}")),
+            (
+                &["019a0000"],
+                &format!(
+                    "several sessions have an id that begins with `019a0000`: {OTHER}, {ID}\nhint: give more of the id"
+                ),
+            ),
             (
                 &["019a0000-0000-7000-8000-00000000000f"],
                 &format!(
-                    "no session has the id or name `019a0000-0000-7000-8000-00000000000f`; near ones: {OTHER}, {ID}"
+                    "no session has the id or name `019a0000-0000-7000-8000-00000000000f`\nhint: near ones: {OTHER}, {ID}; `pellucid sessions list --all` shows those that are stored"
                 ),
             ),
             (&["now@"], "`now@`: the git revision is missing"),

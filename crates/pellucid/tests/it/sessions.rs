@@ -159,8 +159,8 @@ fn the_next_request_of_a_stored_session_can_be_looked_at() {
     assert_eq!(
         (none.status, none.stderr.as_str()),
         (
-            1,
-            "error: there is no session with the id or name 00000000-0000-7000-8000-000000000000\nhint: `pellucid sessions list` shows those that are stored\n"
+            2,
+            "error: no session has the id or name `00000000-0000-7000-8000-000000000000`\nhint: `pellucid sessions list --all` shows those that are stored\n"
         )
     );
 }
@@ -479,7 +479,7 @@ say = "done"
     let text = world.run(&["context", "--script", "s.toml", "-v", "--session", ID, "on"]);
     assert!(text.out().contains("the model sees 2 outputs only in part; of by_terminal, "), "{}", text.out());
     let none = world.run(&["sessions", "output", ID, "short"]);
-    assert_eq!(none.status, 1);
+    assert_eq!(none.status, 2);
     expect![[r#"
         error: no output of a call `short` is kept; `pellucid sessions output 11111111-1111-4111-8111-111111111111` lists those that are
     "#]].assert_eq(&none.stderr);

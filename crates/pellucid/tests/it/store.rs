@@ -65,7 +65,7 @@ fn sessions_are_listed_page_by_page() {
     let bad = world.run(&["sessions", "list", "--cursor", "x"]);
     assert_eq!(
         (bad.status, bad.stderr.as_str()),
-        (1, "error: --cursor x: invalid cursor; the line below a page has the one of the next page\n")
+        (2, "error: --cursor x: invalid cursor; the line below a page has the one of the next page\n")
     );
 }
 
@@ -139,18 +139,18 @@ fn resume_says_what_is_missing() {
     let world = world();
     let said = |args: &[&str]| {
         let ran = world.run(args);
-        assert_eq!((ran.status, ran.out()), (1, ""));
+        assert_eq!((ran.status, ran.out()), (2, ""), "{args:?}: {}", ran.stderr);
         ran.stderr
     };
-    expect!["error: say which session: its id, its name, or --last\nhint: `pellucid sessions list` shows those that are stored\n"]
+    expect!["error: say which session: its id, the beginning of its id, its name, or --last\nhint: `pellucid sessions list --all` shows those that are stored\n"]
         .assert_eq(&said(&["resume"]));
-    expect!["error: there is no session with the id or name nobody\nhint: `pellucid sessions list` shows those that are stored\n"]
+    expect!["error: no session has the id or name `nobody`\nhint: there are no stored sessions\n"]
         .assert_eq(&said(&["resume", "nobody", "go"]));
     expect![
-        "error: no session has worked in ROOT/work yet\nhint: `pellucid sessions list` shows those that are stored\n"
+        "error: no session has worked in ROOT/work yet\nhint: `pellucid sessions list --all` shows those that are stored\n"
     ]
     .assert_eq(&said(&["resume", "--script", "script.toml", "--last", "go"]));
-    expect!["error: no session has worked yet\nhint: `pellucid sessions list` shows those that are stored\n"]
+    expect!["error: no session has worked yet\nhint: `pellucid sessions list --all` shows those that are stored\n"]
         .assert_eq(&said(&["fork", "--last"]));
     let id = exec(&world, "hi");
     expect!["error: there is no terminal interface yet\nhint: say what to do: `pellucid resume SESSION PROMPT`\n"]
@@ -168,7 +168,7 @@ fn resume_says_what_is_missing() {
         "--at",
         "2",
     ]));
-    expect!["error: there is no session with the id or name nobody\nhint: `pellucid sessions list` shows those that are stored\n"]
+    expect!["error: no session has the id or name `nobody`\nhint: `pellucid sessions list --all` shows those that are stored\n"]
         .assert_eq(&said(&["sessions", "archive", "nobody"]));
 }
 
@@ -507,7 +507,7 @@ fn a_session_is_meant_by_the_beginning_of_its_id_and_by_being_the_last() {
     .assert_eq(&without_bytes(&world.steady(&out)));
     assert_eq!(proved(&["--last"]), proved(&[ids[1]]));
     let (status, _, said) = proved(&["019a"]);
-    assert_eq!(status, 1);
+    assert_eq!(status, 2);
     expect![[r#"
         error: several sessions have an id that begins with `019a`: 019a1111-0000-7000-8000-000000000001, 019a0000-0000-7000-8000-000000000001
         hint: give more of the id
@@ -524,6 +524,6 @@ fn a_session_is_meant_by_the_beginning_of_its_id_and_by_being_the_last() {
     let ran = world.finish(command, None);
     assert_eq!(
         ran.stderr,
-        "error: no session has worked in ROOT/elsewhere yet\nhint: `pellucid sessions list` shows those that are stored\n"
+        "error: no session has worked in ROOT/elsewhere yet\nhint: `pellucid sessions list --all` shows those that are stored\n"
     );
 }

@@ -67,6 +67,7 @@ pub use self::recall::Recalled;
 pub use self::walk::ProvedRequest;
 pub use self::walk::WalkedBytes;
 pub use self::walk::WalkedRequest;
+pub use self::walk::numbers;
 pub use self::walk::walk;
 
 /// Why an exported session proves less.

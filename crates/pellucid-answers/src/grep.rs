@@ -168,7 +168,7 @@ pub struct GrepFilter {
     pub part: Option<GlobMatcher>,
     /// The kind of the origin, or the file, fact or tool itself.
     pub source: Option<GlobMatcher>,
-    /// The tool whose output is looked at.
+    /// The tool whose calls and outputs are looked at.
     pub tool: Option<String>,
 }
 
@@ -182,11 +182,10 @@ impl GrepFilter {
     }
 
     fn has(&self, place: &GrepPlace) -> bool {
-        let is_tool = |tool: &String| place.source == "tool" && place.origin == *tool;
         self.role.as_ref().is_none_or(|role| place.role.as_ref() == Some(role))
             && self.part.as_ref().is_none_or(|part| part.is_match(&place.part))
             && self.source.as_ref().is_none_or(|it| it.is_match(&place.source) || it.is_match(&place.origin))
-            && self.tool.as_ref().is_none_or(is_tool)
+            && self.tool.as_ref().is_none_or(|tool| place.tool.as_ref() == Some(tool))
     }
 }
 
@@ -201,6 +200,8 @@ pub struct GrepPlace {
     pub source: String,
     /// The file, fact or tool; empty where the kind says it.
     pub origin: String,
+    /// The tool, of a call and of its output.
+    pub tool: Option<String>,
 }
 
 /// A line that matches, and the requests that contain it.
@@ -256,6 +257,8 @@ pub struct Grep<'p> {
     pattern: &'p GrepPattern,
     filter: &'p GrepFilter,
     hits: Vec<GrepHit>,
+    /// The tools of calls that were seen in the session file, by the ids of the calls.
+    called: BTreeMap<String, String>,
     /// The hits of each text that was searched, by its place and its bytes.
     searched: BTreeMap<(GrepPlace, Box<[u8]>), Vec<usize>>,
 }
@@ -263,7 +266,7 @@ pub struct Grep<'p> {
 impl<'p> Grep<'p> {
     /// A search that has found nothing yet.
     pub fn new(pattern: &'p GrepPattern, filter: &'p GrepFilter) -> Self {
-        Self { pattern, filter, hits: Vec::new(), searched: BTreeMap::new() }
+        Self { pattern, filter, hits: Vec::new(), called: BTreeMap::new(), searched: BTreeMap::new() }
     }
 
     /// Searches a request. `report` must be the report of `body`.
@@ -299,10 +302,9 @@ impl<'p> Grep<'p> {
         // What the model wrote is one row with its notation, which is not searched.
         let item = (first.origin == Origin::Model).then(|| serde_json::from_slice::<Value>(&key.1).ok()).flatten();
         if let Some(item @ Value::Object(_)) = &item {
-            let mut texts = Vec::new();
-            collect(item, &mut texts);
-            for text in texts {
-                self.lines(number, text, &|_| place(first), &mut found);
+            for ItemText { text, tool } in collect(item) {
+                let place_at = |_| GrepPlace { tool: tool.map(str::to_owned), ..place(first) };
+                self.lines(number, text, &place_at, &mut found);
             }
         } else {
             let text: Cow<'_, str> = match rows {
@@ -338,6 +340,18 @@ impl<'p> Grep<'p> {
         }
     }
 
+    /// Whether calls have to be noted with [`Grep::note_call`], so that their outputs are known to be those of a tool.
+    pub fn needs_calls(&self) -> bool {
+        self.filter.tool.is_some()
+    }
+
+    /// Notes the tool of a call in the session file.
+    pub fn note_call(&mut self, item: &Value) {
+        if let (Some(call), Some(tool)) = (item["call_id"].as_str(), item["name"].as_str()) {
+            self.called.insert(call.to_owned(), tool.to_owned());
+        }
+    }
+
     /// Searches an item of the session file. `number` is the request that it answers. A line that a request contains
     /// is not a second hit.
     pub fn item(&mut self, number: Option<usize>, item: &Value) {
@@ -355,14 +369,14 @@ impl<'p> Grep<'p> {
             role: Some(role.to_owned()),
             source: source.to_owned(),
             origin: String::new(),
+            tool: item["call_id"].as_str().and_then(|call| self.called.get(call)).cloned(),
         };
-        if !self.filter.has(&place) {
-            return;
-        }
-        let mut texts = Vec::new();
-        collect(item, &mut texts);
         let n_known = self.hits.len();
-        for text in texts {
+        for ItemText { text, tool } in collect(item) {
+            let place = GrepPlace { tool: tool.map(str::to_owned).or(place.tool.clone()), ..place.clone() };
+            if !self.filter.has(&place) {
+                continue;
+            }
             for (line_number, line, at) in self.pattern.lines(text) {
                 if !self.hits[..n_known].iter().any(|hit| hit.line == line) {
                     let column = column(text, at);
@@ -387,7 +401,12 @@ fn column(text: &str, at: usize) -> usize {
 }
 
 fn place(row: &Row) -> GrepPlace {
+    let tool = match &row.origin {
+        Origin::Tool { name } => Some(name.to_string()),
+        _ => None,
+    };
     GrepPlace {
+        tool,
         part: row.part.to_string(),
         role: row.role.as_ref().map(ToString::to_string),
         source: row.origin.kind().to_owned(),
@@ -395,20 +414,48 @@ fn place(row: &Row) -> GrepPlace {
     }
 }
 
+/// A text of an item, and the tool that is called with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ItemText<'v> {
+    text: &'v str,
+    tool: Option<&'v str>,
+}
+
 /// The texts of an item that a model reads or writes.
-fn collect<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
+fn collect(item: &Value) -> Vec<ItemText<'_>> {
+    let mut texts = Vec::new();
+    add_texts(item, None, &mut texts);
+    texts
+}
+
+fn add_texts<'v>(value: &'v Value, tool: Option<&'v str>, texts: &mut Vec<ItemText<'v>>) {
     const KEYS: [&str; 8] = ["text", "content", "thinking", "arguments", "input", "output", "query", "command"];
     match value {
-        Value::Array(list) => list.iter().for_each(|value| collect(value, texts)),
+        Value::Array(list) => list.iter().for_each(|value| add_texts(value, tool, texts)),
         Value::Object(table) => {
+            // Of what a model writes, only calls have a name: that of the tool.
+            let tool = table.get("name").and_then(Value::as_str).or(tool);
             for (key, value) in table {
                 match value {
-                    Value::String(text) if KEYS.contains(&key.as_str()) => texts.push(text),
-                    Value::Array(list) if key == "command" => texts.extend(list.iter().filter_map(Value::as_str)),
-                    value => collect(value, texts),
+                    Value::String(text) if KEYS.contains(&key.as_str()) => texts.push(ItemText { text, tool }),
+                    Value::Array(_) if key == "command" => add_strings(value, tool, texts),
+                    Value::Object(_) if tool.is_some() && (key == "input" || key == "arguments") => {
+                        add_strings(value, tool, texts);
+                    }
+                    value => add_texts(value, tool, texts),
                 }
             }
         }
         Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Every string of an argument, whatever its key.
+fn add_strings<'v>(value: &'v Value, tool: Option<&'v str>, texts: &mut Vec<ItemText<'v>>) {
+    match value {
+        Value::String(text) => texts.push(ItemText { text, tool }),
+        Value::Array(list) => list.iter().for_each(|value| add_strings(value, tool, texts)),
+        Value::Object(table) => table.values().for_each(|value| add_strings(value, tool, texts)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

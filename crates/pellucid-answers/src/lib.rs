@@ -17,6 +17,7 @@
 //! - `packs`: the same facts under several packs
 //! - `why`: why something is in a request, or is not
 //! - `grep`: which requests contain a text
+//! - `transcript`: what was said, called, printed and paid in a session
 //! - `schemas`: the JSON Schemas of the answers
 
 pub mod bisect;
@@ -33,5 +34,6 @@ pub mod lock;
 pub mod overview;
 pub mod packs;
 pub mod schemas;
+pub mod transcript;
 mod whole;
 pub mod why;

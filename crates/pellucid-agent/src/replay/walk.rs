@@ -28,6 +28,7 @@ use super::Verdict;
 use super::check;
 use super::family::Found;
 use super::family::Numbering;
+use super::family::Place;
 
 /// A request that a walk has reached.
 #[derive(Debug)]
@@ -116,6 +117,20 @@ pub type Visit<'v> = dyn FnMut(WalkedRequest<'_>) -> ControlFlow<()> + 'v;
 pub fn walk(home: &Path, file: &SessionFile, visit: &mut Visit<'_>) -> Result<usize, ReplayError> {
     let chain = super::chain(home, file, &Anchors::read(home, Some(&file.meta.id)))?;
     walk_within(home, file, &chain, usize::MAX, &mut BTreeSet::new(), visit).map(|(n, _)| n)
+}
+
+/// The numbers of a session's own requests, by the numbers of their lines in the record.
+///
+/// # Errors
+/// When a file cannot be read.
+pub fn numbers(home: &Path, file: &SessionFile, chain: &Chain) -> Result<BTreeMap<u64, usize>, ReplayError> {
+    let numbering = Numbering::of(home, file, chain, &BTreeSet::new())?;
+    let n_inherited = numbering.n_inherited();
+    let number = |(at, place): (usize, &Place)| match place.found {
+        Found::Recorded { link } => Some((chain.links.get(link)?.n, n_inherited + at + 1)),
+        Found::Unrecorded(_) => None,
+    };
+    Ok(numbering.own.iter().enumerate().filter_map(number).collect())
 }
 
 fn walk_within(

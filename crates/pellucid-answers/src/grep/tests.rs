@@ -65,9 +65,42 @@ fn an_answer_that_a_request_contains_is_no_second_hit() {
     assert!(grep.finish().is_empty());
 }
 
+#[track_caller]
+fn check_texts(item: &Value, expected: &[(&str, Option<&str>)]) {
+    let found: Vec<_> = collect(item).into_iter().map(|it| (it.text, it.tool)).collect();
+    assert_eq!(found, expected, "{item}");
+}
+
+#[test]
+fn the_texts_of_calls_belong_to_their_tools_in_every_api_format() {
+    let call = json!({ "type": "function_call", "name": "run", "arguments": "{\"cmd\":\"x\"}", "call_id": "c" });
+    check_texts(&call, &[("{\"cmd\":\"x\"}", Some("run"))]);
+    let call = json!({ "type": "custom_tool_call", "name": "apply_patch", "input": "*** Begin", "call_id": "c" });
+    check_texts(&call, &[("*** Begin", Some("apply_patch"))]);
+    let call = json!({ "role": "assistant", "content": "ok",
+        "tool_calls": [{ "id": "c", "type": "function", "function": { "name": "run", "arguments": "{}" } }] });
+    check_texts(&call, &[("ok", None), ("{}", Some("run"))]);
+    let call = json!({ "role": "assistant", "content": [{ "type": "text", "text": "ok" },
+        { "type": "tool_use", "id": "c", "name": "run", "input": { "path": "a", "more": ["b", { "c": "d" }] } }] });
+    check_texts(&call, &[("ok", None), ("a", Some("run")), ("b", Some("run")), ("d", Some("run"))]);
+}
+
+#[test]
+fn an_output_in_a_session_file_belongs_to_the_tool_of_its_call() {
+    let pattern = pattern("need");
+    let filter = GrepFilter { tool: Some("run".to_owned()), ..GrepFilter::default() };
+    let mut grep = Grep::new(&pattern, &filter);
+    for (id, tool) in [("1", "run"), ("2", "other")] {
+        grep.note_call(&json!({ "type": "function_call", "name": tool, "arguments": "{}", "call_id": id }));
+        grep.item(None, &json!({ "type": "function_call_output", "call_id": id, "output": format!("need {id}") }));
+    }
+    let lines: Vec<String> = grep.finish().into_iter().map(|hit| hit.line).collect();
+    assert_eq!(lines, ["need 1"]);
+}
+
 #[test]
 fn runs_of_requests_are_ranges() {
-    let place = GrepPlace { part: String::new(), role: None, source: String::new(), origin: String::new() };
+    let place = GrepPlace { part: String::new(), role: None, source: String::new(), origin: String::new(), tool: None };
     let mut hit = GrepHit { requests: vec![(1, 1)], place, line_number: 1, line: String::new(), column: 0 };
     [2, 2, 3, 5].into_iter().for_each(|number| hit.add(number));
     assert_eq!(hit.numbers(), "1-3,5");

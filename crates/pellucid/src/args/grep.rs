@@ -11,7 +11,8 @@ of sessions without a record have no number.
 
 Example: pellucid sessions grep 'cannot find -l\\w+' --since 7d
 
-Exit status: 0 if something matches, 1 if nothing does, 2 for wrong usage.")]
+Exit status, as with grep: 0 if something matches, 1 if nothing does, 2 for wrong usage, 3 if nothing matches and a session \
+cannot be read.")]
 pub struct GrepArgs {
     /// A regular expression, matched line by line.
     pub pattern: String,
@@ -44,7 +45,7 @@ pub struct GrepArgs {
     #[arg(long)]
     pub source: Option<String>,
 
-    /// Only output of this tool.
+    /// Only calls of this tool and their output.
     #[arg(long, value_name = "NAME")]
     pub tool: Option<String>,
 

@@ -31,6 +31,12 @@ use crate::start::ProgramFailure;
 use crate::stored;
 use crate::style;
 
+/// The status if nothing matches, as with grep.
+const NO_MATCH: u8 = 1;
+
+/// The status if nothing matches in what can be read, and something cannot be read.
+const UNKNOWN: u8 = 3;
+
 /// How many characters of a line are printed for people.
 const LINE_CHARS_MAX: usize = 240;
 
@@ -54,6 +60,7 @@ fn grep(home: &Path, args: &GrepArgs) -> Result<ExitCode, RequestRefusal> {
     for (path, error) in &found.unreadable {
         style::line(&format!("warning: {} cannot be read: {error}", path.display()));
     }
+    let mut is_sure = found.unreadable.is_empty();
     let mut all = Vec::new();
     for session in &found.sessions {
         match hits(home, session, &pattern, &filter, since) {
@@ -63,10 +70,17 @@ fn grep(home: &Path, args: &GrepArgs) -> Result<ExitCode, RequestRefusal> {
                 print::out(&text)?;
                 all.extend(hits.iter().map(|_| Value::Null));
             }
-            Err(failure) => style::line(&format!("warning: {}: {}", session.relative, failure.text())),
+            Err(failure) => {
+                style::line(&format!("warning: {}: {}", session.relative, failure.text()));
+                is_sure = false;
+            }
         }
     }
-    let code = ExitCode::from(u8::from(all.is_empty()));
+    let code = ExitCode::from(match (all.is_empty(), is_sure) {
+        (false, _) => 0,
+        (true, true) => NO_MATCH,
+        (true, false) => UNKNOWN,
+    });
     if args.json {
         let value = json!({ "schema": grep::SCHEMA, "searched": sessions.len(), "hits": all });
         print::json(format!("{value}\n").as_bytes())?;
@@ -172,12 +186,19 @@ fn items(
         let Some((RecordKind::ResponseItem, payload)) = read::split(line.bytes) else {
             continue;
         };
-        if !pattern.may_match(payload) {
+        let (needs_calls, is_wanted) = (grep.needs_calls(), pattern.may_match(payload));
+        if !needs_calls && !is_wanted {
             continue;
         }
         let Ok(item) = serde_json::from_slice::<Value>(payload) else {
             continue;
         };
+        if needs_calls {
+            grep.note_call(&item);
+        }
+        if !is_wanted {
+            continue;
+        }
         let kind = item["type"].as_str().unwrap_or_default();
         let is_answer = item["role"].as_str().unwrap_or("assistant") == "assistant" && !kind.ends_with("_output");
         let answered = sent.iter().rfind(|sent| sent.at <= line.start).filter(|_| is_answer);

@@ -3,15 +3,24 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use pellucid_agent::calls::Calls;
+use pellucid_agent::calls::RecordedCall;
 use pellucid_agent::cut_off;
 use pellucid_agent::cut_off::CutOff;
+use pellucid_agent::replay;
+use pellucid_answers::transcript::CallFacts;
+use pellucid_answers::transcript::ReplyFacts;
+use pellucid_answers::transcript::TranscriptFacts;
+use pellucid_answers::transcript::transcript;
 use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::event::CacheBreak;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::usage::UsageSplit;
 use pellucid_store::name;
+use pellucid_store::read;
 use pellucid_store::record::Record;
 use pellucid_store::requests::chain::Chain;
+use pellucid_store::requests::entry::LogEntry;
 use pellucid_store::sessions::LocalSessions;
 use pellucid_store::sessions::Sessions;
 use pellucid_store::sessions::StoredSession;
@@ -22,7 +31,7 @@ use super::failed;
 use super::parent::ParentSession;
 use super::print;
 use super::time;
-use super::transcript::Transcript;
+use super::transcript::Drawing;
 use crate::args::sessions::ShowArgs;
 use crate::context::head::usage_text;
 use crate::print::json_line;
@@ -58,8 +67,10 @@ pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, ProgramFailure> {
         json_line(&shown)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let transcript = Transcript::new(&requests, cut_off, StandardStream::Out.columns(), Paint::out());
-    print(&text(&stored, &requests, transcript))
+    let facts = facts(home, &id, &requests, cut_off)?;
+    let entries = transcript(&stored.loaded.records, facts);
+    let drawn = Drawing::of(&entries, StandardStream::Out.columns(), Paint::out());
+    print(&(text(&stored, &requests) + &drawn))
 }
 
 /// A session for programs. Items are written as they are, without a copy of the whole session as a tree of values.
@@ -120,7 +131,36 @@ fn items(stored: &StoredSession) -> impl Iterator<Item = &Item> {
     })
 }
 
-fn text(stored: &StoredSession, requests: &Chain, mut transcript: Transcript<'_>) -> String {
+/// What the record says about calls and requests, with the numbers that `replay` gives to requests.
+fn facts(home: &Path, id: &str, requests: &Chain, cut_off: Vec<CutOff>) -> Result<TranscriptFacts, ProgramFailure> {
+    let outcome = |call: RecordedCall| {
+        let last = call.runs.last();
+        let facts = CallFacts {
+            exit_code: last.and_then(|run| run.exit_code),
+            duration_ms: call.duration_ms,
+            is_denied: last.is_some_and(|run| run.denied),
+        };
+        (call.call.clone(), facts)
+    };
+    let path = LocalSessions::new(home).file(id).map_err(|error| failed(&error))?.0;
+    let file = read::open_damaged(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+    let numbers = replay::numbers(home, &file, requests).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+    let replies = requests.links.iter().filter_map(|link| match &link.entry {
+        LogEntry::Reply(reply) => Some(ReplyFacts {
+            number: *numbers.get(&reply.request)?,
+            usage: reply.usage?,
+            verdict: reply.cache.clone(),
+        }),
+        _ => None,
+    });
+    Ok(TranscriptFacts {
+        outcomes: Calls::of(requests).calls.into_iter().map(outcome).collect(),
+        replies: replies.collect(),
+        cut_off: cut_off.into_iter().map(|it| (it.turn, it.text)).collect(),
+    })
+}
+
+fn text(stored: &StoredSession, requests: &Chain) -> String {
     let StoredSession { summary, loaded } = stored;
     let mut text = format!("session   {}\n", summary.id);
     let mut row = |name: &str, value: Option<String>| {
@@ -148,8 +188,5 @@ fn text(stored: &StoredSession, requests: &Chain, mut transcript: Transcript<'_>
     row("state", summary.is_archived.then(|| "archived".to_owned()));
     let n_set_aside = loaded.set_aside.len();
     row("damage", (n_set_aside > 0).then(|| format!("{} cannot be read", style::counted(n_set_aside, "line"))));
-    for record in &loaded.records {
-        transcript.add(record);
-    }
-    text + &transcript.finish()
+    text
 }

@@ -86,7 +86,7 @@ fn what_is_searched_can_be_narrowed() {
     assert_eq!(n(&["marmot", "--source", "*/AGENTS.md"]), 1);
     assert_eq!(n(&["marmot", "--source", "file"]), 1);
     assert_eq!(n(&["marmot", "--part", "user*"]), 2);
-    assert_eq!(n(&["marmot", "--tool", "shell_command"]), 1);
+    assert_eq!(n(&["marmot", "--tool", "shell_command"]), 2);
     assert_eq!(n(&["marmot", "--tool", "other"]), 0);
     assert_eq!(n(&["marmot", "--since", "2d", "--session", &id[..13]]), 6);
     assert_eq!(n(&["marmot", "--since", "9000-01-01"]), 0);

@@ -320,7 +320,7 @@ fn a_session_is_shown_as_a_transcript() {
         ── agent ──
         The file is there.
 
-        request 1: 100 tokens sent, 0 of them cached, 10 answered; cache missed
+        request #3: 100 tokens sent, 0 of them cached, 10 answered; cache missed
     "#]]
     .assert_eq(&text);
 }

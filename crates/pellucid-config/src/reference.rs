@@ -98,10 +98,16 @@ fn takes(kind: &ValueKind) -> String {
         ValueKind::Integer(_) => "integer".to_owned(),
         ValueKind::Words(words) => words.words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
         ValueKind::List(words @ ValueKind::Words(_)) => format!("list of {}", takes(words)),
-        ValueKind::List(item) => format!("list of {}s", takes(item)),
-        ValueKind::Map(item) => format!("table of {}s", takes(item)),
+        ValueKind::List(item) => format!("list of {}", several(&takes(item))),
+        ValueKind::Map(item) => format!("table of {}", several(&takes(item))),
         ValueKind::Either(one, other) => format!("{} or {}", takes(one), takes(other)),
     }
+}
+
+/// Several values of a kind: the first word takes the plural.
+fn several(kind: &str) -> String {
+    let end = kind.find([' ', ',']).unwrap_or(kind.len());
+    format!("{}s{}", &kind[..end], &kind[end..])
 }
 
 fn features(page: &mut String) {

@@ -626,7 +626,7 @@ pub const SECTIONS: &[KeySection] = &[
                 "disable_paste_burst",
                 ValueKind::Bool,
                 "`false`",
-                "Treats fast typing as typing, not as a paste.",
+                "With `true`, fast typing is never taken for a paste.",
             )
             .not_used(TERMINAL),
             top(

@@ -157,15 +157,10 @@ impl FsckReport {
     }
 
     fn index(&mut self, home: &Path) {
-        if !home.join(crate::index::FILE).exists() {
-            return;
-        }
-        let mut index = SessionIndex::open(home);
-        for warning in index.take_warnings() {
-            self.add(crate::index::FILE, warning, false);
-        }
-        if let Some(Err(what)) = index.check() {
-            self.add(crate::index::FILE, what, false);
+        if let Some(Err(what)) = SessionIndex::look(home) {
+            let is_file = home.join(crate::index::FILE).is_file();
+            let hint = if is_file { "; the next list of sessions rebuilds it" } else { "" };
+            self.add(crate::index::FILE, format!("{what}{hint}"), false);
         }
     }
 }

@@ -111,6 +111,23 @@ impl SessionIndex {
         Self { home: home.to_owned(), rows, warnings, refreshed: None }
     }
 
+    /// Whether the database of a home folder is whole, without changing it; absent if there is none.
+    pub fn look(home: &Path) -> Option<Result<(), String>> {
+        let path = home.join(FILE);
+        match path.symlink_metadata() {
+            Ok(found) if found.is_file() => {}
+            Ok(_) => return Some(Err("it is not a regular file".to_owned())),
+            Err(_) => return None,
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let opened = Connection::open_with_flags(path, flags);
+        let looked = opened.map_err(|error| error.to_string()).and_then(|connection| {
+            connection.busy_timeout(BUSY_TIMEOUT).map_err(|error| error.to_string())?;
+            table::check(&connection)
+        });
+        Some(looked)
+    }
+
     /// Warnings for the user. Each warning is returned once.
     pub fn take_warnings(&mut self) -> Vec<String> {
         std::mem::take(&mut self.warnings)
@@ -168,14 +185,6 @@ impl SessionIndex {
                 self.rows = Rows::Memory(rows);
                 page
             }
-        }
-    }
-
-    /// The result of the database's integrity check; absent without a database.
-    pub fn check(&self) -> Option<Result<(), String>> {
-        match &self.rows {
-            Rows::Memory(_) => None,
-            Rows::Database(connection) => Some(table::check(connection)),
         }
     }
 }

@@ -73,7 +73,7 @@ impl Recorder {
     /// # Errors
     /// When the file cannot be opened.
     pub fn hold(disk: Arc<dyn Disk>, path: PathBuf) -> io::Result<Self> {
-        let file = FileSink::open(disk.clone(), &path, Existing::Needed)?;
+        let file = FileSink::hold(disk.clone(), &path)?;
         let len = file.len();
         Ok(Self::with(disk, path, State::Held(file), len))
     }

@@ -28,6 +28,22 @@ impl FileSink {
     /// # Errors
     /// When it cannot be opened, or another process of ours writes it.
     pub fn open(disk: Arc<dyn Disk>, path: &Path, existing: Existing) -> io::Result<Self> {
+        let mut sink = Self::locked(disk, path, existing)?;
+        if !pellucid_files::ends_with_newline(&sink.file)? {
+            sink.append(b"\n")?;
+        }
+        Ok(sink)
+    }
+
+    /// Locks a file that exists, so that no other process writes it, and leaves an interrupted line at its end as it is.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or another process of ours writes it.
+    pub fn hold(disk: Arc<dyn Disk>, path: &Path) -> io::Result<Self> {
+        Self::locked(disk, path, Existing::Needed)
+    }
+
+    fn locked(disk: Arc<dyn Disk>, path: &Path, existing: Existing) -> io::Result<Self> {
         let file = disk.open_to_append(path, existing)?;
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
@@ -37,12 +53,7 @@ impl FileSink {
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
         }
         let len = file.metadata()?.len();
-        let is_whole = pellucid_files::ends_with_newline(&file)?;
-        let mut sink = Self { disk, file, len };
-        if !is_whole {
-            sink.append(b"\n")?;
-        }
-        Ok(sink)
+        Ok(Self { disk, file, len })
     }
 
     /// Takes a line, which ends with a newline. When this returns it survives the end of the

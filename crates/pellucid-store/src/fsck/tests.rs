@@ -201,16 +201,17 @@ fn a_broken_index_is_named_and_no_index_is_made() {
         &home,
         &expect![[r#"
             0 sessions, 0 records, 0 unproved
-            - pellucid_index.sqlite: the session index was corrupt and is rebuilt: file is not a database
+            - pellucid_index.sqlite: file is not a database; the next list of sessions rebuilds it
         "#]],
     );
+    assert!(home.read(crate::index::FILE).starts_with("this is no database"), "looking changes nothing");
     let home = Workspace::empty();
     home.folder(crate::index::FILE);
     check_home(
         &home,
         &expect![[r#"
             0 sessions, 0 records, 0 unproved
-            - pellucid_index.sqlite: no session index is available, so all session files are read: unable to open database file: ~/pellucid_index.sqlite
+            - pellucid_index.sqlite: it is not a regular file
         "#]],
     );
 }

@@ -43,6 +43,17 @@ fn a_line_that_a_crash_tore_is_ended_wherever_it_was_torn() {
 }
 
 #[test]
+fn a_file_that_is_only_held_stays_as_it_is() {
+    let home = Workspace::empty();
+    let path = home.write("f", "{\"a\":1}\n{\"to");
+    let held = FileSink::hold(RealDisk::shared(), &path).unwrap();
+    assert_eq!((held.len(), home.read("f").as_str()), (12, "{\"a\":1}\n{\"to"));
+    assert!(FileSink::open(RealDisk::shared(), &path, Existing::Needed).is_err(), "one process writes");
+    drop(held);
+    assert_eq!(FileSink::hold(RealDisk::shared(), &home.path("none")).unwrap_err().kind(), io::ErrorKind::NotFound);
+}
+
+#[test]
 fn what_a_sink_needs_has_to_be_there_and_what_is_welcome_is_made() {
     let home = Workspace::empty();
     let error = FileSink::open(RealDisk::shared(), &home.path("a/f"), Existing::Needed).unwrap_err();

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use crate::apply::PatchApplyError;
 use crate::base::Base;
+use crate::diff::is_executable;
 use crate::files::Disk;
 use crate::files::PatchFiles;
 use crate::verify::Before;
@@ -63,8 +64,31 @@ pub struct TextChange {
     pub target: PathBuf,
     /// What the patch found.
     pub before: FoundText,
+    /// Whether the file that the patch found may be run as a program.
+    pub was_executable: bool,
     /// The text after the patch; absent if the patch leaves no file there.
     pub after: Option<Arc<String>>,
+}
+
+/// Whether a file is there that may be run as a program.
+pub fn is_executable_file(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_file() && is_executable(&found))
+}
+
+/// Lets a file be run as a program by all who may read it. Systems without such a mode have nothing to do.
+///
+/// # Errors
+/// The error of the operating system.
+pub fn make_executable(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::symlink_metadata(path)?.permissions().mode();
+        fs::set_permissions(path, fs::Permissions::from_mode(mode | (mode & 0o444) >> 2))?;
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
 }
 
 /// Exchanges a text for another.
@@ -92,7 +116,8 @@ impl VerifiedPatch {
                 Now::Nothing(_) => None,
                 Now::Text { text, .. } => text.flat().ok(),
             };
-            TextChange { path: path.clone(), target, before, after }
+            let was_executable = before != FoundText::Nothing && is_executable_file(path);
+            TextChange { path: path.clone(), target, before, was_executable, after }
         };
         self.entries.iter().zip(targets).map(change).collect()
     }

@@ -44,6 +44,8 @@ pub use edit::edit;
 pub use exact::FoundText;
 pub use exact::TextChange;
 pub use exact::TextExchange;
+pub use exact::is_executable_file;
+pub use exact::make_executable;
 pub use parse::ParseError;
 pub use parse::Patch;
 pub use parse::is_patch_text;

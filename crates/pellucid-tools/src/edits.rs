@@ -75,6 +75,9 @@ pub struct FileEdit {
     pub target: PathBuf,
     /// What the patch found.
     pub before: EarlierText,
+    /// Whether the file that the patch found may be run as a program.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub was_executable: bool,
     /// The digest of the text after the patch; absent if the patch left no file.
     pub after: Option<String>,
 }
@@ -128,6 +131,9 @@ pub struct UndoneFile {
     pub replaced: Option<String>,
     /// The text that the undo wrote; absent if it removed the file.
     pub written: Option<String>,
+    /// Whether a file that appears by an undo or a redo may be run as a program.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_executable: bool,
 }
 
 impl EditLog {
@@ -207,7 +213,7 @@ impl FileEdit {
             (FoundText::Text(text), None) => EarlierText::Whole { text: text.as_ref().clone() },
         };
         let (path, target) = (change.path.clone(), change.target.clone());
-        Self { path, target, before, after: after.map(|text| digest(text)) }
+        Self { path, target, before, was_executable: change.was_executable, after: after.map(|text| digest(text)) }
     }
 }
 
@@ -287,6 +293,7 @@ mod tests {
             path: "/w/a".into(),
             target: "/w/a".into(),
             before: FoundText::Nothing,
+            was_executable: false,
             after: Some(Arc::new("x".to_owned())),
         };
         log.applied("t", "c", &[change]).unwrap();
@@ -299,6 +306,7 @@ mod tests {
             path: "/w/a".into(),
             target: "/w/a".into(),
             before: EarlierText::Nothing,
+            was_executable: false,
             after: Some(digest("x")),
         };
         let patch = PatchEdits { turn: "t".to_owned(), call: "c".to_owned(), files: vec![file] };

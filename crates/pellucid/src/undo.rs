@@ -93,6 +93,7 @@ pub fn undo(shared: &Shared, args: &UndoArgs) -> Result<ExitCode, ProgramFailure
                 target: file.target.clone(),
                 replaced: file.now.clone(),
                 written: file.then.clone(),
+                is_executable: file.is_executable,
             })
             .collect();
         plan::write(&files).map_err(|error| ProgramFailure::new(format!("{error}; nothing was undone")))?;
@@ -104,7 +105,7 @@ pub fn undo(shared: &Shared, args: &UndoArgs) -> Result<ExitCode, ProgramFailure
         }
     }
     let text = if args.json { format!("{}\n", outcome.json()) } else { outcome.text() };
-    print::either(&text, OutputFormat::of(args.json))?;
+    print::report(&text, OutputFormat::of(args.json))?;
     Ok(if plan.kept.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -144,7 +145,7 @@ pub fn redo(shared: &Shared, args: &RedoArgs) -> Result<ExitCode, ProgramFailure
         }
         text
     };
-    print::either(&text, OutputFormat::of(args.json))?;
+    print::report(&text, OutputFormat::of(args.json))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -322,7 +323,9 @@ impl Outcome<'_> {
         let Self { session, from, plan, .. } = self;
         let mut text = match self.state {
             State::DryRun => format!("This would go back to before turn {from} of session {session}:\n"),
-            State::Refused => format!("Nothing was undone; before turn {from} of session {session} it would be:\n"),
+            State::Refused => format!(
+                "Nothing was undone, because files changed since. To go back to before turn {from} of session {session}:\n"
+            ),
             State::Done => format!("Back to before turn {from} of session {session}:\n"),
         };
         for file in &plan.files {

@@ -12,6 +12,8 @@ use pellucid_patch::FoundText;
 use pellucid_patch::TextExchange;
 use pellucid_patch::VerifiedPatch;
 use pellucid_patch::Writable;
+use pellucid_patch::is_executable_file;
+use pellucid_patch::make_executable;
 use pellucid_patch::normal;
 use pellucid_patch::parse;
 use pellucid_patch::parse::Hunk;
@@ -24,6 +26,7 @@ use pellucid_tools::edits::digest;
 use serde::Serialize;
 
 use crate::apply::turns::Applied;
+use crate::style;
 
 const CHANGED: &str = "it changed since the session wrote it";
 const NOT_KEPT: &str = "the session did not keep its text from before the patch";
@@ -60,6 +63,8 @@ pub struct PlannedFile {
     pub then: Option<String>,
     /// Whether the text is the earlier one to the byte; otherwise it was rebuilt from the lines of patches.
     pub is_exact: bool,
+    /// Whether the file may be run as a program: now, or once it is there again.
+    pub is_executable: bool,
 }
 
 /// A file that cannot be undone.
@@ -105,6 +110,7 @@ impl UndoPlan {
                     now: file.disk,
                     then: file.text,
                     is_exact: file.is_exact,
+                    is_executable: file.is_executable,
                 }),
             }
         }
@@ -123,7 +129,16 @@ pub fn write(files: &[UndoneFile]) -> Result<(), String> {
     let targets = files.iter().map(|file| file.target.clone()).collect();
     VerifiedPatch::exchange(&texts.collect())
         .and_then(|patch| patch.apply(&Writable::Only(targets)))
-        .map_err(|error| error.to_string())
+        .map_err(|error| error.to_string())?;
+    for file in files {
+        if file.is_executable && file.replaced.is_none() && file.written.is_some() {
+            // The text is there again, which counts more than its mode.
+            if let Err(error) = make_executable(&file.target) {
+                style::line(&format!("warning: {} cannot be made executable: {error}", file.path.display()));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The files so far.
@@ -139,19 +154,23 @@ struct FileSoFar {
     disk: Option<String>,
     text: Option<String>,
     is_exact: bool,
+    is_executable: bool,
     kept: Option<String>,
 }
 
 impl Files<'_> {
     /// Reverses a patch whose files were kept. Gives its paths if it moved files.
     fn reverse_kept(&mut self, edits: &PatchEdits) -> Option<BTreeSet<PathBuf>> {
-        for FileEdit { path, target, before, after } in &edits.files {
+        for FileEdit { path, target, before, was_executable, after } in &edits.files {
             self.step(path, target, |text| {
                 if text.map(digest).as_ref() != after.as_ref() {
                     return Err(CHANGED.to_owned());
                 }
                 before.restored(text).ok_or_else(|| NOT_KEPT.to_owned())
             });
+            if let Some(file) = self.files.get_mut(path).filter(|_| after.is_none()) {
+                file.is_executable = *was_executable;
+            }
         }
         let appears = edits.files.iter().any(|file| file.before == EarlierText::Nothing);
         let vanishes = edits.files.iter().any(|file| file.after.is_none());
@@ -243,6 +262,13 @@ impl FileSoFar {
             Ok(FoundText::NotText) => (None, Some(NOT_TEXT.to_owned())),
             Err(error) => (None, Some(format!("it cannot be read: {error}"))),
         };
-        Self { target: target.to_owned(), text: disk.clone(), disk, is_exact: true, kept }
+        Self {
+            target: target.to_owned(),
+            text: disk.clone(),
+            disk,
+            is_exact: true,
+            is_executable: is_executable_file(path),
+            kept,
+        }
     }
 }

@@ -190,3 +190,41 @@ fn a_session_that_kept_nothing_is_undone_by_the_lines_of_its_patches() {
     scene.json("redo", &[], 0);
     assert_eq!(scene.files(), AFTER_SECOND);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_program_that_comes_back_may_be_run_again() {
+    use std::os::unix::fs::PermissionsExt;
+    const SCRIPT: &str = r##"
+[[reply]]
+call = [{ name = "apply_patch", input = "*** Begin Patch\n*** Delete File: tool\n*** Update File: old\n*** Move to: there\n@@\n-o\n+O\n*** Add File: new\n+x\n*** End Patch", id = "c1" }]
+[[reply]]
+say = "Done."
+"##;
+    let world = World::new("//- work/plain\n1\n");
+    let mode = |name: &str| std::fs::metadata(world.files.path("work").join(name)).unwrap().permissions().mode();
+    let set = |name: &str| {
+        let path = world.files.path("work").join(name);
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    world.files.write("work/script.toml", SCRIPT);
+    for (name, text) in [("tool", "t\n"), ("old", "o\n")] {
+        world.files.write(format!("work/{name}"), text);
+        set(name);
+    }
+    let ran = world.run(&["exec", "-s", "danger-full-access", "--script", "script.toml", "go"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    set("new");
+    let ran = world.run(&["undo", "--last"]);
+    assert_eq!(ran.status, 0, "{}{}", ran.out(), ran.stderr);
+    for name in ["tool", "old"] {
+        assert_eq!(mode(name) & 0o100, 0o100, "{name}");
+    }
+    assert!(!world.files.path("work/new").exists());
+    let ran = world.run(&["redo", "--last"]);
+    assert_eq!(ran.status, 0, "{}{}", ran.out(), ran.stderr);
+    for name in ["there", "new"] {
+        assert_eq!(mode(name) & 0o100, 0o100, "{name}");
+    }
+    assert_eq!(mode("plain") & 0o111, 0);
+}

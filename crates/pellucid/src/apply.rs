@@ -156,9 +156,10 @@ fn diff(tree: &mut impl Tree, turn: &[Applied], places: &Places) -> Result<Optio
     let mut before = BTreeMap::new();
     let paths = turns::paths(turn, places).ok_or_else(|| places.outside(turn))?;
     for path in paths.clone() {
-        diff.remember(&path, tree.snapshot(&path));
+        let found = tree.snapshot(&path);
+        diff.remember(&path, found.clone());
         let was = tree.has(&path);
-        before.insert(path, was);
+        before.insert(path, (was, found));
     }
     base::change(tree, turn, places)?;
     let name = |path: &Path| path.strip_prefix(&places.to).unwrap_or(path).to_string_lossy().into_owned();
@@ -167,7 +168,8 @@ fn diff(tree: &mut impl Tree, turn: &[Applied], places: &Places) -> Result<Optio
     };
     let list = before
         .iter()
-        .filter_map(|(path, was)| {
+        .filter(|(path, (_, found))| tree.snapshot(path) != *found)
+        .filter_map(|(path, (was, _))| {
             let letter = match (was, tree.has(path)) {
                 (false, true) => 'A',
                 (true, true) => 'M',
@@ -206,10 +208,6 @@ impl Places {
 
     fn outside(&self, turn: &[Applied]) -> String {
         let folders: Vec<_> = turn.iter().map(|patch| patch.cwd.display().to_string()).collect();
-        format!(
-            "the session changed files outside of {} (it worked in {}); nothing was changed",
-            self.from.display(),
-            folders.join(", ")
-        )
+        format!("the session changed files outside of {} (it worked in {})", self.from.display(), folders.join(", "))
     }
 }

@@ -319,7 +319,7 @@ fn without_the_commit_or_a_repository_patches_find_their_places() {
     let ran = scene.apply(&[]);
     assert_eq!(ran.status, 1);
     expect![[r#"
-        error: the session changed files outside of ROOT/work/sub (it worked in ROOT/work/sub); nothing was changed
+        error: the session changed files outside of ROOT/work/sub (it worked in ROOT/work/sub)
         Nothing was changed.
     "#]]
     .assert_eq(&ran.stderr);
@@ -347,4 +347,25 @@ fn a_session_without_patches_has_nothing_to_apply() {
         "{}",
         ran.stderr
     );
+}
+
+#[test]
+fn a_file_that_has_its_change_already_is_not_listed() {
+    let world = World::new(
+        r#"//- work/a
+one
+//- work/script.toml
+[[reply]]
+call = [{ name = "apply_patch", input = "*** Begin Patch\n*** Add File: new\n+hello\n*** Update File: a\n@@\n-one\n+two\n*** End Patch" }]
+[[reply]]
+say = "Done."
+"#,
+    );
+    let ran = world.run(&["exec", "-s", "danger-full-access", "--script", "script.toml", "go"]);
+    assert_eq!((ran.status, world.files.read("work/a").as_str()), (0, "two\n"), "{}", ran.stderr);
+    world.files.write("work/a", "one\n");
+    let ran = world.run(&["apply", "--last"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.out().ends_with(":\nM a\n"), "{}", ran.out());
+    assert_eq!((world.files.read("work/a").as_str(), world.files.read("work/new").as_str()), ("two\n", "hello\n"));
 }

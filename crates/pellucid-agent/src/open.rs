@@ -291,8 +291,11 @@ pub(crate) fn begin(mut setup: Setup, opening: Opening) -> Result<Session, OpenE
     Ok(session?)
 }
 
-/// The limits of a session. Prices are only read where money is limited.
-fn budget(config: &Config) -> Result<Budget, PriceFileError> {
+/// The limits that the configuration sets. Prices are only read where money is limited.
+///
+/// # Errors
+/// When a file of prices cannot be used.
+pub fn budget(config: &Config) -> Result<Budget, PriceFileError> {
     let LimitSettings { max_tokens, max_requests, max_cost } = config.limits;
     let max_cost = match max_cost {
         Some(units) => {

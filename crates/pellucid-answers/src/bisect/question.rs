@@ -55,6 +55,8 @@ pub enum AskedFinding {
     Hidden,
     /// A file that the layout or a setting names is not there.
     Missing,
+    /// A text is sent once, although it is there twice.
+    Duplicate,
 }
 
 impl AskedFinding {
@@ -70,6 +72,7 @@ impl AskedFinding {
             }
             Self::Hidden => report.files.iter().any(|file| !file.hidden.is_empty()),
             Self::Missing => is_omitted(|why| matches!(why, Why::Missing)),
+            Self::Duplicate => is_omitted(|why| matches!(why, Why::Duplicate)),
         }
     }
 }

@@ -4,6 +4,7 @@ use clap::ArgGroup;
 use clap::Args as ClapArgs;
 use clap::ValueEnum;
 
+use crate::args::numbers::amount;
 use crate::args::numbers::limit;
 use crate::args::numbers::number;
 use crate::args::request::McpLists;
@@ -77,9 +78,13 @@ pub struct ContextBisectArgs {
     #[arg(long, value_name = "SESSION#N", requires = "run")]
     pub parts: Option<String>,
 
-    /// Send at most so many requests. Required with --parts where no --script answers.
+    /// Send at most so many requests. With --parts, this or --max-cost is required where no --script answers.
     #[arg(long, value_name = "N", value_parser = limit, requires = "parts")]
     pub max_requests: Option<u64>,
+
+    /// Spend at most this much money, in the currency of the model's price (see docs/prices.md).
+    #[arg(long, value_name = "AMOUNT", value_parser = amount, requires = "parts")]
+    pub max_cost: Option<f64>,
 
     /// Print the answer as JSON.
     #[arg(long)]
@@ -101,4 +106,6 @@ pub enum FindingArg {
     Hidden,
     /// A file that a layout or a setting names is not there.
     Missing,
+    /// A file or skill has the same content as another, and is sent once.
+    Duplicate,
 }

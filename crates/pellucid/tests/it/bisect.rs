@@ -334,7 +334,12 @@ fn an_outcome_that_depends_on_no_part_is_reported() {
     answer(&world, 3, &["--parts", &request, "--script", script, "--run", "exit 125"]);
     let ran = bisect(&world, &["--parts", &request, "--run", "true"]);
     assert_eq!(ran.status, 2, "{}", ran.stderr);
-    assert!(ran.stderr.contains("it needs a limit: add --max-requests N\nhint: "), "{}", ran.stderr);
+    let said = "it needs a limit: add --max-requests N or --max-cost AMOUNT\nhint: ";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    let args = ["context", "bisect", "--parts", &request, "--run", "true", "--max-cost", "0"];
+    let ran = world.run_in(&args, &[("OPENAI_API_KEY", "key")]);
+    assert_eq!(ran.status, 3, "{}", ran.stderr);
+    assert!(ran.stderr.contains("--max-cost"), "nothing is sent under a limit of 0: {}", ran.stderr);
 }
 
 #[test]

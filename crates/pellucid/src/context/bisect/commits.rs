@@ -99,6 +99,7 @@ impl AskedOfCommits {
             FindingArg::Shadowed => AskedFinding::Shadowed,
             FindingArg::Hidden => AskedFinding::Hidden,
             FindingArg::Missing => AskedFinding::Missing,
+            FindingArg::Duplicate => AskedFinding::Duplicate,
         };
         if let Some(command) = &args.run {
             return Ok(Self::Command(JudgingCommand::new(shared, &args.turn, command)?));

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use pellucid_agent::open;
 use pellucid_agent::open::SessionModel;
 use pellucid_answers::bisect::BisectJudgement;
 use pellucid_answers::bisect::MinimisedSet;
@@ -11,8 +12,6 @@ use pellucid_answers::bisect::removable_parts;
 use pellucid_answers::bisect::without;
 use pellucid_answers::inspected::Inspected;
 use pellucid_model::Ask;
-use pellucid_model::Budget;
-use pellucid_model::BudgetLimits;
 use pellucid_model::Model;
 use pellucid_model::Script;
 use pellucid_model::Transport;
@@ -85,13 +84,13 @@ fn answering(shared: &Shared, args: &ContextBisectArgs, request: &Inspected) -> 
     if let Some(path) = &args.turn.script {
         return Ok(AnsweringModel::Scripted(load(path)?));
     }
-    if args.max_requests.is_none() {
+    if args.max_requests.is_none() && args.max_cost.is_none() {
         return Err(RequestRefusal::usage(
-            "--parts asks a model, so it needs a limit: add --max-requests N\nhint: with --script FILE no model is asked"
+            "--parts asks a model, so it needs a limit: add --max-requests N or --max-cost AMOUNT\nhint: with --script FILE no model is asked"
                 .to_owned(),
         ));
     }
-    let start = Start::new(shared, &args.turn)?;
+    let mut start = Start::new(shared, &args.turn)?;
     let wire = start.config.model.provider.wire_api;
     if request.wire.is_some_and(|of_request| of_request != wire) {
         let id = &start.config.model.provider_id;
@@ -100,9 +99,12 @@ fn answering(shared: &Shared, args: &ContextBisectArgs, request: &Inspected) -> 
             request.name
         )));
     }
-    let limits = BudgetLimits { max_requests: args.max_requests, ..BudgetLimits::default() };
+    let limits = &mut start.config.limits;
+    limits.max_requests = args.max_requests.or(limits.max_requests);
+    limits.max_cost = args.max_cost.or(limits.max_cost);
+    let budget = open::budget(&start.config).map_err(|error| ProgramFailure::new(format!("{error}")))?;
     let asked = SessionModel::over_http(&start.config, &start.env, Transport::default());
-    Ok(AnsweringModel::Asked(asked.model.within(Budget::new(limits))))
+    Ok(AnsweringModel::Asked(asked.model.within(budget)))
 }
 
 fn load(path: &Path) -> Result<Script, RequestRefusal> {

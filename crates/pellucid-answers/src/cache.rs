@@ -77,8 +77,10 @@ impl CacheAnswer {
             };
             let price = prices.of(&request.model, request.sent_at.as_deref().unwrap_or_default());
             let cost = price.zip(request.usage.as_ref()).map(|(price, usage)| price.cost(usage));
-            let rebilled_usage =
-                UsageSplit { uncached: i64::try_from(rebilled).unwrap_or(i64::MAX), ..UsageSplit::default() };
+            // Tokens are estimated, and no more of them can have been paid for again than the provider charged in full.
+            let charged = request.usage.as_ref().map_or(i64::MAX, |usage| usage.uncached);
+            let uncached = i64::try_from(rebilled).unwrap_or(i64::MAX).min(charged);
+            let rebilled_usage = UsageSplit { uncached, ..UsageSplit::default() };
             again.push(price.map(|price| price.cost(&rebilled_usage)));
             rows.push(CacheRow {
                 number: request.number,

@@ -22,7 +22,7 @@ use crate::args::cache::CacheArgs;
 use crate::capsule;
 use crate::capsule::LookedAt;
 use crate::context::diff::changes_text;
-use crate::pack::table::table;
+use crate::pack::table::aligned;
 use crate::prices;
 use crate::print;
 use crate::request;
@@ -61,7 +61,7 @@ pub fn run(args: &CacheArgs) -> Result<ExitCode, ProgramFailure> {
         CacheAnswer::of(&figures, &prices::table(&home)?)
     };
     let text = if args.json { format!("{}\n", answer.to_json()) } else { text(&answer) };
-    print::either(&text, OutputFormat::of(args.json))?;
+    print::report(&text, OutputFormat::of(args.json))?;
     Ok(gate(args, &answer))
 }
 
@@ -116,8 +116,8 @@ fn text(answer: &CacheAnswer) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = answer.rows.iter().map(row).collect();
-    let headings = ["#", "SENT AT", "TOKENS", "KEPT", "NEW", "PAID AGAIN", "PROVIDER READ", "COST", "VERDICT"];
-    let mut text = table(&headings, &rows);
+    let headings = ["#", "SENT AT", "TOKENS", "KEPT", "NEW", "PAID AGAIN", "CACHED", "COST", "VERDICT"];
+    let mut text = aligned(&headings, &rows, &[2, 3, 4, 5, 6, 7]);
     if answer.is_estimated {
         text += "estimated: the session has no record of what it sent; a request that is `missed` may have diverged\n";
     }
@@ -125,6 +125,9 @@ fn text(answer: &CacheAnswer) -> String {
     let again = number(answer.tokens_rebilled);
     let cost = match (&answer.cost_rebilled, &answer.cost) {
         (Some(again), Some(all)) => format!(", {again} of {all}"),
+        _ if answer.prices.iter().all(|price| price.from.is_some()) => {
+            ", the cost is unknown: the provider did not count the tokens of every request".to_owned()
+        }
         _ => ", the price is unknown".to_owned(),
     };
     text += &format!("{}; {times}{again} tokens paid for again{cost}\n", counted(answer.n_breaks, "break"));

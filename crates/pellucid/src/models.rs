@@ -1,5 +1,6 @@
 //! `models list`: the models that are known, with window, efforts and price, and the one that is configured.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use jiff::Zoned;
@@ -20,7 +21,7 @@ use crate::args::models::ModelsCommand;
 use crate::args::models::ModelsListArgs;
 use crate::args::shared::Shared;
 use crate::args::turn::TurnArgs;
-use crate::pack::table::table;
+use crate::pack::table::aligned;
 use crate::prices;
 use crate::print;
 use crate::screen::OutputFormat;
@@ -38,7 +39,7 @@ pub fn run(shared: &Shared, args: &ModelsArgs) -> Result<ExitCode, ProgramFailur
     let home = &start.config.folders.home;
     let listed = Listed::of(&start, &gather::catalogue(home), &prices::table(home)?, args);
     let text = if args.json { format!("{}\n", listed.json()) } else { listed.text() };
-    print::either(&text, OutputFormat::of(args.json))?;
+    print::report(&text, OutputFormat::of(args.json))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -114,15 +115,26 @@ impl Listed {
     }
 
     fn text(&self) -> String {
-        let headings = ["", "MODEL", "WINDOW", "EFFORTS", "INPUT", "CACHED", "OUTPUT", "FROM"];
-        let rows: Vec<Vec<String>> = self.models.iter().map(ListedModel::row).collect();
-        let mut text = table(&headings, &rows);
+        let mut headings = vec!["", "MODEL", "WINDOW", "EFFORTS", "INPUT", "CACHED", "OUTPUT", "FROM"];
+        let mut rows: Vec<Vec<String>> = self.models.iter().map(ListedModel::row).collect();
+        let dates: BTreeSet<&str> =
+            self.models.iter().filter_map(|it| Some(it.price.as_ref()?.from.as_str())).collect();
+        // One date for all prices is below the table, which then fits 80 columns.
+        let dated = match (dates.len(), dates.first()) {
+            (1, Some(date)) => {
+                headings.pop();
+                rows.iter_mut().for_each(|row| drop(row.pop()));
+                format!(", from {date}")
+            }
+            _ => String::new(),
+        };
+        let mut text = aligned(&headings, &rows, &[2]);
         let effort = self.effort.map_or_else(|| "the model's default effort".to_owned(), |it| format!("effort {it}"));
         text += &format!("\n* configured: {} from provider {}, {effort}\n", self.model, self.provider);
         if !self.is_known {
             text += "  the catalogue does not have this model, so its limits are defaults\n";
         }
-        text + "(default) marks the effort that applies unless one is set; prices are for a million tokens\n"
+        text + &format!("[effort] applies unless another is set; prices are for a million tokens{dated}\n")
     }
 }
 
@@ -130,10 +142,10 @@ impl ListedModel {
     fn row(&self) -> Vec<String> {
         let efforts = self.info.supported_reasoning_levels.iter().map(|level| {
             let is_default = self.info.default_reasoning_level == Some(level.effort);
-            let mark = if is_default { " (default)" } else { "" };
-            format!("{}{mark}", level.effort.as_str())
+            let effort = level.effort.as_str();
+            if is_default { format!("[{effort}]") } else { effort.to_owned() }
         });
-        let efforts = efforts.collect::<Vec<_>>().join(", ");
+        let efforts = efforts.collect::<Vec<_>>().join(" ");
         let or_dash = |text: Option<String>| text.filter(|text| !text.is_empty()).unwrap_or_else(|| "-".to_owned());
         let price = |of: fn(&ListedPrice) -> String| or_dash(self.price.as_ref().map(of));
         vec![

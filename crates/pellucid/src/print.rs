@@ -9,6 +9,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
+use crate::screen;
 use crate::screen::OutputFormat;
 use crate::screen::StandardStream;
 use crate::start::ProgramFailure;
@@ -21,6 +22,16 @@ pub fn out(text: &str) -> Result<(), ProgramFailure> {
 /// Prints a text for people or for programs.
 pub fn either(text: &str, kind: OutputFormat) -> Result<(), ProgramFailure> {
     arrived(StandardStream::Out.write(text, kind))
+}
+
+/// Prints a report, for people with lines that fit the terminal.
+pub fn report(text: &str, kind: OutputFormat) -> Result<(), ProgramFailure> {
+    match kind {
+        OutputFormat::People if StandardStream::Out.is_terminal() => {
+            out(&screen::folded(text, StandardStream::Out.columns()))
+        }
+        _ => either(text, kind),
+    }
 }
 
 /// Prints JSON, escaped for a terminal if standard output is one.

@@ -23,6 +23,7 @@ use crate::print;
 use crate::screen::OutputFormat;
 use crate::sessions;
 use crate::start::ProgramFailure;
+use crate::style;
 use crate::style::Paint;
 use crate::style::counted;
 use crate::style::number;
@@ -56,7 +57,7 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode, ProgramFailure> {
     } else {
         table(&replay, Paint::out())
     };
-    print::either(&text, OutputFormat::of(args.json))?;
+    print::report(&text, OutputFormat::of(args.json))?;
     Ok(exit_code(replay.status()))
 }
 
@@ -169,7 +170,7 @@ pub fn verdict_text(cache: &CacheVerdict) -> String {
 
 fn line(n: usize, outcome: &ReplayedRequest) -> String {
     let ReplayedRequest { purpose, bytes, items, verdict, cache_break, .. } = outcome;
-    let bytes = bytes.map_or_else(|| "?".to_owned(), |bytes| bytes.to_string());
+    let bytes = bytes.map_or_else(|| "?".to_owned(), style::number_of);
     let said = verdict;
     let parts = cache_break.as_ref().map_or_else(String::new, |broken| format!("      {}\n", cache_break_text(broken)));
     let items = if *items == 1 { "1 item".to_owned() } else { format!("{items} items") };

@@ -20,6 +20,8 @@ use pellucid_engine::visible::visible;
 use pellucid_engine::visible::visible_json;
 use pellucid_engine::visible::visible_name;
 
+use crate::fit;
+
 /// For whom something is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputFormat {
@@ -59,6 +61,11 @@ impl StandardStream {
     pub fn columns(self) -> usize {
         let given = std::env::var("COLUMNS").ok().and_then(|it| it.trim().parse().ok()).filter(|it| *it > 0);
         given.or_else(|| self.terminal_columns()).unwrap_or(COLUMNS).clamp(COLUMNS_MIN, COLUMNS_MAX)
+    }
+
+    /// How many columns a line may have on a terminal; elsewhere lines may be as long as they like.
+    pub fn columns_of_terminal(self) -> usize {
+        if self.is_terminal() { self.columns() } else { usize::MAX }
     }
 
     #[cfg(unix)]
@@ -201,6 +208,36 @@ fn shown(text: &str, is_terminal: bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A text whose lines are broken between words where they are longer than this many columns, with the rest indented.
+pub fn folded(text: &str, columns: usize) -> String {
+    let lines = text.split('\n').map(|line| if cells(line) <= columns { line.to_owned() } else { fold(line, columns) });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn fold(line: &str, columns: usize) -> String {
+    let indent = (line.len() - line.trim_start_matches(' ').len() + 2).min(columns / 2);
+    let (mut out, mut used) = (String::new(), 0);
+    for word in line.split_inclusive(' ') {
+        let width = cells(word.trim_end_matches(' '));
+        if width > 0 && used > indent && used + width > columns {
+            out.truncate(out.trim_end_matches(' ').len());
+            out.push('\n');
+            out += &" ".repeat(indent);
+            used = indent;
+        }
+        out += word;
+        used += cells(word);
+    }
+    out
+}
+
+/// How many cells a text takes, without its marks.
+fn cells(text: &str) -> usize {
+    let mut pieces = text.split(MARK.as_str());
+    let first = pieces.next().map_or(0, fit::width);
+    pieces.fold(first, |sum, piece| sum + fit::width(piece.split_once(MARK_END).map_or(piece, |(_, rest)| rest)))
+}
+
 /// A writer for people, for those who want one.
 #[derive(Debug)]
 pub struct Writer {
@@ -242,6 +279,17 @@ impl Drop for Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_lines_are_broken_between_words() {
+        assert_eq!(folded("one two three\nfour\n", 9), "one two\n  three\nfour\n");
+        assert_eq!(folded("  a bbbb cccc", 8), "  a bbbb\n    cccc");
+        assert_eq!(folded("a-word-that-is-too-long b", 9), "a-word-that-is-too-long\n  b");
+        assert_eq!(folded("名名名 名名", 8), "名名名\n  名名");
+        let painted = format!("one {} three", painted("31", "two"));
+        assert_eq!(shown(&folded(&painted, 9), true), "one \x1b[31mtwo\x1b[0m\n  three");
+        assert_eq!(folded(&painted, 13), painted);
+    }
 
     #[track_caller]
     fn check_shown(text: &str, terminal: &str, pipe: &str) {

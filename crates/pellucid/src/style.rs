@@ -112,6 +112,12 @@ pub fn line(text: &str) {
 
 /// A piece of a line on standard error.
 pub fn part(text: &str) {
+    const MESSAGES: [&str; 4] = ["error: ", "warning: ", "note: ", "hint: "];
+    if MESSAGES.iter().any(|word| text.starts_with(word)) && StandardStream::Error.is_terminal() {
+        let text = screen::folded(text, StandardStream::Error.columns());
+        let _ = StandardStream::Error.write(&text, OutputFormat::People);
+        return;
+    }
     let _ = StandardStream::Error.write(text, OutputFormat::People);
 }
 

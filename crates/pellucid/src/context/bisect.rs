@@ -57,6 +57,6 @@ fn print_answer(shared: &Shared, args: &ContextBisectArgs) -> Result<BisectStatu
     json["schema"] = SCHEMA.into();
     json["found"] = (answer.status == BisectStatus::Found).into();
     let text = if args.json { format!("{json}\n") } else { answer.text };
-    print::either(&text, OutputFormat::of(args.json))?;
+    print::report(&text, OutputFormat::of(args.json))?;
     Ok(answer.status)
 }

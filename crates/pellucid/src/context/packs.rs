@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use pellucid_answers::packs::FactKind;
 use pellucid_answers::packs::PackCell;
 use pellucid_answers::packs::PackColumn;
+use pellucid_answers::packs::PackFact;
 use pellucid_answers::packs::PackTable;
 use pellucid_engine::pack::Pack;
 
@@ -12,12 +13,13 @@ use crate::args::packs::ContextPacksArgs;
 use crate::args::request::RequestArgs;
 use crate::args::shared::Shared;
 use crate::context::diff::short;
-use crate::pack::table::table;
+use crate::pack::table::blocks;
 use crate::print;
 use crate::request;
 use crate::request::RequestRefusal;
 use crate::request::ShownRequest;
 use crate::screen::OutputFormat;
+use crate::screen::StandardStream;
 use crate::screen::name;
 use crate::start::ProgramFailure;
 use crate::style::number;
@@ -44,8 +46,12 @@ fn print_table(shared: &Shared, args: &ContextPacksArgs) -> Result<(), RequestRe
     if args.only_differences {
         packs.keep_differences();
     }
-    let text = if args.json { format!("{}\n", packs.to_json()) } else { text(&packs) };
-    Ok(print::either(&text, OutputFormat::of(args.json))?)
+    let text = if args.json {
+        format!("{}\n", packs.to_json())
+    } else {
+        text(&packs, StandardStream::Out.columns_of_terminal())
+    };
+    Ok(print::report(&text, OutputFormat::of(args.json))?)
 }
 
 /// The request that a pack makes. What warnings would say of its files is in the cells.
@@ -63,7 +69,7 @@ fn column(shared: &Shared, args: &ContextPacksArgs, pack: &str) -> Result<PackCo
     }
 }
 
-fn text(packs: &PackTable) -> String {
+fn text(packs: &PackTable, columns: usize) -> String {
     let mut reasons: Vec<&str> = Vec::new();
     let mut rows: Vec<Vec<String>> = Vec::new();
     for row in &packs.rows {
@@ -74,7 +80,7 @@ fn text(packs: &PackTable) -> String {
         let mut cells = vec![format!("{} {fact}", row.fact.kind.as_str()).trim_end().to_owned()];
         for cell in &row.cells {
             cells.push(match &cell.why {
-                None => cell_text(cell),
+                None => cell_text(cell, &row.fact),
                 Some(why) => {
                     let n = reasons.iter().position(|it| it == why).unwrap_or_else(|| {
                         reasons.push(why);
@@ -90,7 +96,7 @@ fn text(packs: &PackTable) -> String {
     rows.push(std::iter::once("the request".to_owned()).chain(total).collect());
     let packs: Vec<String> = packs.columns.iter().map(|column| column.pack.to_uppercase()).collect();
     let headings: Vec<&str> = std::iter::once("FACT").chain(packs.iter().map(String::as_str)).collect();
-    let mut text = table(&headings, &rows);
+    let mut text = blocks(&headings, &rows, columns);
     text += "\ncells: bytes / tokens, then role and item, or the part of a fact outside of items\n";
     for (n, why) in reasons.iter().enumerate() {
         text += &format!("[{}] not sent: {}\n", n + 1, name(why));
@@ -99,11 +105,13 @@ fn text(packs: &PackTable) -> String {
 }
 
 /// The sizes of a cell, and where it is.
-fn cell_text(cell: &PackCell) -> String {
+fn cell_text(cell: &PackCell, fact: &PackFact) -> String {
     let mut text = format!("{} / {}", number(cell.bytes), number(cell.tokens));
     if let [first, rest @ ..] = cell.places.as_slice() {
         text += &match (&first.role, first.item) {
             (Some(role), Some(item)) => format!(" {} {item}", name(role)),
+            // A tool is always in the part of its name.
+            _ if fact.kind == FactKind::Tool && first.part.ends_with(&format!("/{}", fact.name)) => String::new(),
             _ => format!(" {}", name(&first.part)),
         };
         if !rest.is_empty() {

@@ -77,7 +77,11 @@ pub fn print_report(shared: &Shared, args: &ContextArgs) -> Result<(), RequestRe
         ShownRequest::Saved(_) => return Err(RequestRefusal::unknown("a saved report cannot be shown with --form")),
     };
     let is_json = args.json || matches!(args.form, Some(ContextForm::Json));
-    Ok(print::either(&text, OutputFormat::of(is_json))?)
+    // The table of every part has its own columns.
+    let is_table = args.verbose >= TABLE_LEVEL;
+    let kind = OutputFormat::of(is_json);
+    let printed = if is_table { print::either(&text, kind) } else { print::report(&text, kind) };
+    Ok(printed?)
 }
 
 /// The report of a request that would be sent.

@@ -110,7 +110,7 @@ fn answer(shared: &Shared, args: &ContextWhyArgs) -> Result<ExitCode, RequestRef
         history,
     };
     let text = if args.json { format!("{}\n", answer.to_json()) } else { text(&answer) };
-    print::either(&text, OutputFormat::of(args.json))?;
+    print::report(&text, OutputFormat::of(args.json))?;
     Ok(match (answer.is_there(), answer.is_nowhere()) {
         (true, _) => ExitCode::SUCCESS,
         (_, true) => ExitCode::from(NOWHERE),

@@ -232,9 +232,9 @@ fn coming(
 }
 
 /// The first request of a new session. Warnings are not printed: the report has what they say.
-pub fn first(start: Start, turn: &TurnArgs, mcp: McpLists) -> Result<Coming, RequestRefusal> {
+pub fn first(start: Start, turn: &TurnArgs, mcp: McpLists, revision: Option<&str>) -> Result<Coming, RequestRefusal> {
     let args = RequestArgs { mcp, ..RequestArgs::default() };
-    coming_of(start, turn, &args, Of::New { revision: None }, None, Warnings::Kept)
+    coming_of(start, turn, &args, Of::New { revision }, None, Warnings::Kept)
 }
 
 /// Whether warnings about a request are printed.

@@ -55,8 +55,8 @@ fn print_diff(shared: &Shared, args: &ContextDiffArgs) -> Result<bool, RequestRe
             let side = |name: &RequestName, text: &str| -> Result<Inspected, RequestRefusal> {
                 match name {
                     RequestName::Lock => Ok(locked.clone()),
-                    RequestName::Now { revision: None } => {
-                        let now = project.made(shared, &args.turn, &choices)?;
+                    RequestName::Now { revision } => {
+                        let now = project.made_at(shared, &args.turn, &choices, revision.as_deref())?;
                         Ok(now.lock.to_inspected(text))
                     }
                     _ => Ok(of(text)?.by_parts()),
@@ -70,7 +70,7 @@ fn print_diff(shared: &Shared, args: &ContextDiffArgs) -> Result<bool, RequestRe
     let is_same = diff.is_usual();
     let text =
         if args.json { format!("{}\n", diff.to_json()) } else { text(&diff, args.all, args.bytes, Paint::out()) };
-    print::either(&text, OutputFormat::of(args.json))?;
+    print::report(&text, OutputFormat::of(args.json))?;
     Ok(is_same)
 }
 
@@ -94,9 +94,10 @@ fn sides(diff: &RequestDiff<'_>) -> String {
         let (bytes, tokens) = (number(request.bytes()), number(request.tokens()));
         format!("{letter}  {:<width$}  {bytes:>9} bytes, {tokens:>7} tokens", name(&request.name))
     };
-    let grown = |a: usize, b: usize| signed(to_isize(b) - to_isize(a));
-    let (bytes, tokens) = (grown(diff.a.bytes(), diff.b.bytes()), grown(diff.a.tokens(), diff.b.tokens()));
-    format!("{}\n{}   {bytes} bytes, {tokens} tokens\n\n", side("A", diff.a), side("B", diff.b))
+    let grown = |a: usize, b: usize, word: &str| signed(to_isize(b) - to_isize(a), word);
+    let bytes = grown(diff.a.bytes(), diff.b.bytes(), "byte");
+    let tokens = grown(diff.a.tokens(), diff.b.tokens(), "token");
+    format!("{}\n{}   {bytes}, {tokens}\n\n", side("A", diff.a), side("B", diff.b))
 }
 
 /// A diff of requests of which only parts and sizes are known.
@@ -126,7 +127,7 @@ fn changes(summary: &ChangeSummary, shows_all: bool, shows_bytes: bool, paint: P
         text += &format!("~ facts that differ between any two sessions: {} (--all shows them)\n", facts.join(", "));
     }
     if summary.notation_bytes != 0 {
-        text += &format!("~ notation  {} bytes\n", signed(summary.notation_bytes));
+        text += &format!("~ notation  {}\n", signed(summary.notation_bytes, "byte"));
     }
     text + &format!("= {} unchanged\n", counted(summary.n_unchanged, "part"))
 }
@@ -140,7 +141,7 @@ fn change_text(change: &PartChange, width: usize, paint: Paint) -> String {
         let at = lines.lines().map_or_else(String::new, |it| format!("   lines {}-{}", it.start, it.end - 1));
         format!("   +{} \u{2212}{}{at}", counted(lines.added, "line"), lines.removed)
     });
-    let size = if change.bytes == 0 { String::new() } else { format!("   {} bytes", signed(change.bytes)) };
+    let size = if change.bytes == 0 { String::new() } else { format!("   {}", signed(change.bytes, "byte")) };
     let line = format!("{} {:<width$}   {origin}{lines}{size}", change.kind.sign(), change.part);
     let line = match change.kind {
         DiffKind::Added => paint.green(&line),
@@ -214,10 +215,10 @@ fn to_isize(number: usize) -> isize {
     isize::try_from(number).unwrap_or(isize::MAX)
 }
 
-/// A number with its sign.
-fn signed(value: isize) -> String {
+/// A count with its sign and its word.
+fn signed(value: isize, word: &str) -> String {
     let sign = if value < 0 { '\u{2212}' } else { '+' };
-    format!("{sign}{}", number(value.unsigned_abs()))
+    format!("{sign}{}", counted(value.unsigned_abs(), word))
 }
 
 /// Compares two sessions request by request.
@@ -249,7 +250,7 @@ fn sessions(home: &Path, args: &ContextDiffArgs, (a, b): (&str, &str)) -> Result
     }
     let json = || json!({ "schema": "pellucid.diff.sessions/1", "requests": list });
     let text = if args.json { format!("{}\n", Value::to_string(&json())) } else { text };
-    print::either(&text, OutputFormat::of(args.json))?;
+    print::report(&text, OutputFormat::of(args.json))?;
     Ok(is_same)
 }
 

@@ -122,6 +122,17 @@ impl LockedProject {
 
     /// The lock of the request of today.
     pub fn made(&self, shared: &Shared, turn: &TurnArgs, choices: &LockChoices) -> Result<MadeLock, RequestRefusal> {
+        self.made_at(shared, turn, choices, None)
+    }
+
+    /// The lock of the request of today, or with the project's files of a git revision.
+    pub fn made_at(
+        &self,
+        shared: &Shared,
+        turn: &TurnArgs,
+        choices: &LockChoices,
+        revision: Option<&str>,
+    ) -> Result<MadeLock, RequestRefusal> {
         let turn = TurnArgs { cd: Some(self.root.join(&choices.folder)), ..turn.clone() };
         let home = empty_home()?;
         let start = match choices.has_user_files {
@@ -136,7 +147,7 @@ impl LockedProject {
             has_user_files: choices.has_user_files,
         };
         let mcp = if choices.has_mcp_tools { McpLists::Connect } else { McpLists::Off };
-        let coming = request::first(start, &turn, mcp)?;
+        let coming = request::first(start, &turn, mcp, revision)?;
         let (session, next) = (&coming.session, &coming.next);
         let (facts, pack) = (session.facts(), session.pack());
         let wire = session.frame(None).view().wire;

@@ -432,3 +432,48 @@ fn what_cannot_be_told_does_not_pass() {
     assert!(ran.stderr.contains("  AGENTS.md: not a file\n"), "{}", ran.stderr);
     assert!(!world.files.path("work/context.lock").exists());
 }
+
+/// The commands of the steps in the workflow of the documentation.
+fn workflow() -> Vec<String> {
+    let page = include_str!("../../../../docs/ci.md");
+    let workflow = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    assert!(!workflow.contains("OWNER") && !workflow.contains('<'), "nothing has to be filled in: {workflow}");
+    workflow.lines().filter_map(|line| line.trim().strip_prefix("run: ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_workflow_of_the_documentation_runs_as_printed() {
+    let steps = workflow();
+    assert_eq!(steps.len(), 2, "{steps:?}");
+    assert!(steps[0].starts_with("cargo install --locked --git \"$PELLUCID_SOURCE\" pellucid"), "{steps:?}");
+    let words: Vec<&str> = steps[1].split(' ').collect();
+    assert_eq!(words.first(), Some(&"pellucid"));
+    let world = world();
+    run(&world, &["context", "lock"]);
+    run(&world, &words[1..]);
+    world.files.write("work/AGENTS.md", "Use spaces.\n");
+    let ran = world.run(&words[1..]);
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    assert!(ran.out().starts_with("::error file=AGENTS.md,line=1,"), "{}", ran.out());
+}
+
+#[test]
+fn a_revision_is_compared_with_the_lock_as_the_lock_is_made() {
+    let world = world();
+    let git = |words: &[&str]| {
+        let words = [&["-c", "user.name=A", "-c", "user.email=a@b"], words].concat();
+        let ran = world.finish(world.command_of("git", &words), None);
+        assert_eq!(ran.status, 0, "{words:?}: {}", ran.stderr);
+    };
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "one"]);
+    run(&world, &["context", "lock"]);
+    run(&world, &["context", "diff", "lock", "now@HEAD"]);
+    world.files.write("work/AGENTS.md", "Use spaces.\nBe brief.\n");
+    run(&world, &["context", "diff", "lock", "now@HEAD"]);
+    git(&["commit", "-qam", "two"]);
+    let ran = world.run(&["context", "diff", "lock", "now@HEAD"]);
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    assert!(ran.out().contains("~ user_instructions   part   +2 bytes\n= "), "{}", ran.out());
+    run(&world, &["context", "diff", "lock", "now@HEAD~1"]);
+}

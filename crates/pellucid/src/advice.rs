@@ -9,6 +9,10 @@ use pellucid_engine::command_line::joined;
 const NEVER_ASKS: &str =
     "`exec` never asks for approval: commands that need it are refused (`pellucid approvals explain COMMAND`)";
 
+/// Help for a session that is missing.
+const SESSION: &str = "SESSION is an id, the beginning of an id, or a name (`pellucid sessions list` has them); --last is the \
+                       session that was used last in this folder";
+
 /// One sentence of advice for a person who typed an option or command that does not exist; absent where clap's
 /// message says all.
 pub fn of(error: &clap::Error) -> Option<String> {
@@ -23,6 +27,12 @@ pub fn of(error: &clap::Error) -> Option<String> {
             command(word, error.get(ContextKind::SuggestedSubcommand).is_some())
         }
         ErrorKind::UnknownArgument => option(text(ContextKind::InvalidArg)?),
+        ErrorKind::MissingRequiredArgument => match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::Strings(missing)) if missing.iter().any(|it| it.starts_with("<SESSION")) => {
+                Some(SESSION.to_owned())
+            }
+            _ => None,
+        },
         _ => None,
     }
 }

@@ -60,13 +60,15 @@ fn grep(home: &Path, args: &GrepArgs) -> Result<ExitCode, RequestRefusal> {
     for (path, error) in &found.unreadable {
         style::line(&format!("warning: {} cannot be read: {error}", path.display()));
     }
+    let ids = stored::ids(home);
     let mut is_sure = found.unreadable.is_empty();
     let mut all = Vec::new();
     for session in &found.sessions {
         match hits(home, session, &pattern, &filter, since) {
             Ok(hits) if args.json => all.extend(hits.iter().map(|hit| hit.to_json(session.id()))),
             Ok(hits) => {
-                let text: String = hits.iter().map(|hit| line(session.id(), hit)).collect();
+                let short = stored::short_id(session.id(), &ids);
+                let text: String = hits.iter().map(|hit| line(short, hit)).collect();
                 print::out(&text)?;
                 all.extend(hits.iter().map(|_| Value::Null));
             }

@@ -259,7 +259,7 @@ fn numbers_that_are_none_are_explained() {
         "",
         &["sessions", "list", "--cursor", "second"],
         &expect![[r#"
-            1 error: --cursor second: invalid cursor; the line below a page has the one of the next page
+            2 error: --cursor second: invalid cursor; the line below a page has the one of the next page
         "#]],
     );
 }
@@ -384,7 +384,11 @@ fn every_wrong_word_is_named_with_what_to_do() {
         (&["resume"], "--last", hinted),
         (&["resume", "nosuch", "hi"], "nosuch", hinted),
         (&["fork", "nosuch"], "nosuch", hinted),
-        (&["compact"], "--last", hinted),
+        (&["compact"], "<SESSION>", hinted),
+        (&["cache"], "<SESSION>", hinted),
+        (&["cost"], "<SESSION>", hinted),
+        (&["sessions", "show"], "<SESSION>", hinted),
+        (&["sessions", "capsule", "-o", "x.html"], "<SESSION[#N]>", hinted),
         (&["compact", "nosuch"], "nosuch", hinted),
         (&["apply", "nosuch"], "nosuch", hinted),
         (&["prompt", "nosuch#2"], "nosuch", named),

@@ -118,7 +118,7 @@ fn a_session_that_is_not_there_or_not_whole_is_not_replaced_in_silence() {
             2,
             &expect![[r#"
             error: no session has the id or name `nosuch`
-            hint: there are no stored sessions
+            hint: `pellucid sessions list --all` shows those that are stored
         "#]],
         );
     }

@@ -10,8 +10,7 @@ const NEVER_ASKS: &str =
     "`exec` never asks for approval: commands that need it are refused (`pellucid approvals explain COMMAND`)";
 
 /// Help for a session that is missing.
-const SESSION: &str = "SESSION is an id, the beginning of an id, or a name (`pellucid sessions list` has them); --last is the \
-                       session that was used last in this folder";
+const SESSION: &str = "name a session by its id, the beginning of its id or its name, or take the last one with --last";
 
 /// One sentence of advice for a person who typed an option or command that does not exist; absent where clap's
 /// message says all.

@@ -23,7 +23,6 @@ use crate::print;
 use crate::screen::OutputFormat;
 use crate::sessions;
 use crate::start::ProgramFailure;
-use crate::style;
 use crate::style::Paint;
 use crate::style::counted;
 use crate::style::number;
@@ -170,7 +169,7 @@ pub fn verdict_text(cache: &CacheVerdict) -> String {
 
 fn line(n: usize, outcome: &ReplayedRequest) -> String {
     let ReplayedRequest { purpose, bytes, items, verdict, cache_break, .. } = outcome;
-    let bytes = bytes.map_or_else(|| "?".to_owned(), style::number_of);
+    let bytes = bytes.map_or_else(|| "?".to_owned(), |bytes| bytes.to_string());
     let said = verdict;
     let parts = cache_break.as_ref().map_or_else(String::new, |broken| format!("      {}\n", cache_break_text(broken)));
     let items = if *items == 1 { "1 item".to_owned() } else { format!("{items} items") };

@@ -337,7 +337,7 @@ fn an_outcome_that_depends_on_no_part_is_reported() {
     let said = "it needs a limit: add --max-requests N or --max-cost AMOUNT\nhint: ";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     let args = ["context", "bisect", "--parts", &request, "--run", "true", "--max-cost", "0"];
-    let ran = world.run_in(&args, &[("OPENAI_API_KEY", "key")]);
+    let ran = world.run_in(&args, &[("CODEX_API_KEY", "key")]);
     assert_eq!(ran.status, 3, "{}", ran.stderr);
     assert!(ran.stderr.contains("--max-cost"), "nothing is sent under a limit of 0: {}", ran.stderr);
 }

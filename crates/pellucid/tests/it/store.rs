@@ -104,7 +104,7 @@ fn a_session_goes_on_by_its_name() {
         ── agent ──
         answer
 
-        request 1: 100 tokens sent, 0 of them cached, 10 answered; cache cold
+        request #1: 100 tokens sent, 0 of them cached, 10 answered; cache cold
 
         ── user ──
         second
@@ -112,7 +112,7 @@ fn a_session_goes_on_by_its_name() {
         ── agent ──
         answer
 
-        request 2: 100 tokens sent, 0 of them cached, 10 answered; cache missed
+        request #2: 100 tokens sent, 0 of them cached, 10 answered; cache missed
 
         ── user ──
         third
@@ -120,7 +120,7 @@ fn a_session_goes_on_by_its_name() {
         ── agent ──
         answer
 
-        request 3: 100 tokens sent, 0 of them cached, 10 answered; cache missed
+        request #3: 100 tokens sent, 0 of them cached, 10 answered; cache missed
 
         ── user ──
         fourth
@@ -128,7 +128,7 @@ fn a_session_goes_on_by_its_name() {
         ── agent ──
         answer
 
-        request 4: 100 tokens sent, 0 of them cached, 10 answered; cache missed
+        request #4: 100 tokens sent, 0 of them cached, 10 answered; cache missed
     "#]]
     .assert_eq(&world.steady(shown.out()));
     assert_eq!(world.run(&["replay", "my work"]).status, 0);

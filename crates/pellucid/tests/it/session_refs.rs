@@ -92,7 +92,7 @@ const COMMANDS: &[Taking] = &[
     taking("context --script script.toml --session SESSION hi"),
     asking("context diff SESSION#1 SESSION#1"),
     asking("context why --script script.toml --tool apply_patch SESSION"),
-    Taking { status: 1, ..asking("context bisect --sessions 019a0000-0000-7000-8000-00000000000a SESSION") },
+    Taking { status: 1, ..asking("context bisect --sessions SESSION SESSION") },
     Taking { status: 1, ..asking("context bisect --script script.toml --run true --parts SESSION#1") },
     taking("cache SESSION"),
     taking("cost SESSION"),

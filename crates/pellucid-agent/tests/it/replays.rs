@@ -698,7 +698,7 @@ fn a_hundred_resumes_without_input_add_nothing() {
     let size = |path: &Path| fs::metadata(path).unwrap().len();
     let before = (size(&recorded.path), size(&recorded.record_path()));
     for _ in 0..100 {
-        drop(recorded.resumed(Recorder::resume(recorded.path.clone()).unwrap()));
+        drop(recorded.resumed(Recorder::resume(RealDisk::shared(), recorded.path.clone()).unwrap()));
     }
     let after = (size(&recorded.path), size(&recorded.record_path()));
     let added = (after.0 - before.0) + (after.1 - before.1);

@@ -28,7 +28,7 @@ pub enum PriceFileError {
         source: io::Error,
     },
     /// The file has a wrong entry.
-    #[error("{}: {source}; docs/prices.md describes the file", path.display())]
+    #[error("{}:{source}; docs/prices.md describes the file", path.display())]
     Wrong {
         /// The path of the file.
         path: PathBuf,

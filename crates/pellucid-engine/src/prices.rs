@@ -6,12 +6,15 @@
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use globset::Glob;
 use globset::GlobMatcher;
 use pellucid_protocol::price::Money;
 use pellucid_protocol::price::TokenPrice;
 use pellucid_protocol::usage::UsageSplit;
 use serde::Deserialize;
+use toml::Spanned;
 
 /// The prices that the program has.
 const BUILT_IN: &str = include_str!("prices.toml");
@@ -38,20 +41,24 @@ pub struct PriceEntry {
     is_users: bool,
 }
 
-/// Why a file of prices cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum PriceError {
-    /// The file is not TOML of the right form.
-    #[error("{0}")]
-    Form(#[from] toml::de::Error),
-    /// An entry has a value that no price can have.
-    #[error("the price of `{model}`: {what}")]
-    Entry {
-        /// The model of the entry.
-        model: String,
-        /// What is wrong, and what is expected.
-        what: String,
-    },
+/// Why a file of prices cannot be used, and where: the line and the column come first.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{line}:{column}: {what}")]
+pub struct PriceError {
+    /// The line of the file, from 1.
+    pub line: usize,
+    /// The character of the line, from 1.
+    pub column: usize,
+    /// What is wrong, and what is expected.
+    pub what: String,
+}
+
+impl PriceError {
+    fn new(text: &str, at: usize, what: String) -> Self {
+        let before = text.get(..at).unwrap_or(text);
+        let last = before.rsplit('\n').next().unwrap_or_default();
+        Self { line: before.matches('\n').count() + 1, column: last.chars().count() + 1, what }
+    }
 }
 
 #[derive(Deserialize)]
@@ -64,14 +71,14 @@ struct PriceFile {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenPrice {
-    model: String,
-    from: toml::Value,
-    currency: String,
-    input: f64,
-    cached_read: Option<f64>,
-    cache_write: Option<f64>,
-    cache_write_1h: Option<f64>,
-    output: f64,
+    model: Spanned<String>,
+    from: Spanned<toml::Value>,
+    currency: Spanned<String>,
+    input: Spanned<f64>,
+    cached_read: Option<Spanned<f64>>,
+    cache_write: Option<Spanned<f64>>,
+    cache_write_1h: Option<Spanned<f64>>,
+    output: Spanned<f64>,
     #[serde(default)]
     source: String,
 }
@@ -110,51 +117,79 @@ fn entries_of_program() -> Result<Vec<PriceEntry>, PriceError> {
 }
 
 fn entries(text: &str, is_users: bool) -> Result<Vec<PriceEntry>, PriceError> {
-    let file: PriceFile = toml::from_str(text)?;
-    file.price.into_iter().map(|written| entry(written, is_users)).collect()
+    let file: PriceFile = toml::from_str(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        PriceError::new(text, at, error.message().to_owned())
+    })?;
+    file.price.into_iter().map(|written| entry(written, is_users, text)).collect()
 }
 
-fn entry(written: WrittenPrice, is_users: bool) -> Result<PriceEntry, PriceError> {
-    let wrong = |what: String| PriceError::Entry { model: written.model.clone(), what };
-    let from = match &written.from {
+fn entry(written: WrittenPrice, is_users: bool, text: &str) -> Result<PriceEntry, PriceError> {
+    let model = written.model.get_ref().as_str();
+    let wrong = |at: usize, what: String| PriceError::new(text, at, format!("the price of `{model}`: {what}"));
+    let from = match written.from.get_ref() {
         toml::Value::String(day) => day.clone(),
         toml::Value::Datetime(day) => day.to_string(),
-        other => return Err(wrong(format!("`from` is {}, a date such as 2026-01-31 is needed", other.type_str()))),
+        other => other.to_string(),
     };
     if !is_day(&from) {
-        return Err(wrong(format!("`from` is `{from}`, a date such as 2026-01-31 is needed")));
+        let what = format!("`from` is `{from}`, a date such as 2026-01-31 is needed");
+        return Err(wrong(written.from.span().start, what));
     }
-    let amount = |key: &str, value: f64| match value {
+    if written.currency.get_ref().trim().is_empty() {
+        let what = "`currency` is empty, a code such as USD is needed".to_owned();
+        return Err(wrong(written.currency.span().start, what));
+    }
+    let amount = |key: &str, given: &Spanned<f64>| match *given.get_ref() {
         value if value.is_finite() && (0.0..=1_000_000.0).contains(&value) =>
         {
             #[expect(clippy::cast_possible_truncation, reason = "the range was checked")]
             Ok((value * 1_000_000.0).round() as i64)
         }
-        value => Err(wrong(format!("`{key}` is {value}, an amount from 0 on for a million tokens is needed"))),
+        value => {
+            let what = format!("`{key}` is {value}, an amount from 0 to 1000000 for a million tokens is needed");
+            Err(wrong(given.span().start, what))
+        }
     };
-    let input = amount("input", written.input)?;
-    let or_input = |key: &str, value: Option<f64>| amount(key, value.unwrap_or(written.input));
-    let cache_write = or_input("cache_write", written.cache_write)?;
-    let matcher = Glob::new(&written.model)
-        .map_err(|error| wrong(format!("the pattern cannot be read: {error}")))?
+    let or = |key: &str, given: &Option<Spanned<f64>>, otherwise: i64| match given {
+        Some(given) => amount(key, given),
+        None => Ok(otherwise),
+    };
+    let input = amount("input", &written.input)?;
+    let cache_write = or("cache_write", &written.cache_write, input)?;
+    let matcher = Glob::new(model)
+        .map_err(|error| wrong(written.model.span().start, format!("the pattern cannot be read: {error}")))?
         .compile_matcher();
     let rates = TokenPrice {
         from: from.as_str().into(),
-        currency: written.currency.as_str().into(),
+        currency: written.currency.get_ref().as_str().into(),
         input,
-        cached_read: or_input("cached_read", written.cached_read)?,
+        cached_read: or("cached_read", &written.cached_read, input)?,
         cache_write,
-        cache_write_1h: written.cache_write_1h.map_or(Ok(cache_write), |value| amount("cache_write_1h", value))?,
-        output: amount("output", written.output)?,
+        cache_write_1h: or("cache_write_1h", &written.cache_write_1h, cache_write)?,
+        output: amount("output", &written.output)?,
     };
-    Ok(PriceEntry { rates, from, matcher, is_users, source: written.source, model: written.model })
+    Ok(PriceEntry { rates, from, matcher, is_users, source: written.source, model: written.model.into_inner() })
 }
 
 /// Whether a text is a date as `YYYY-MM-DD`.
 fn is_day(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_digit = |n: usize| matches!(n, 4 | 7) || bytes[n].is_ascii_digit();
-    bytes.len() == 10 && bytes[4] == b'-' && bytes[7] == b'-' && (0..10).all(is_digit)
+    if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' || !(0..10).all(is_digit) {
+        return false;
+    }
+    let number = |range: Range<usize>| text[range].parse::<u32>().unwrap_or_default();
+    let (year, month, day) = (number(0..4), number(5..7), number(8..10));
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let n_days = match month {
+        2 if is_leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => 0,
+    };
+    (1..=n_days).contains(&day)
 }
 
 impl PriceEntry {

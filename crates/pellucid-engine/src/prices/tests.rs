@@ -88,30 +88,87 @@ fn check_refusal(text: &str, expected: &Expect) {
 }
 
 #[test]
-fn a_wrong_file_is_refused_by_name() {
+fn a_wrong_file_is_refused_with_its_place() {
     let entry = |changed: &str| {
         format!("[[price]]\nmodel = \"m\"\nfrom = \"2026-01-01\"\ncurrency = \"USD\"\noutput = 1\n{changed}\n")
     };
     check_refusal(
         &entry("input = -1"),
-        &expect!["the price of `m`: `input` is -1, an amount from 0 on for a million tokens is needed"],
+        &expect!["6:9: the price of `m`: `input` is -1, an amount from 0 to 1000000 for a million tokens is needed"],
     );
     check_refusal(
         &entry("input = nan"),
-        &expect!["the price of `m`: `input` is NaN, an amount from 0 on for a million tokens is needed"],
+        &expect!["6:9: the price of `m`: `input` is NaN, an amount from 0 to 1000000 for a million tokens is needed"],
+    );
+    check_refusal(
+        &entry("input = 1\n  cache_write_1h = 1e9"),
+        &expect![
+            "7:20: the price of `m`: `cache_write_1h` is 1000000000, an amount from 0 to 1000000 for a million tokens is needed"
+        ],
     );
     check_refusal(
         &entry("input = 1\ninptu = 2"),
-        &expect![[r#"
-            TOML parse error at line 7, column 1
-              |
-            7 | inptu = 2
-              | ^^^^^
-            unknown field `inptu`, expected one of `model`, `from`, `currency`, `input`, `cached_read`, `cache_write`, `cache_write_1h`, `output`, `source`
-        "#]],
+        &expect![
+            "7:1: unknown field `inptu`, expected one of `model`, `from`, `currency`, `input`, `cached_read`, `cache_write`, `cache_write_1h`, `output`, `source`"
+        ],
     );
-    let no_date = "[[price]]\nmodel = \"m\"\nfrom = \"soon\"\ncurrency = \"USD\"\ninput = 1\noutput = 1\n";
-    check_refusal(no_date, &expect!["the price of `m`: `from` is `soon`, a date such as 2026-01-31 is needed"]);
+    check_refusal(&entry(""), &expect!["1:1: missing field `input`"]);
+    check_refusal(&entry("input = \"much\""), &expect![[r#"6:9: invalid type: string "much", expected f64"#]]);
+    check_refusal("[[price]\n", &expect!["1:9: unclosed array table, expected `]`"]);
+    check_refusal(
+        &entry("input = 1").replace("\"m\"", "\"[m\""),
+        &expect![
+            "2:9: the price of `[m`: the pattern cannot be read: error parsing glob '[m': unclosed character class; missing ']'"
+        ],
+    );
+    check_refusal(
+        &entry("input = 1").replace("USD", " "),
+        &expect!["4:12: the price of `m`: `currency` is empty, a code such as USD is needed"],
+    );
+}
+
+#[test]
+fn a_date_is_a_day_that_exists() {
+    let dated = |from: &str| {
+        let text = format!("[[price]]\nmodel = \"m\"\nfrom = {from}\ncurrency = \"USD\"\ninput = 1\noutput = 1\n");
+        PriceTable::with_users(&text).map(|table| table.of("m", "9999").unwrap().from.clone())
+    };
+    for day in ["2026-01-31", "\"2026-12-31\"", "\"2024-02-29\"", "\"2000-02-29\""] {
+        assert_eq!(dated(day).unwrap(), day.trim_matches('"'));
+    }
+    for day in [
+        "\"2026-02-29\"",
+        "\"1900-02-29\"",
+        "\"2026-13-01\"",
+        "\"2026-04-31\"",
+        "\"2026-00-01\"",
+        "\"2026-1-1\"",
+        "2026",
+    ] {
+        let error = dated(day).unwrap_err();
+        assert_eq!((error.line, error.column), (3, 8), "{day}");
+        assert!(error.what.contains("a date such as 2026-01-31 is needed"), "{error}");
+    }
+    // A moment is no day.
+    let error = dated("2026-01-31T10:00:00Z").unwrap_err();
+    assert!(error.what.contains("`from` is `2026-01-31T10:00:00Z`"), "{error}");
+}
+
+#[test]
+fn what_is_written_to_a_cache_has_a_price_of_its_own() {
+    let text = |more: &str| {
+        format!("[[price]]\nmodel = \"m\"\nfrom = 2026-01-01\ncurrency = \"USD\"\ninput = 1\noutput = 10\n{more}")
+    };
+    let cost = |more: &str| {
+        let table = PriceTable::with_users(&text(more)).unwrap();
+        let usage = UsageSplit { cached_read: 0, cache_write: Some(1_000_000), uncached: 0, output: 0 };
+        let entry = table.of("m", "2026-01-01").unwrap();
+        (entry.cost(&usage).decimal(), entry.cost_kept_an_hour(&usage).decimal())
+    };
+    // `input` if absent, and `cache_write` for an hour.
+    assert_eq!(cost(""), ("1".to_owned(), "1".to_owned()));
+    assert_eq!(cost("cache_write = 1.25"), ("1.25".to_owned(), "1.25".to_owned()));
+    assert_eq!(cost("cache_write = 1.25\ncache_write_1h = 2"), ("1.25".to_owned(), "2".to_owned()));
 }
 
 #[test]

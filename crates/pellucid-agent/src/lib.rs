@@ -6,7 +6,8 @@
 //! `habits` is what a pack does around turns: `standing` instructions, instruction `documents` that join or change,
 //! messages that are said `again`, and a [`memory`].
 //! [`log`] and [`sent`] record what happens, [`restore`] reads it back, [`fork`] finds where a copy is cut, [`replay`]
-//! proves that every request can be made again, [`fsck`] checks that for all sessions.
+//! proves that every request can be made again, [`fsck`] checks that for all sessions, [`rerun`] makes the requests of a
+//! recorded conversation under other settings.
 //!
 //! Not here: deciding. What a request says and what comes next is the engine's; this crate asks,
 //! waits, and reports back.
@@ -44,6 +45,7 @@ pub mod own_git;
 pub mod prepare;
 pub mod prices;
 pub mod replay;
+pub mod rerun;
 pub mod restore;
 mod review;
 pub mod revision;

@@ -308,7 +308,7 @@ pub fn budget(config: &Config) -> Result<Budget, PriceFileError> {
 }
 
 /// What a client's session is made of.
-fn setup(plan: SessionPlan, opening: &Opening) -> Result<Setup, OpenError> {
+pub(crate) fn setup(plan: SessionPlan, opening: &Opening) -> Result<Setup, OpenError> {
     let SessionPlan {
         config,
         env,

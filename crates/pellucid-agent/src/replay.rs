@@ -11,6 +11,7 @@
 //! - `rebuild`: one request, rebuilt to be shown
 //! - `recall`: the origins that a record keeps
 //! - `walk`: every request, rebuilt in one pass
+//! - `said`: the conversation alone, without what a pack made
 //! - `last`: the last request, for saying how the next one continues it
 
 mod check;
@@ -20,6 +21,7 @@ mod history;
 mod last;
 mod rebuild;
 mod recall;
+mod said;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -64,6 +66,10 @@ pub use self::rebuild::RebuiltRequest;
 pub use self::rebuild::WantedRequest;
 pub use self::rebuild::rebuild;
 pub use self::recall::Recalled;
+pub use self::said::SaidAnswer;
+pub use self::said::SaidError;
+pub use self::said::SaidSession;
+pub use self::said::SaidTurn;
 pub use self::walk::ProvedRequest;
 pub use self::walk::WalkedBytes;
 pub use self::walk::WalkedRequest;

@@ -105,6 +105,8 @@ pub struct OpeningRecord<'a> {
     pub parent: Option<(&'a str, u64)>,
     /// The files that the last request of a copied history was made from, where that is known.
     pub files: Option<&'a FileStates>,
+    /// The settings that answers about the requests depend on.
+    pub terms: entry::RequestTerms,
 }
 
 impl SentLog {
@@ -215,6 +217,7 @@ impl SentLog {
             parent: opening.parent.map(|(session, upto)| entry::Parent { session: session.to_owned(), upto }),
             files,
             blanked: None,
+            terms: Some(Box::new(opening.terms.clone())),
         });
         self.looked_at = opening.origins_from;
     }

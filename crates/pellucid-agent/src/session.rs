@@ -12,7 +12,7 @@
 //! - `asked_skills`: skills that a person's input asks for
 //! - `crate::habits`: what the pack does around turns; `recall`: the memory among them
 //!
-//! `next` runs a turn up to its first request without sending it, `apart` asks questions beside the conversation, `mcp`
+//! `next` runs a turn up to its first request without sending it, `rerun` has a recorded conversation again, `apart` asks questions beside the conversation, `mcp`
 //! starts the MCP servers, `calls` records tool calls, `headers` are those of a request.
 
 mod apart;
@@ -27,6 +27,7 @@ mod notices;
 mod opening;
 mod recall;
 mod requests;
+mod rerun;
 mod sending;
 mod setup;
 mod shortening;
@@ -60,6 +61,9 @@ pub use self::next::UnfinishedRequest;
 use self::notices::Notices;
 pub use self::opening::Beginning;
 use self::requests::Requests;
+pub use self::rerun::RerunRequest;
+pub use self::rerun::RerunVisit;
+pub(crate) use self::rerun::rerun;
 pub(crate) use self::sending::AskKind;
 pub(crate) use self::sending::Attempt;
 pub(crate) use self::sending::failure_word;

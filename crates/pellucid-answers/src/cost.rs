@@ -5,10 +5,14 @@
 //!
 //! - `ledger`: the provider's tokens of a request, dealt out to its parts
 //! - `grouped`: sums by session, turn, request, part, source or tool
+//! - `setting`: the settings that can be simulated
 //! - `simulated`: the same requests under another setting, with the cache simulated
+//! - `remade`: requests that were made again under another setting
 
 mod grouped;
 mod ledger;
+mod remade;
+mod setting;
 mod simulated;
 
 #[cfg(test)]
@@ -22,15 +26,17 @@ use pellucid_engine::fragment::Origin;
 use pellucid_engine::prices::PriceTable;
 use pellucid_engine::report::Report;
 use pellucid_engine::report::Row;
+use pellucid_engine::wire::without_cache_mark;
 use pellucid_protocol::price::Money;
 use pellucid_protocol::provider::ReadSection;
-use pellucid_protocol::provider::WireApi;
 
 pub use self::grouped::CostAnswer;
 pub use self::grouped::CostBy;
 pub use self::grouped::CostGroup;
-pub use self::simulated::CostSetting;
-pub use self::simulated::SettingError;
+pub use self::remade::RemadeRequest;
+pub use self::remade::TokenScale;
+pub use self::setting::CostSetting;
+pub use self::setting::SettingError;
 pub use self::simulated::SimulatedCost;
 use crate::figures::RequestFigures;
 
@@ -42,12 +48,14 @@ pub const SCHEMA: &str = "pellucid.cost/1";
 pub struct CostedRequest {
     /// The id of the session.
     pub session: Arc<str>,
+    /// The id of the provider; sessions with the same provider share its cache.
+    pub provider: Arc<str>,
     /// The figures of the request.
     pub figures: RequestFigures,
     /// When the request was sent, in milliseconds since 1970.
     pub sent_ms: Option<i64>,
-    /// The API format of the request, where its bytes are known.
-    pub wire: Option<WireApi>,
+    /// For how many milliseconds the provider's cache keeps the request; absent if that is not known.
+    pub kept_ms: Option<i64>,
     /// What the model read, in the order of reading; empty where the bytes of the request are not known.
     pub read: Arc<[ReadText]>,
 }
@@ -77,14 +85,15 @@ pub struct ReadTexts {
 impl ReadTexts {
     /// What a model reads of a request, in the order of reading. `report` must be the report of `body`.
     ///
-    /// Braces, commas and names of keys, the name of the model and settings are not read as text.
-    pub fn of(&mut self, wire: WireApi, body: &[u8], report: &Report) -> Arc<[ReadText]> {
-        let order = wire.reading_order();
+    /// Braces, commas and names of keys around texts and the name of the model are not read, nor is a section that `order`
+    /// does not have.
+    pub fn of(&mut self, order: &[ReadSection], body: &[u8], report: &Report) -> Arc<[ReadText]> {
         let mut at = 0;
         let mut read = Vec::with_capacity(report.rows.len());
         for row in &report.rows {
             let bytes = &body[at..at + row.bytes];
             at += row.bytes;
+            let bytes = if matches!(row.origin, Origin::Wire) { without_cache_mark(bytes) } else { bytes };
             let section = section(row);
             if let Some(place) = section.and_then(|section| order.iter().position(|it| *it == section)) {
                 read.push((place, self.text(row, bytes)));
@@ -126,10 +135,12 @@ impl ReadTexts {
 /// The section that a row is read in; absent for what is not read.
 fn section(row: &Row) -> Option<ReadSection> {
     match &*row.part {
+        // Tools are read as JSON, also where the API format added to it.
+        part if part.starts_with("tools/") && row.item.is_none() => Some(ReadSection::Tools),
         _ if matches!(row.origin, Origin::Wire) => None,
         _ if row.item.is_some() => Some(ReadSection::Items),
-        "model" | "settings" | "tools" | "input" | "messages" => None,
-        part if part.starts_with("tools/") => Some(ReadSection::Tools),
+        "model" | "tools" | "input" | "messages" => None,
+        "settings" => Some(ReadSection::Settings),
         "schema" => Some(ReadSection::Schema),
         _ => Some(ReadSection::Instructions),
     }

@@ -32,6 +32,11 @@ use crate::gate;
 use crate::pack::ToolKind;
 use crate::tool_list::OfferedTool;
 
+/// Bytes of a tool without the mark that ends what a server may cache: a server does not read the mark.
+pub fn without_cache_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(messages::BREAKPOINT.as_bytes()).unwrap_or(bytes)
+}
+
 /// How our own messages are marked where they are sent in the user's name; escaped.
 const DEVELOPER_OPEN: &str = "<developer>\\n";
 const DEVELOPER_CLOSE: &str = "\\n</developer>";

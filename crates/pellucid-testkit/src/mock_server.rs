@@ -394,7 +394,10 @@ fn converse(stream: &TcpStream, connection: usize, shared: &Mutex<Shared>) -> io
             let is_for_it = |reply: &MockReply| reply.only_for.iter().all(|condition| condition.holds(&request));
             let next = guard.replies.iter().position(is_for_it);
             let reply = next.map(|at| guard.replies.remove(at));
-            let reply = reply.map(|reply| reply.made_from.map_or(reply, |make| make(&request)));
+            let reply = reply.map(|reply| match reply.made_from {
+                Some(make) => MockReply { is_charged: reply.is_charged, ..make(&request) },
+                None => reply,
+            });
             let reply = reply.map(|reply| guard.charged(reply, &request));
             guard.requests.push(request);
             match reply {

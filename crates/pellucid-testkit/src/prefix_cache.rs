@@ -1,16 +1,15 @@
 //! The figures of a provider that caches what it has read, for replies of the mock server.
 //!
-//! The provider reads tools, then instructions, then messages, counts a token for every four bytes, and has the beginnings of
-//! all earlier requests to the same model in its cache. Marks that end what may be cached are not read.
+//! The provider reads tools, then instructions, then messages: the JSON of each tool, the texts of messages as they are
+//! escaped, and of calls and their outputs ids, names and values (in the Responses format the whole JSON of these, and of
+//! answers). It counts a token for every byte, and has the beginnings of all earlier requests to the same model in its cache.
+//! Braces and keys around these are not read, and neither are marks that end what may be cached.
 
 use serde_json::Value;
 use serde_json::json;
 
 use crate::mock_server::MockReply;
 use crate::mock_server::RecordedRequest;
-
-/// How many bytes are a token.
-const BYTES_PER_TOKEN: usize = 4;
 
 /// The input tokens of a request.
 #[derive(Debug, Clone, Copy)]
@@ -34,8 +33,8 @@ impl PrefixCache {
         let (model, text) = reading(&request.body);
         let of_the_model = self.readings.iter().filter(|(of, _)| *of == model);
         let read = of_the_model.map(|(_, before)| n_equal_bytes(text.as_bytes(), before.as_bytes())).max();
-        let read = read.unwrap_or(0) / BYTES_PER_TOKEN;
-        PrefixCharge { read, rest: text.len() / BYTES_PER_TOKEN - read }
+        let read = read.unwrap_or(0);
+        PrefixCharge { read, rest: text.len() - read }
     }
 }
 
@@ -53,23 +52,60 @@ fn reading(body: &[u8]) -> (String, String) {
     let mut body: Value = serde_json::from_slice(body).unwrap_or_default();
     without_marks(&mut body);
     let mut text = String::new();
-    let listed = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    for part in listed(&body["tools"]).iter().chain([&body["instructions"], &body["system"]]) {
-        if !part.is_null() {
-            text += &part.to_string();
-        }
+    for tool in listed(&body["tools"]) {
+        text += &tool.to_string();
     }
-    for message in listed(&body["input"]).iter().chain(&listed(&body["messages"])) {
-        match (&message["role"], message["content"].as_array()) {
-            (Value::String(role), Some(content)) => {
-                for block in content {
-                    text += &format!("{role}:{block}");
-                }
-            }
-            _ => text += &message.to_string(),
+    text += &said(&body["instructions"]);
+    text += &said(&body["system"]);
+    for item in listed(&body["input"]) {
+        let is_said = item["type"] == "message" && item["role"] != "assistant";
+        text += &if is_said { said(&item["content"]) } else { item.to_string() };
+    }
+    for message in listed(&body["messages"]) {
+        if message["role"] == "tool" {
+            text += &message["tool_call_id"].to_string();
+            text += &message["content"].to_string();
+            continue;
+        }
+        text += &said(&message["content"]);
+        for call in listed(&message["tool_calls"]) {
+            let function = &call["function"];
+            text += &format!("{}{}{}", call["id"], function["name"], function["arguments"]);
         }
     }
     (body["model"].to_string(), text)
+}
+
+fn listed(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// The texts of a message, as they are escaped.
+fn said(content: &Value) -> String {
+    match content {
+        Value::String(_) => escaped(content),
+        Value::Array(blocks) => blocks.iter().map(block).collect(),
+        _ => String::new(),
+    }
+}
+
+fn block(block: &Value) -> String {
+    match block["type"].as_str() {
+        Some("tool_use") => format!("{}{}{}", block["id"], block["name"], block["input"]),
+        Some("tool_result") => format!("{}{}", block["tool_use_id"], block["content"]),
+        Some("text" | "input_text" | "output_text") => {
+            let text = escaped(&block["text"]);
+            let inside = text.strip_prefix("<developer>\\n").and_then(|text| text.strip_suffix("\\n</developer>"));
+            inside.unwrap_or(&text).to_owned()
+        }
+        _ => block.to_string(),
+    }
+}
+
+/// A text with its escapes and without its quotes.
+fn escaped(text: &Value) -> String {
+    let text = text.to_string();
+    text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default().to_owned()
 }
 
 fn without_marks(value: &mut Value) {

@@ -1,8 +1,13 @@
 //! `cost`: what sessions cost, and what they would cost under another setting.
+//!
+//! - `remade`: the requests of a session, made again under a setting
+
+mod remade;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -17,8 +22,8 @@ use pellucid_answers::cost::ReadTexts;
 use pellucid_answers::cost::SimulatedCost;
 use pellucid_answers::cost::UsedPrice;
 use pellucid_answers::figures::RequestFigures;
-use pellucid_engine::prices::PriceTable;
 use pellucid_protocol::price::Money;
+use pellucid_protocol::provider::ReadSection;
 use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::usage::UsageSplit;
 use pellucid_store::read;
@@ -26,6 +31,7 @@ use pellucid_store::read::SessionFile;
 use serde_json::Value;
 
 use crate::args::cost::CostArgs;
+use crate::args::shared::Shared;
 use crate::capsule;
 use crate::capsule::LookedAt;
 use crate::pack::table::table;
@@ -39,33 +45,44 @@ use crate::style;
 /// The status when a price is unknown or a session has no record.
 const NOT_KNOWN: u8 = 3;
 
-pub fn run(args: &CostArgs) -> Result<ExitCode, ProgramFailure> {
+pub fn run(shared: &Shared, args: &CostArgs) -> Result<ExitCode, ProgramFailure> {
     let home = sessions::home()?;
-    let sessions = capsule::all_meant(&home, &args.of)?;
+    let meant = capsule::all_meant(&home, &args.of)?;
     let prices = prices::table(&home)?;
     let mut texts = ReadTexts::default();
-    let mut requests = Vec::new();
+    let mut sessions = Vec::new();
     let mut is_known = true;
-    for LookedAt { home: of, path, .. } in sessions {
+    for LookedAt { home: of, path, .. } in meant {
         let file = read::open_damaged(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
-        let of_session = costed(&of, &file, &mut texts)?;
-        if of_session.is_empty() {
-            style::line(&format!("error: the session {} has no record of what it sent", file.meta.id));
+        let session = CostedSession::walk(&of, file, &mut texts)?;
+        if session.requests.is_empty() {
+            style::line(&format!("error: the session {} has no record of what it sent", session.file.meta.id));
             is_known = false;
         }
-        requests.extend(of_session);
+        sessions.push(session);
     }
+    let requests: Vec<CostedRequest> = sessions.iter().flat_map(|session| session.requests.clone()).collect();
     if requests.is_empty() {
         return Ok(ExitCode::from(NOT_KNOWN));
     }
     let answer = CostAnswer::of(&requests, args.by.into(), &prices);
-    let columns = match simulated(args, &requests, &prices) {
-        Ok(columns) => columns,
-        Err(message) => {
-            style::line(&format!("error: {message}"));
-            return Ok(ExitCode::from(2));
+    let mut columns = Vec::new();
+    if !args.settings.is_empty() {
+        for setting in std::iter::once(None).chain(args.settings.iter().map(Some)) {
+            let column = match setting {
+                Some(setting) if setting.is_remade() => {
+                    let remade = remade::requests(shared, &sessions, setting, &mut texts);
+                    remade.map(|remade| SimulatedCost::of_remade(&requests, &remade, setting, &prices))
+                }
+                _ => SimulatedCost::of(&requests, setting, &prices)
+                    .map_err(|error| CostRefusal { text: error.to_string(), status: 2 }),
+            };
+            match column {
+                Ok(column) => columns.push(column),
+                Err(refusal) => return Ok(refusal.show()),
+            }
         }
-    };
+    }
     let has_unknown = |column: &SimulatedCost| column.prices.iter().any(|price| price.from.is_none());
     let is_known = is_known && !answer.has_unknown_price() && !columns.iter().any(has_unknown);
     let text = if args.json {
@@ -84,49 +101,82 @@ pub fn run(args: &CostArgs) -> Result<ExitCode, ProgramFailure> {
     Ok(ExitCode::from(if is_known { 0 } else { NOT_KNOWN }))
 }
 
-/// Every request that the session itself sent, with what the model read.
-fn costed(home: &Path, file: &SessionFile, texts: &mut ReadTexts) -> Result<Vec<CostedRequest>, ProgramFailure> {
-    let session: Arc<str> = file.meta.id.as_str().into();
-    let mut requests: Vec<CostedRequest> = Vec::new();
-    let mut known: BTreeMap<usize, (String, WireApi, Arc<[ReadText]>)> = BTreeMap::new();
-    replay::walk(home, file, &mut |walked| {
-        let read = match walked.bytes {
-            WalkedBytes::Proved(mut proved) => {
-                let wire = proved.wire();
-                let (body, report) = (proved.body(), proved.report());
-                let read = (proved.model().unwrap_or_default(), wire, texts.of(wire, &body, &report));
-                known.insert(walked.number, read.clone());
-                Some(read)
-            }
-            WalkedBytes::Again(number) => known.get(&number).cloned(),
-            WalkedBytes::Unknown(_) => None,
-        };
-        let Some(entry) = walked.entry.filter(|_| walked.session == file.meta.id) else {
-            return ControlFlow::Continue(());
-        };
-        let sent_ms = entry.sent_at.as_deref().and_then(|at| Some(at.parse::<Timestamp>().ok()?.as_millisecond()));
-        let (model, wire, read) = match read {
-            Some((model, wire, read)) => (model, Some(wire), read),
-            None => {
-                let model = requests.last().map(|it| it.figures.model.clone()).unwrap_or_default();
-                (model, None, Arc::default())
-            }
-        };
-        let figures = RequestFigures::of(walked.number, &model, entry, walked.reply);
-        requests.push(CostedRequest { session: session.clone(), figures, sent_ms, wire, read });
-        ControlFlow::Continue(())
-    })
-    .map_err(|error| ProgramFailure::new(format!("{error}")))?;
-    Ok(requests)
+/// Why a setting is not simulated, and the status to end with.
+struct CostRefusal {
+    text: String,
+    status: u8,
 }
 
-/// The recorded requests as they are simulated, and under each setting; none without settings.
-fn simulated(args: &CostArgs, requests: &[CostedRequest], prices: &PriceTable) -> Result<Vec<SimulatedCost>, String> {
-    if args.settings.is_empty() {
-        return Ok(Vec::new());
+impl CostRefusal {
+    /// What would be is not known.
+    fn unknown(text: String) -> Self {
+        Self { text, status: NOT_KNOWN }
     }
-    let settings = std::iter::once(None).chain(args.settings.iter().map(Some));
-    settings.map(|setting| SimulatedCost::of(requests, setting, prices).map_err(|error| error.to_string())).collect()
+
+    fn show(&self) -> ExitCode {
+        style::line(&format!("error: {}", self.text));
+        ExitCode::from(self.status)
+    }
+}
+
+/// A session with the requests that it sent.
+struct CostedSession {
+    /// The home folder that has the session and its record.
+    home: PathBuf,
+    file: SessionFile,
+    /// Every request that the session itself sent, with what the model read.
+    requests: Vec<CostedRequest>,
+    /// The API format of the requests, where their bytes are known.
+    wire: Option<WireApi>,
+    /// The order in which the provider's models read a request.
+    order: Vec<ReadSection>,
+}
+
+impl CostedSession {
+    fn walk(home: &Path, file: SessionFile, texts: &mut ReadTexts) -> Result<Self, ProgramFailure> {
+        let session: Arc<str> = file.meta.id.as_str().into();
+        let provider: Arc<str> = file.meta.model_provider.as_deref().unwrap_or_default().into();
+        let mut costed = Self { home: home.to_owned(), file, requests: Vec::new(), wire: None, order: Vec::new() };
+        let mut known: BTreeMap<usize, (String, WireApi, Arc<[ReadText]>)> = BTreeMap::new();
+        let Self { file, requests, wire: last_wire, order: last_order, .. } = &mut costed;
+        replay::walk(home, file, &mut |walked| {
+            let read = match walked.bytes {
+                WalkedBytes::Proved(mut proved) => {
+                    let wire = proved.wire();
+                    let order = walked.terms.map_or(wire.reading_order(), |terms| &terms.cache_order);
+                    let (body, report) = (proved.body(), proved.report());
+                    let read = (proved.model().unwrap_or_default(), wire, texts.of(order, &body, &report));
+                    known.insert(walked.number, read.clone());
+                    *last_order = order.to_vec();
+                    Some(read)
+                }
+                WalkedBytes::Again(number) => known.get(&number).cloned(),
+                WalkedBytes::Unknown(_) => None,
+            };
+            let Some(entry) = walked.entry.filter(|_| walked.session == &*session) else {
+                return ControlFlow::Continue(());
+            };
+            let sent_ms = entry.sent_at.as_deref().and_then(|at| Some(at.parse::<Timestamp>().ok()?.as_millisecond()));
+            let (model, read) = match read {
+                Some((model, wire, read)) => {
+                    *last_wire = Some(wire);
+                    (model, read)
+                }
+                None => (requests.last().map(|it| it.figures.model.clone()).unwrap_or_default(), Arc::default()),
+            };
+            let seconds = match walked.terms {
+                Some(terms) => terms.cache_seconds,
+                None => last_wire.and_then(WireApi::cache_seconds),
+            };
+            let kept_ms = seconds.and_then(|seconds| i64::try_from(seconds).ok()?.checked_mul(1000));
+            let figures = RequestFigures::of(walked.number, &model, entry, walked.reply);
+            let (session, provider) = (session.clone(), provider.clone());
+            requests.push(CostedRequest { session, provider, figures, sent_ms, kept_ms, read });
+            ControlFlow::Continue(())
+        })
+        .map_err(|error| ProgramFailure::new(format!("{error}")))?;
+        Ok(costed)
+    }
 }
 
 fn answer_text(answer: &CostAnswer) -> String {

@@ -149,7 +149,7 @@ fn run(args: Args) -> Result<ExitCode, ProgramFailure> {
         ProgramCommand::Prompt(args) => prompt::run(&shared, &args),
         ProgramCommand::Context(args) => context::run(&shared, &args),
         ProgramCommand::Cache(args) => cache::run(&args).map_err(ProgramFailure::of_question),
-        ProgramCommand::Cost(args) => cost::run(&args).map_err(ProgramFailure::of_question),
+        ProgramCommand::Cost(args) => cost::run(&shared, &args).map_err(ProgramFailure::of_question),
         ProgramCommand::Capsule(args) => capsule::run(&args),
         ProgramCommand::Schema(args) => schema::run(&args),
         ProgramCommand::Compact(args) => compact::run(&shared, &args),

@@ -347,20 +347,30 @@ impl Start {
         for why in &policy.unusable {
             style::line(&format!("warning: {why}; {UNUSABLE_RULES}"));
         }
+        if self.script.is_none() {
+            warn_of_unusable_login(&self.config, login::session_key(&self.config, &self.env).is_some());
+        }
+        let path = opening.file().map(|file| file.path.clone());
+        let session = open::open(self.plan()?, opening).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+        if let Some(path) = path {
+            warn_of_set_aside(&path, session.set_aside());
+        }
+        Ok(session)
+    }
+
+    /// What a session is opened with.
+    pub fn plan(mut self) -> Result<SessionPlan, ProgramFailure> {
+        let policy = self.read_rules()?.clone();
         let Self { config, env, options, script, tape, local: _, policy: _, project_at } = self;
         let pack = pack::selected(&config)?;
         let mut asked = match script {
             Some(script) => SessionModel::scripted(script),
-            None => {
-                warn_of_unusable_login(&config, login::session_key(&config, &env).is_some());
-                SessionModel::over_http(&config, &env, Transport::default())
-            }
+            None => SessionModel::over_http(&config, &env, Transport::default()),
         };
         if let Some(tape) = &tape {
             asked.model = asked.model.recorded(tape);
         }
-        let path = opening.file().map(|file| file.path.clone());
-        let plan = SessionPlan {
+        Ok(SessionPlan {
             identity: ClientIdentity::new(ORIGINATOR, &env),
             config: Arc::new(config),
             env,
@@ -373,12 +383,7 @@ impl Start {
             crew: Crew::new(options),
             catalogue: None,
             project_at,
-        };
-        let session = open::open(plan, opening).map_err(|error| ProgramFailure::new(format!("{error}")))?;
-        if let Some(path) = path {
-            warn_of_set_aside(&path, session.set_aside());
-        }
-        Ok(session)
+        })
     }
 
     /// The session file that a person means; absent when there is none.

@@ -260,7 +260,7 @@ fn restored(
     Ok(Ok(restore::restore(file, opened.at, &rules)?.transcript))
 }
 
-fn forwards(file: &SessionFile, start: u64) -> Result<Forwards, ReadError> {
+pub(super) fn forwards(file: &SessionFile, start: u64) -> Result<Forwards, ReadError> {
     let lines = pellucid_files::open(&file.path).and_then(|file| Forwards::new(file, start, u64::MAX));
     lines.map_err(|error| ReadError::io(&file.path, error))
 }

@@ -41,6 +41,8 @@ pub struct WalkedRequest<'w> {
     pub entry: Option<&'w entry::RequestEntry>,
     /// The line of the record about the reply, if one came.
     pub reply: Option<&'w entry::ReplyEntry>,
+    /// The settings of the process that sent the request; absent in records of earlier versions.
+    pub terms: Option<&'w entry::RequestTerms>,
     /// The bytes of the request, or why they are not known.
     pub bytes: WalkedBytes<'w>,
 }
@@ -165,7 +167,11 @@ fn walk_within(
     let parts = PartStore::new(home);
     let mut run = Run::new(file, &parts, chain);
     let mut bodies: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut terms = None;
     for (link, it) in chain.links.iter().enumerate() {
+        if let LogEntry::Opened(opened) = &it.entry {
+            terms = opened.terms.as_deref();
+        }
         let LogEntry::Request(entry) = &it.entry else {
             run.follow(&it.entry)?;
             continue;
@@ -190,7 +196,7 @@ fn walk_within(
         };
         bodies.insert(&entry.body, number);
         let reply = replies.get(&it.n).copied();
-        let flow = visit(WalkedRequest { number, session: &file.meta.id, entry: Some(entry), reply, bytes });
+        let flow = visit(WalkedRequest { number, session: &file.meta.id, entry: Some(entry), reply, terms, bytes });
         if flow.is_break() {
             return Ok((n, flow));
         }
@@ -205,7 +211,7 @@ fn walk_within(
 }
 
 /// The replies of a record, by the number of the request's line.
-fn replies(chain: &Chain) -> BTreeMap<u64, &entry::ReplyEntry> {
+pub(super) fn replies(chain: &Chain) -> BTreeMap<u64, &entry::ReplyEntry> {
     let replies = chain.links.iter().filter_map(|link| match &link.entry {
         LogEntry::Reply(reply) => Some((reply.request, reply.as_ref())),
         _ => None,
@@ -215,7 +221,7 @@ fn replies(chain: &Chain) -> BTreeMap<u64, &entry::ReplyEntry> {
 
 fn unknown<'w>(file: &'w SessionFile, number: usize, verdict: &Verdict) -> WalkedRequest<'w> {
     let bytes = WalkedBytes::Unknown(verdict.to_string());
-    WalkedRequest { number, session: &file.meta.id, entry: None, reply: None, bytes }
+    WalkedRequest { number, session: &file.meta.id, entry: None, reply: None, terms: None, bytes }
 }
 
 /// The bytes of a request that the run comes to next.

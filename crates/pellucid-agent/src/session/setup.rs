@@ -29,6 +29,7 @@ use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
 use pellucid_store::record::Record;
 use pellucid_store::requests::entry::How;
+use pellucid_store::requests::entry::RequestTerms;
 use pellucid_store::side::SideFile;
 use serde_json::Value;
 
@@ -205,6 +206,13 @@ impl Setup {
             origins_from: at,
             parent: None,
             files: None,
+            terms: RequestTerms {
+                pack: self.sources.config.prompt.pack.clone(),
+                cache_order: self.provider.reading_order().to_vec(),
+                cache_seconds: self.provider.cache_kept().map(|kept| kept.as_secs()),
+                compact_at: self.sources.config.model.auto_compact_token_limit,
+                window: self.sources.config.model.context_window,
+            },
         }
     }
 

@@ -4,6 +4,8 @@
 //! with the whole of an earlier one reads as many tokens from the cache as the provider counted in that one; a request that
 //! diverges within it reads its share. What the provider does beyond that (blocks of tokens, a least length, no cache at
 //! all) is learned from the recorded figures, so that the simulation without a setting gives these.
+//!
+//! A setting that changes more than what is read and kept needs requests that were made again (`remade`).
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -12,42 +14,26 @@ use std::sync::Arc;
 use pellucid_engine::prices::PriceEntry;
 use pellucid_engine::prices::PriceTable;
 use pellucid_protocol::price::Money;
+use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::usage::UsageSplit;
 use serde_json::Value;
 use serde_json::json;
 
+use super::CostSetting;
 use super::CostedRequest;
 use super::ReadText;
+use super::RemadeRequest;
+use super::SettingError;
+use super::TokenScale;
 use super::UsedPrice;
 use super::ledger;
 use super::money_json;
-
-/// The settings that can be simulated, for messages.
-const POSSIBLE: &str = "possible are model=M, ttl=TIME (such as 5m or 1h), without=PART, order=stable-first";
 
 /// How many tokens some providers read from their cache at once.
 const BLOCK: i64 = 128;
 
 /// The least that such providers keep.
 const BLOCKS_LEAST: i64 = 1024;
-
-/// A setting under which requests are simulated.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CostSetting {
-    /// Another model is asked, which answers the same.
-    Model(String),
-    /// The provider keeps what it reads for so many milliseconds.
-    Ttl(i64),
-    /// A part is not sent.
-    Without(String),
-    /// What changes in a session is read last.
-    StableFirst,
-}
-
-/// Why a setting cannot be simulated.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct SettingError(String);
 
 /// What requests would cost under a setting.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,69 +52,6 @@ pub struct SimulatedCost {
     pub prices: Vec<UsedPrice>,
 }
 
-impl CostSetting {
-    /// Reads a setting as a person types it.
-    ///
-    /// # Errors
-    /// When the setting is none, or none that can be simulated.
-    pub fn parse(text: &str) -> Result<Self, SettingError> {
-        let wrong = |why: &str| SettingError(format!("`{text}` {why}: {POSSIBLE}"));
-        let (key, value) =
-            text.split_once('=').filter(|(_, value)| !value.is_empty()).ok_or_else(|| wrong("is no setting"))?;
-        match (key, value) {
-            ("model", model) => Ok(Self::Model(model.to_owned())),
-            ("ttl", time) => milliseconds(time).map(Self::Ttl).ok_or_else(|| wrong("is no time")),
-            ("without", part) => Ok(Self::Without(part.to_owned())),
-            ("order", "stable-first") => Ok(Self::StableFirst),
-            ("order", _) => Err(wrong("is no order that can be simulated")),
-            ("pack" | "wire" | "prompt_mode" | "mcp" | "compact_at", _) => {
-                Err(wrong("cannot be simulated, because the record does not have what requests would be made of"))
-            }
-            _ => Err(wrong("is no setting that can be simulated")),
-        }
-    }
-
-    /// The setting as a person types it.
-    pub fn name(&self) -> String {
-        match self {
-            Self::Model(model) => format!("model={model}"),
-            Self::Ttl(ms) if ms % 3_600_000 == 0 => format!("ttl={}h", ms / 3_600_000),
-            Self::Ttl(ms) if ms % 60_000 == 0 => format!("ttl={}m", ms / 60_000),
-            Self::Ttl(ms) => format!("ttl={}s", ms / 1000),
-            Self::Without(part) => format!("without={part}"),
-            Self::StableFirst => "order=stable-first".to_owned(),
-        }
-    }
-
-    fn note(&self) -> String {
-        match self {
-            Self::Model(model) => format!(
-                "{model} would have answered otherwise and counts tokens in its own way: answers and counts are the recorded ones"
-            ),
-            Self::Ttl(_) => {
-                "what the provider keeps for more than 5 minutes is written at the price for an hour".to_owned()
-            }
-            Self::Without(part) => {
-                format!("the model would have answered otherwise without {part}: answers are the recorded ones")
-            }
-            Self::StableFirst => {
-                "the model would have answered otherwise to another order: answers are the recorded ones".to_owned()
-            }
-        }
-    }
-}
-
-/// The milliseconds of a time such as `90s`, `5m` or `1h`.
-fn milliseconds(text: &str) -> Option<i64> {
-    let (number, factor) = match text.as_bytes().last()? {
-        b's' => (&text[..text.len() - 1], 1000),
-        b'm' => (&text[..text.len() - 1], 60_000),
-        b'h' => (&text[..text.len() - 1], 3_600_000),
-        _ => return None,
-    };
-    number.parse::<i64>().ok().filter(|number| *number > 0)?.checked_mul(factor)
-}
-
 impl SimulatedCost {
     /// Simulates requests, under a setting or as they were.
     ///
@@ -140,12 +63,66 @@ impl SimulatedCost {
         prices: &PriceTable,
     ) -> Result<Self, SettingError> {
         let altered = altered(requests, setting)?;
-        let rule = Rule::learned(requests);
+        let sent = requests.iter().zip(altered).filter_map(|(request, altered)| {
+            let model = match setting {
+                Some(CostSetting::Model(model)) => model,
+                _ => &request.figures.model,
+            };
+            let before = BeforeSession::AsRecorded;
+            let kept_ms = request.kept_ms;
+            Some(Sent { recorded: request, usage: request.figures.usage.as_ref()?, model, altered, kept_ms, before })
+        });
+        Ok(Self::simulated(requests, sent.collect(), setting, prices))
+    }
+
+    /// Simulates requests that were made again under a setting. `recorded` has the requests whose answers they get.
+    pub fn of_remade(
+        recorded: &[CostedRequest],
+        remade: &[RemadeRequest],
+        setting: &CostSetting,
+        prices: &PriceTable,
+    ) -> Self {
+        let scale = TokenScale::of(recorded);
+        let sent = remade.iter().filter_map(|made| {
+            let is_meant = |it: &&CostedRequest| it.session == made.session && it.figures.number == made.number;
+            let request = recorded.iter().find(is_meant)?;
+            let read: Vec<&ReadText> = made.read.iter().collect();
+            let before: Vec<&ReadText> = request.read.iter().collect();
+            let bytes = read.iter().map(|text| text.bytes.len()).sum();
+            // What the provider had of other texts before the session is not known.
+            let is_same = bytes == before.iter().map(|text| text.bytes.len()).sum::<usize>()
+                && same_bytes(&read, &before) == bytes;
+            Some(Sent {
+                recorded: request,
+                usage: request.figures.usage.as_ref()?,
+                model: &made.model,
+                altered: Some(Altered { read, bytes, tokens: scale.tokens(request, &made.read)? }),
+                kept_ms: match setting {
+                    CostSetting::Wire(wire) => request.kept_ms.or_else(|| kept_ms(wire.cache_seconds())),
+                    _ => request.kept_ms,
+                },
+                before: if is_same { BeforeSession::AsRecorded } else { BeforeSession::Nothing },
+            })
+        });
+        Self::simulated(recorded, sent.collect(), Some(setting), prices)
+    }
+
+    fn simulated(
+        recorded: &[CostedRequest],
+        mut requests: Vec<Sent<'_>>,
+        setting: Option<&CostSetting>,
+        prices: &PriceTable,
+    ) -> Self {
+        let rule = Rule::learned(recorded);
         let ttl = match setting {
             Some(CostSetting::Ttl(ms)) => Some(*ms),
             _ => None,
         };
+        if requests.iter().all(|sent| sent.recorded.sent_ms.is_some()) {
+            requests.sort_by_key(|sent| sent.recorded.sent_ms);
+        }
         let mut caches: BTreeMap<(&str, &str), Cache<'_>> = BTreeMap::new();
+        let mut begun = BTreeSet::new();
         let mut simulated = Self {
             setting: setting.map(CostSetting::name),
             note: rule.note(setting),
@@ -155,28 +132,25 @@ impl SimulatedCost {
             prices: Vec::new(),
         };
         let (mut costs, mut asked) = (Vec::new(), Vec::new());
-        for (request, sent) in requests.iter().zip(&altered) {
-            let Some(recorded) = &request.figures.usage else { continue };
-            let usage = match sent {
+        for Sent { recorded: request, usage: recorded, model, altered, kept_ms, before } in requests {
+            let usage = match altered {
                 Some(sent) => {
                     // Every model has a separate cache. What the provider had before the session is known by its
                     // first request alone.
-                    let cache = caches.entry((&*request.session, &*request.figures.model)).or_default();
-                    let kept = ttl.or_else(|| Some(i64::try_from(request.wire?.cache_seconds()?).ok()? * 1000));
-                    let read = match cache.read(sent, request.sent_ms, kept) {
-                        Some(tokens) => rule.read(tokens),
-                        None => recorded.cached_read,
+                    let model = cache_model(request, model, setting);
+                    let cache = caches.entry((&*request.provider, model)).or_default();
+                    let tokens = sent.tokens;
+                    let in_cache = rule.read(cache.read(sent, request.sent_ms, ttl.or(kept_ms)));
+                    let read = match (begun.insert((&*request.session, model)), before) {
+                        (true, BeforeSession::AsRecorded) => recorded.cached_read,
+                        (true, BeforeSession::Nothing) | (false, _) => in_cache,
                     };
-                    split(recorded, sent.tokens, read.min(sent.tokens))
+                    split(recorded, tokens, read.min(tokens), setting)
                 }
                 None => *recorded,
             };
-            let model = match setting {
-                Some(CostSetting::Model(model)) => model,
-                _ => &request.figures.model,
-            };
             let entry = prices.of(model, request.day());
-            asked.push((model.as_str(), request.day()));
+            asked.push((model, request.day()));
             costs.push(entry.map(|entry| match ttl {
                 Some(ms) if ms > 300_000 => entry.cost_kept_an_hour(&usage),
                 _ => entry.cost(&usage),
@@ -186,7 +160,7 @@ impl SimulatedCost {
         }
         simulated.cost = costs.into_iter().collect::<Option<Vec<_>>>().and_then(Money::sum);
         simulated.prices = UsedPrice::all(prices, asked);
-        Ok(simulated)
+        simulated
     }
 
     /// How many requests have other figures than the provider reported.
@@ -225,6 +199,43 @@ impl CostedRequest {
     pub(super) fn price<'p>(&self, prices: &'p PriceTable) -> Option<&'p PriceEntry> {
         prices.of(&self.figures.model, self.day())
     }
+}
+
+/// A request that is simulated.
+struct Sent<'a> {
+    /// The recorded request whose answer it gets.
+    recorded: &'a CostedRequest,
+    /// What the provider charged for the recorded request.
+    usage: &'a UsageSplit,
+    /// The model whose price counts.
+    model: &'a str,
+    /// The request as it would be sent; absent where the bytes are not known.
+    altered: Option<Altered<'a>>,
+    /// For how many milliseconds the provider keeps the request.
+    kept_ms: Option<i64>,
+    before: BeforeSession,
+}
+
+/// What the provider has of the first request of a session, besides what other sessions sent.
+#[derive(Clone, Copy)]
+enum BeforeSession {
+    /// As much as it read then.
+    AsRecorded,
+    /// Nothing, because the text is another one.
+    Nothing,
+}
+
+/// The model whose cache is used: with the price of another model the cache is still that of the recorded one.
+fn cache_model<'a>(request: &'a CostedRequest, model: &'a str, setting: Option<&CostSetting>) -> &'a str {
+    match setting {
+        Some(CostSetting::Model(_)) => &request.figures.model,
+        _ => model,
+    }
+}
+
+/// For how many milliseconds a provider keeps a request.
+fn kept_ms(seconds: Option<u64>) -> Option<i64> {
+    i64::try_from(seconds?).ok()?.checked_mul(1000)
 }
 
 /// A request as it would be sent.
@@ -276,7 +287,7 @@ fn altered<'a>(
                 });
                 (read, tokens)
             }
-            Some(CostSetting::Model(_) | CostSetting::Ttl(_)) | None => (whole, tokens),
+            _ => (whole, tokens),
         };
         let bytes = read.iter().map(|text| text.bytes.len()).sum();
         made.push(Some(Altered { read, bytes, tokens }));
@@ -314,14 +325,16 @@ fn stable_texts(requests: &[CostedRequest]) -> BTreeSet<(&str, &[u8])> {
 /// The tokens of a request by what they are charged for, if so many are read from the cache.
 ///
 /// Where the provider reports what it writes, what it did not write of the recorded request lies behind its last mark.
-fn split(recorded: &UsageSplit, tokens: i64, read: i64) -> UsageSplit {
+fn split(recorded: &UsageSplit, tokens: i64, read: i64, setting: Option<&CostSetting>) -> UsageSplit {
     let rest = tokens - read;
-    let (cache_write, uncached) = match recorded.cache_write {
-        Some(_) => {
+    let (cache_write, uncached) = match (setting, recorded.cache_write) {
+        (Some(CostSetting::Wire(WireApi::Messages)), None) => (Some(rest), 0),
+        (Some(CostSetting::Wire(WireApi::Responses | WireApi::Chat)), _) => (None, rest),
+        (_, Some(_)) => {
             let uncached = recorded.uncached.min(rest);
             (Some(rest - uncached), uncached)
         }
-        None => (None, rest),
+        (_, None) => (None, rest),
     };
     UsageSplit { cached_read: read, cache_write, uncached, output: recorded.output }
 }
@@ -376,7 +389,6 @@ impl Rule {
 #[derive(Default)]
 struct Cache<'a> {
     kept: Vec<KeptRequest<'a>>,
-    has_read: bool,
 }
 
 struct KeptRequest<'a> {
@@ -387,8 +399,8 @@ struct KeptRequest<'a> {
 }
 
 impl<'a> Cache<'a> {
-    /// How many tokens of a request the cache has, absent for the first one; the request is in the cache afterwards.
-    fn read(&mut self, sent: &Altered<'a>, now: Option<i64>, kept_ms: Option<i64>) -> Option<i64> {
+    /// How many tokens of a request the cache has; the request is in the cache afterwards.
+    fn read(&mut self, sent: Altered<'a>, now: Option<i64>, kept_ms: Option<i64>) -> i64 {
         let is_kept = |used: Option<i64>| match (used, now, kept_ms) {
             (Some(used), Some(now), Some(kept)) => now - used <= kept,
             _ => true,
@@ -403,8 +415,8 @@ impl<'a> Cache<'a> {
             same < kept.bytes
         });
         let Altered { read, bytes, tokens } = sent;
-        self.kept.push(KeptRequest { read: read.clone(), bytes: *bytes, tokens: *tokens, used_ms: now });
-        std::mem::replace(&mut self.has_read, true).then_some(most)
+        self.kept.push(KeptRequest { read, bytes, tokens, used_ms: now });
+        most
     }
 }
 

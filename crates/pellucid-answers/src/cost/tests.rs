@@ -31,7 +31,14 @@ fn request(number: usize, minutes: i64, usage: UsageSplit, read: &[(&str, &str)]
         failure: None,
     };
     let sent_ms = Some(minutes * 60_000);
-    CostedRequest { session: "s".into(), figures, sent_ms, wire: Some(WireApi::Responses), read: read.into() }
+    CostedRequest {
+        session: "s".into(),
+        provider: "p".into(),
+        figures,
+        sent_ms,
+        kept_ms: Some(300_000),
+        read: read.into(),
+    }
 }
 
 /// A provider that charges a token for each byte and keeps what it read for five minutes.
@@ -211,16 +218,96 @@ fn settings_change_what_is_read_and_what_it_costs() {
 
 #[test]
 fn what_cannot_be_simulated_is_refused_by_name() {
-    let refusal = |text: &str| CostSetting::parse(text).unwrap_err().to_string();
+    let refusal = |text: &str| {
+        let error = CostSetting::parse(text).unwrap_err().to_string();
+        error.replace(
+            ": possible are model=M, ttl=TIME (such as 5m or 1h), without=PART, order=stable-first, pack=P, \
+                       wire=responses|chat|messages, prompt_mode=full|minimal|none, mcp=off, compact_at=TOKENS",
+            "",
+        )
+    };
     expect![[r#"
-        `pack=claude` cannot be simulated, because the record does not have what requests would be made of: possible are model=M, ttl=TIME (such as 5m or 1h), without=PART, order=stable-first
-        `ttl=soon` is no time: possible are model=M, ttl=TIME (such as 5m or 1h), without=PART, order=stable-first
-        `cheap` is no setting: possible are model=M, ttl=TIME (such as 5m or 1h), without=PART, order=stable-first"#]]
-    .assert_eq(&["pack=claude", "ttl=soon", "cheap"].map(refusal).join("\n"));
+        `wire=smoke` is no API format
+        `ttl=soon` is no time
+        `prompt_mode=loud` is no prompt mode
+        `compact_at=0` is no number of tokens
+        `mcp=on` is no way to offer tools of MCP servers
+        `pack=` is no setting
+        `cheap` is no setting"#]]
+    .assert_eq(
+        &["wire=smoke", "ttl=soon", "prompt_mode=loud", "compact_at=0", "mcp=on", "pack=", "cheap"]
+            .map(refusal)
+            .join("\n"),
+    );
     let setting = CostSetting::parse("without=nosuch").unwrap();
     let error = SimulatedCost::of(&session(), Some(&setting), &PriceTable::built_in()).unwrap_err();
     expect!["no request has the part `nosuch`; the parts are: base, model, tools/a, user"]
         .assert_eq(&error.to_string());
+}
+
+#[test]
+fn settings_are_named_as_they_are_typed() {
+    for text in [
+        "model=m",
+        "ttl=90s",
+        "ttl=5m",
+        "ttl=1h",
+        "without=tools",
+        "order=stable-first",
+        "pack=ads",
+        "wire=chat",
+        "prompt_mode=minimal",
+        "mcp=off",
+        "mcp=deferred",
+        "compact_at=900",
+    ] {
+        assert_eq!(CostSetting::parse(text).unwrap().name(), text);
+    }
+}
+
+/// The requests of the session as they would be sent with other base instructions, each with the recorded answer.
+fn remade(base: &str) -> Vec<RemadeRequest> {
+    let made = |request: CostedRequest| {
+        let other = |text: &ReadText| if &*text.part == "base" { self::text("base", base) } else { text.clone() };
+        RemadeRequest {
+            session: request.session.clone(),
+            number: request.figures.number,
+            model: request.figures.model.clone(),
+            read: request.read.iter().map(other).collect(),
+        }
+    };
+    session().into_iter().map(made).collect()
+}
+
+#[track_caller]
+fn check_remade(base: &str, setting: &str, expected: &Expect) {
+    let setting = CostSetting::parse(setting).unwrap();
+    let simulated = SimulatedCost::of_remade(&session(), &remade(base), &setting, &PriceTable::built_in());
+    let lines = simulated.requests.iter().map(|(_, number, usage)| line(&format!("#{number}"), usage, None));
+    expected.assert_eq(&lines.collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn requests_that_are_made_again_have_the_tokens_of_their_bytes() {
+    // The fourth request had other instructions, and would have the same as the others.
+    check_remade(
+        &"b".repeat(80),
+        "pack=ads",
+        &expect![[r#"
+            #1: 0 - 130 10 unknown
+            #2: 130 - 15 10 unknown
+            #3: 0 - 155 10 unknown
+            #4: 155 - 0 10 unknown"#]],
+    );
+    check_remade(
+        &"b".repeat(80),
+        "wire=messages",
+        &expect![[r#"
+            #1: 0 130 0 10 unknown
+            #2: 130 15 0 10 unknown
+            #3: 0 155 0 10 unknown
+            #4: 155 0 0 10 unknown"#]],
+    );
 }
 
 #[test]

@@ -258,6 +258,7 @@ mod tests {
             parent: None,
             files: None,
             blanked: None,
+            terms: None,
         }));
         for request in 0..n_lines {
             let n = log.write(LogEntry::Reply(Box::new(ReplyEntry { request, ..ReplyEntry::default() })));

@@ -2,6 +2,7 @@
 
 use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::event::CacheBreak;
+use pellucid_protocol::provider::ReadSection;
 use pellucid_protocol::settings::TruncationPolicy;
 use pellucid_protocol::usage::TokenUsage;
 use pellucid_protocol::usage::UsageSplit;
@@ -167,6 +168,27 @@ pub struct OpenedEntry {
     /// What was replaced by filler of the same length when the session was put into a capsule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blanked: Option<String>,
+    /// The settings that answers about the requests depend on. Records of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Box<RequestTerms>>,
+}
+
+/// Settings that answers about past requests depend on, so that a later change of the configuration does not change them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestTerms {
+    /// The pack: the name of a built-in one, or a folder.
+    pub pack: String,
+    /// The order in which the provider's models read a request.
+    pub cache_order: Vec<ReadSection>,
+    /// For how many seconds the provider's cache keeps a request; absent if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_seconds: Option<u64>,
+    /// From how many tokens on the history is summarised, if that is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compact_at: Option<i64>,
+    /// The size of the model's window, if that is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<i64>,
 }
 
 /// The session that another one was forked from.

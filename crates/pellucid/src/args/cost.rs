@@ -14,14 +14,17 @@ Tokens are those that the provider charged: read from its cache, written to it, 
 or tool each request's tokens are dealt out by the bytes that the model read, in whole tokens that add up.
 
 --as simulates the recorded requests under another setting, with the recorded answers and times; several give several columns. \
-Settings: model=M, ttl=TIME (such as 5m or 1h), without=PART, order=stable-first.
+Settings: model=M, ttl=TIME (such as 5m or 1h), without=PART, order=stable-first, pack=P, wire=responses|chat|messages, \
+prompt_mode=full|minimal|none, mcp=off, compact_at=TOKENS. From pack= on, the requests are made again from the recorded \
+conversation and the files and configuration of today, after a check that the recorded requests come out byte for byte.
 
 Examples:
   pellucid cost --last
   pellucid cost --last --by part
   pellucid cost --last --as ttl=1h --as without=tools
+  pellucid cost --last --as pack=openclaw --as wire=chat
 
-Exit status: 0, 2 for wrong usage, 3 if a price is unknown or a session has no record.")]
+Exit status: 0, 2 for wrong usage, 3 if a price is unknown, a session has no record, or a setting cannot be simulated.")]
 pub struct CostArgs {
     #[command(flatten)]
     pub of: SessionList,

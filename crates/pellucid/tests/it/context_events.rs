@@ -155,6 +155,30 @@ fn sent(world: &World, script: &str, method: &str, thread: Option<&str>, text: &
 }
 
 #[test]
+fn a_turn_of_the_app_server_fails_at_a_limit() {
+    let prices = "[[price]]\nmodel = \"*\"\nfrom = 2020-01-01\ncurrency = \"USD\"\ninput = 2\noutput = 10\n";
+    let rows = [
+        ("max_requests = 0", "the limit of 0 requests is reached, so no other was sent"),
+        ("max_requests = 1", "the limit of 1 request is reached, so no other was sent"),
+        ("max_tokens = 10", "the limit of 10 tokens is reached: 0 are spent, and this request costs at least "),
+        ("max_tokens = 1250", "the limit of 1250 tokens is reached"),
+        ("max_cost = 0", "the limit of $0.0000 is reached: $0.0000 is spent"),
+    ];
+    for (limit, expected) in rows {
+        let world = World::new(SCRIPTS);
+        world.files.write("home/config.toml", format!("[limits]\n{limit}\n"));
+        world.files.write("home/prices.toml", prices);
+        let mut client = Client::start(&world, "first.toml");
+        client.introduce(&json!({ "experimentalApi": true, "contextEvents": true }));
+        client.turn("thread/start", &json!({ "approvalPolicy": "never", "sandbox": "read-only" }), "go");
+        let ended = client.notified.iter().find(|it| it["method"] == "turn/completed").unwrap();
+        let turn = &ended["params"]["turn"];
+        assert_eq!(turn["status"], "failed", "{limit}: {ended}");
+        assert!(turn["error"]["message"].as_str().unwrap().contains(expected), "{limit}: {ended}");
+    }
+}
+
+#[test]
 fn the_app_server_sends_what_exec_prints() {
     let world = World::new(SCRIPTS);
     world.files.write("work/AGENTS.md", "x".repeat(40_000));

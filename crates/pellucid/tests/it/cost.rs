@@ -1,5 +1,6 @@
 //! What sessions cost: limits in money, sums by part, and simulations against a server with a cache.
 
+use pellucid_testkit::McpScript;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
 use serde_json::Value;
@@ -146,6 +147,178 @@ fn a_part_less_costs_what_a_run_without_it_does() {
     }
 }
 
+/// A folder in which sessions are run under different settings.
+struct Runs {
+    world: World,
+    wire: &'static str,
+}
+
+const ONE: &str = "019a0000-0000-7000-8000-00000000000a";
+const TWO: &str = "019a0000-0000-7000-8000-00000000000b";
+
+impl Runs {
+    fn new(wire: &'static str) -> Self {
+        let world = World::new("//- work/x\n//- work/AGENTS.md\nBe kind.\n//- work/SOUL.md\nCalm.\n");
+        world.files.write("home/prices.toml", PRICES);
+        Self { world, wire }
+    }
+
+    /// Writes the configuration of a session; the provider forgets nothing, however slow this machine is.
+    fn configure(&self, server: &MockServer, wire: &str, top: &str) {
+        let base_url = server.base_url();
+        let text = format!(
+            "model = \"gpt-5.1\"\nmodel_provider = \"mock\"\n{top}\n[model_providers.mock]\nname = \"Mock\"\n\
+             base_url = \"{base_url}\"\nwire_api = \"{wire}\"\ncache_seconds = 100000000\n"
+        );
+        self.world.files.write("home/config.toml", text);
+    }
+
+    /// A session of two turns, the second in another process with these options.
+    fn session(&self, id: &str, wire: &str, top: &str, options: &[&str], replies: &[MockReply]) {
+        let server = MockServer::start(replies.iter().cloned().map(MockReply::charged));
+        self.configure(&server, wire, top);
+        for args in
+            [&["exec", "--session-id", id, "make a plan"][..], &[&["exec"], options, &["resume", id, "and?"]].concat()]
+        {
+            let ran = self.world.run(args);
+            assert_eq!(ran.status, 0, "{wire} {top}: {}", ran.stderr);
+        }
+        assert_eq!(server.requests().len(), replies.len(), "{wire} {top}");
+        // Later answers come from the record, and the address may be gone.
+        self.configure(&server, self.wire, "");
+    }
+
+    /// The figures of the first session under a setting, and those of the second.
+    fn both(&self, setting: &str) -> (Vec<[i64; 4]>, Vec<[i64; 4]>) {
+        let simulated = self.world.run(&["cost", ONE, "--json", "--as", setting]);
+        assert_eq!(simulated.status, 0, "{} {setting}: {}", self.wire, simulated.stderr);
+        let simulated = json_of(&simulated)["simulated"][1]["requests"].clone();
+        let real = json_of(&self.world.run(&["cost", TWO, "--json", "--by", "request"]))["groups"].clone();
+        let rows = |rows: &Value| rows.as_array().unwrap().iter().map(tokens).collect();
+        (rows(&simulated), rows(&real))
+    }
+}
+
+/// Runs a session under one setting and under another, and compares the second with the simulation of the first.
+#[track_caller]
+fn check_as(wire: &'static str, setting: &str, top: [&str; 2], other_wire: &str) {
+    let runs = Runs::new(wire);
+    let replies = |wire: &str| [planned(wire), said(wire, "First."), said(wire, "Second.")];
+    runs.session(TWO, other_wire, top[1], &[], &replies(other_wire));
+    runs.session(ONE, wire, top[0], &[], &replies(wire));
+    let server = MockServer::start([]);
+    runs.configure(&server, wire, top[0]);
+    let (simulated, real) = runs.both(setting);
+    assert_eq!(simulated, real, "{wire} {setting}");
+    assert!(real[1][0] > 0 && real[2][0] > 0, "{wire} {setting}: {real:?}");
+}
+
+#[test]
+fn another_pack_costs_what_a_run_with_it_does() {
+    for (wire, pack) in [("responses", "openclaw"), ("chat", "ads"), ("messages", "agentcore"), ("responses", "risuai")]
+    {
+        check_as(wire, &format!("pack={pack}"), ["", &format!("pack = {pack:?}")], wire);
+    }
+    check_as("messages", "pack=codex", ["pack = \"openclaw\"", ""], "messages");
+}
+
+#[test]
+fn another_api_format_costs_what_a_run_with_it_does() {
+    for wire in WIRES {
+        for other in WIRES {
+            check_as(wire, &format!("wire={other}"), ["", ""], other);
+        }
+    }
+}
+
+#[test]
+fn another_prompt_mode_costs_what_a_run_with_it_does() {
+    let (full, minimal) = ("pack = \"openclaw\"", "pack = \"openclaw\"\nprompt_mode = \"minimal\"");
+    for wire in WIRES {
+        check_as(wire, "prompt_mode=minimal", [full, minimal], wire);
+    }
+}
+
+#[test]
+fn no_servers_cost_what_a_run_without_them_does() {
+    for wire in WIRES {
+        let tools = McpScript::new(&["echo", "count"]);
+        let servers = format!("mcp_servers.depot = {{ {} }}", tools.config().trim().replace('\n', ", "));
+        check_as(wire, "mcp=off", [&servers, ""], wire);
+    }
+    let (world, id) = session("chat", |_| {});
+    let ran = world.run(&["cost", &id, "--as", "mcp=deferred"]);
+    assert_eq!(ran.status, 3, "{}", ran.stderr);
+    assert!(ran.stderr.contains("every request of this program offers all tools of its MCP servers"), "{}", ran.stderr);
+}
+
+#[test]
+fn another_limit_of_the_history_costs_what_a_run_with_it_does() {
+    for wire in WIRES {
+        let runs = Runs::new(wire);
+        let (first, last) = ([planned(wire), said(wire, "First.")], said(wire, "Second."));
+        let summarised = [&first[..], &[said(wire, "SUMMARY: all is well."), last.clone()]].concat();
+        runs.session(ONE, wire, "", &["-c", "model_auto_compact_token_limit=100"], &summarised);
+        runs.session(TWO, wire, "", &[], &[&first[..], &[last]].concat());
+        let (simulated, real) = runs.both("compact_at=100000000");
+        assert_eq!(simulated, real, "{wire}");
+        // The limit of the process that ran the second turn is in the record.
+        let (simulated, _) = runs.both(&format!("wire={wire}"));
+        assert_eq!(simulated.len(), 4, "{wire}");
+        let ran = runs.world.run(&["cost", TWO, "--as", "compact_at=100"]);
+        assert_eq!(ran.status, 3, "{wire}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains("the model would be asked for a summary before request #"),
+            "{wire}: {}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn files_that_have_changed_make_other_requests_unknown() {
+    let (world, id) = session("responses", |_| {});
+    // The model of the last turn is another one than that of the configuration, and the record has it.
+    assert_eq!(world.run(&["cost", &id, "--as", "pack=ads"]).status, 0);
+    let ran = world.run(&["cost", &id, "--as", "pack=nosuch"]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("`pack=nosuch`: there is no pack `nosuch`"), "{}", ran.stderr);
+    world.files.write("work/AGENTS.md", "Be terse.\n");
+    let ran = world.run(&["cost", &id, "--as", "pack=ads"]);
+    assert_eq!((ran.status, ran.out()), (3, ""), "{}", ran.stderr);
+    let expected =
+        "request #1 comes out differently with the files and the configuration of today, first in user_instructions";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    // What the record has alone is still known.
+    assert_eq!(world.run(&["cost", &id, "--as", "ttl=1h"]).status, 0);
+}
+
+#[test]
+fn a_later_configuration_changes_no_past_answer() {
+    for wire in WIRES {
+        let (world, id) = session(wire, |world| {
+            let config = world.files.read("home/config.toml");
+            let terms = "cache_seconds = 100000000\ncache_order = [\"instructions\", \"tools\", \"items\"]\n";
+            world.files.write("home/config.toml", format!("{config}{terms}"));
+        });
+        let answers = || {
+            let cost = world.run(&["cost", &id, "--json", "--by", "part", "--as", "model=gpt-5.2"]);
+            let cache = world.run(&["cache", &id, "--json"]);
+            assert_eq!((cost.status, cache.status), (0, 0), "{wire}: {} {}", cost.stderr, cache.stderr);
+            (cost.stdout, cache.stdout)
+        };
+        let before = answers();
+        let config = world.files.read("home/config.toml");
+        let config = config.replace("100000000", "1").replace("cache_order", "# cache_order");
+        world.files.write("home/config.toml", config);
+        assert_eq!(answers(), before, "{wire}");
+        // Instructions are read first, so the second request reads them from the cache before its tools.
+        let cost: Value = serde_json::from_slice(&before.0).unwrap();
+        let base = cost["groups"].as_array().unwrap().iter().find(|group| group["name"] == "base").unwrap();
+        assert!(base["read"].as_i64() > Some(0), "{wire}: {base}");
+    }
+}
+
 #[test]
 fn what_is_not_known_is_said() {
     let (world, id) = session("responses", |_| {});
@@ -165,7 +338,7 @@ fn what_is_not_known_is_said() {
     let ran = world.run(&["cost", &id, "--as", "without=nosuch"]);
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("no request has the part `nosuch`; the parts are: "), "{}", ran.stderr);
-    let ran = world.run(&["cost", &id, "--as", "wire=chat"]);
+    let ran = world.run(&["cost", &id, "--as", "wire=smoke"]);
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("possible are model=M"), "{}", ran.stderr);
 }
@@ -233,13 +406,26 @@ fn a_limit_in_money_stops_before_a_request_is_sent() {
 }
 
 #[test]
-fn wrong_prices_are_named_where_money_is_limited() {
+fn wrong_prices_are_named_with_their_place() {
+    let (world, id) = session("responses", |_| {});
+    world.files.write(
+        "home/prices.toml",
+        "[[price]]\nmodel = \"m\"\nfrom = \"soon\"\ncurrency = \"USD\"\ninput = 1\noutput = 1\n",
+    );
+    let expected = "prices.toml:3:8: the price of `m`: `from` is `soon`, a date such as 2026-01-31 is needed; \
+                    docs/prices.md describes the file";
+    for args in [&["exec", "--max-cost", "1", "hi"][..], &["cost", &id], &["cache", &id]] {
+        let ran = world.run(args);
+        assert!(ran.status != 0 && ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
+    }
+    // Without a limit in money no price is needed.
     let server = MockServer::start([said("responses", "hello")]);
-    let world = world(&server, "responses");
-    world.files.write("home/prices.toml", "[[price]]\nmodel = 1\n");
-    let ran = world.run(&["exec", "--max-cost", "1", "hi"]);
-    assert!(ran.status != 0 && ran.stderr.contains("prices.toml"), "{}", ran.stderr);
-    assert_eq!(server.requests().len(), 0);
+    let config = world.files.read("home/config.toml");
+    let url = config.lines().find(|line| line.starts_with("base_url")).unwrap();
+    let now = format!("base_url = \"{}\"", server.base_url());
+    world.files.write("home/config.toml", config.replace(url, &now));
+    let ran = world.run(&["exec", "hi"]);
+    assert_eq!((ran.status, ran.out()), (0, "hello\n"), "{}", ran.stderr);
 }
 
 #[test]

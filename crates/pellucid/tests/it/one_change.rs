@@ -284,6 +284,13 @@ fn told_everywhere(world: &World, wire: &str, server: &MockServer, args: &[&str]
     assert_eq!(Told::of(&last(&shown["cache_breaks"])), reported, "the record says what the report does");
     let verdict = last(&shown["cache"]);
     assert_eq!(verdict["verdict"], usage["cache"]["verdict"], "the event has the record's verdict");
+    let cache = json_of(world, &["cache", &id, "--json"]);
+    let row = last(&cache["requests"]);
+    assert_eq!(Told::of(&row["break"]), reported, "`cache` says what the report does");
+    assert_eq!(row["verdict"]["verdict"], verdict["verdict"], "`cache` has the record's verdict");
+    // Nothing was changed before, so the gate closes because of this change or not at all.
+    let gate = world.run(&["cache", &id, "--max-breaks", "0"]);
+    assert_eq!(gate.status, i32::from(reported.is_some()), "{}{}", gate.out(), gate.stderr);
     let word = verdict["verdict"].as_str().unwrap();
     let told = reported.map_or_else(|| word.to_owned(), |told| format!("{word}: {}, {}", told.cause, told.part));
     (told, continuity["changes"].clone())

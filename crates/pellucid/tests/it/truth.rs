@@ -7,6 +7,7 @@
 //! - `check`, `rows`: the checks of every request
 //! - `filled`: the same session in a capsule, with every text replaced by filler
 //! - `tampered`: lines of the session and its record that are changed, deleted, moved or repeated
+//! - `costs`: what the requests cost
 //! - `page`: the table in `docs/truth-table.md`
 //!
 //! A plain test plays a sample. `cargo xtask truth-suite` plays every cell; with a text behind it only those cells whose
@@ -14,6 +15,7 @@
 
 mod cell;
 mod check;
+mod costs;
 mod filled;
 mod page;
 mod rows;
@@ -92,13 +94,14 @@ fn every_request_is_what_it_is_said_to_be() {
         total.requests += counts.requests;
         total.promised += counts.promised;
         total.told += counts.told;
+        total.remade += counts.remade;
         n_failed += usize::from(!problems.is_empty());
         wrong.extend(problems.iter().map(|problem| format!("{cell}: {problem}\n")));
     }
-    let Counts { requests, promised, told } = total;
+    let Counts { requests, promised, told, remade } = total;
     println!(
         "{} of {n_cells} cells played, {n_failed} failed; {requests} requests, {promised} of them promised before, the rows \
-         of {told} reported by the sender",
+         of {told} reported by the sender; {remade} sessions made again",
         played.len(),
     );
     if which.as_deref() == Some("all") {

@@ -32,6 +32,9 @@ fn full() -> Vec<Value> {
             "truncation": { "mode": "tokens", "limit": 10 },
             "summaries": { "prefix": { "text": "p" }, "context": [kept(1), { "text": "" }] },
             "origins_from": 3, "parent": { "session": "p", "upto": 4 }, "files": kept(2),
+            "terms": {
+                "pack": "codex", "cache_order": ["tools", "items"], "cache_seconds": 300, "compact_at": 5, "window": 6,
+            },
         }),
         json!({
             "kind": "frame", "digest": "d", "view": { "shown": 1 }, "head": [kept(1)], "tail": [{ "text": "}" }],

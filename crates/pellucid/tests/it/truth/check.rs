@@ -14,6 +14,7 @@ use pellucid_store::requests::entry;
 use pellucid_testkit::fits_schema;
 use serde_json::Value;
 
+use super::costs;
 use super::filled;
 use super::rows;
 use super::stage::Shown;
@@ -29,6 +30,8 @@ pub struct Counts {
     pub promised: usize,
     /// Those of them whose rows the sending process reported.
     pub told: usize,
+    /// Sessions whose requests were made again.
+    pub remade: usize,
 }
 
 /// A request as a record has it.
@@ -69,6 +72,12 @@ pub fn check(stage: &Stage) -> Counts {
         if !recorded.is_empty() {
             filled::check(stage, session, recorded.len());
         }
+    }
+    let sending: Vec<&str> = sessions.iter().filter(|(_, sent)| !sent.is_empty()).map(|(id, _)| id.as_str()).collect();
+    counts.remade = costs::check(stage, &sending);
+    for session in sending {
+        let is_answer: Vec<bool> = sessions[session].iter().map(|request| request.is_answer).collect();
+        costs::check_alarms(stage, session, &is_answer);
     }
     counts
 }

@@ -33,6 +33,10 @@ one
 two
 ";
 
+/// A price of every model since long ago, so that no play depends on the day.
+const PRICES: &str =
+    "[[price]]\nmodel = \"*\"\nfrom = 2020-01-01\ncurrency = \"USD\"\ninput = 2\ncached_read = 0.5\noutput = 10\n";
+
 /// What happens next in a play.
 #[derive(Debug)]
 pub enum Step {
@@ -160,6 +164,7 @@ impl Stage {
             format!("[model_providers.mock]\nname = \"Mock\"\nbase_url = \"{url}\"\nwire_api = \"{wire}\"\n");
         let text = format!("pack = {pack:?}\nmodel_provider = \"mock\"\n{top}\n{provider}\n{tables}\n");
         stage.world.files.write("home/config.toml", text);
+        stage.world.files.write("home/prices.toml", PRICES);
         stage
     }
 
@@ -276,7 +281,7 @@ impl Stage {
 
     fn script(&mut self, replies: Vec<MockReply>) {
         self.n_replies += replies.len();
-        self.server.add(replies);
+        self.server.add(replies.into_iter().map(MockReply::charged).collect::<Vec<_>>());
     }
 
     /// Runs the program; anything but status 0 is a fault.

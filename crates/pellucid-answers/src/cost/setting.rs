@@ -1,0 +1,143 @@
+//! The settings under which requests can be simulated, and what each simulation assumes.
+
+use pellucid_protocol::provider::WireApi;
+use pellucid_protocol::settings::PromptMode;
+
+/// The settings that can be simulated, for messages.
+const POSSIBLE: &str = "possible are model=M, ttl=TIME (such as 5m or 1h), without=PART, order=stable-first, pack=P, \
+                        wire=responses|chat|messages, prompt_mode=full|minimal|none, mcp=off, compact_at=TOKENS";
+
+/// A setting under which requests are simulated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CostSetting {
+    /// Another model is asked, which answers the same.
+    Model(String),
+    /// The provider keeps what it reads for so many milliseconds.
+    Ttl(i64),
+    /// A part is not sent.
+    Without(String),
+    /// What changes in a session is read last.
+    StableFirst,
+    /// Another pack makes the requests.
+    Pack(String),
+    /// The requests have another API format.
+    Wire(WireApi),
+    /// The pack sends more or less of its layout.
+    PromptMode(PromptMode),
+    /// The tools of MCP servers are not offered.
+    WithoutMcp,
+    /// The tools of MCP servers are offered once the model asks for them.
+    DeferredMcp,
+    /// The history is summarised from so many tokens on.
+    CompactAt(i64),
+}
+
+/// Why a setting cannot be simulated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SettingError(pub(super) String);
+
+impl CostSetting {
+    /// Reads a setting as a person types it.
+    ///
+    /// # Errors
+    /// When the setting is none, or none that can be simulated.
+    pub fn parse(text: &str) -> Result<Self, SettingError> {
+        let wrong = |why: &str| SettingError(format!("`{text}` {why}: {POSSIBLE}"));
+        let (key, value) =
+            text.split_once('=').filter(|(_, value)| !value.is_empty()).ok_or_else(|| wrong("is no setting"))?;
+        match (key, value) {
+            ("model", model) => Ok(Self::Model(model.to_owned())),
+            ("ttl", time) => milliseconds(time).map(Self::Ttl).ok_or_else(|| wrong("is no time")),
+            ("without", part) => Ok(Self::Without(part.to_owned())),
+            ("order", "stable-first") => Ok(Self::StableFirst),
+            ("order", _) => Err(wrong("is no order that can be simulated")),
+            ("pack", pack) => Ok(Self::Pack(pack.to_owned())),
+            ("wire", wire) => WireApi::from_word(wire).map(Self::Wire).ok_or_else(|| wrong("is no API format")),
+            ("prompt_mode", mode) => {
+                PromptMode::from_word(mode).map(Self::PromptMode).ok_or_else(|| wrong("is no prompt mode"))
+            }
+            ("mcp", "off") => Ok(Self::WithoutMcp),
+            ("mcp", "deferred") => Ok(Self::DeferredMcp),
+            ("mcp", _) => Err(wrong("is no way to offer tools of MCP servers")),
+            ("compact_at", tokens) => match tokens.parse() {
+                Ok(tokens) if tokens > 0 => Ok(Self::CompactAt(tokens)),
+                _ => Err(wrong("is no number of tokens")),
+            },
+            _ => Err(wrong("is no setting that can be simulated")),
+        }
+    }
+
+    /// The setting as a person types it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Model(model) => format!("model={model}"),
+            Self::Ttl(ms) if ms % 3_600_000 == 0 => format!("ttl={}h", ms / 3_600_000),
+            Self::Ttl(ms) if ms % 60_000 == 0 => format!("ttl={}m", ms / 60_000),
+            Self::Ttl(ms) => format!("ttl={}s", ms / 1000),
+            Self::Without(part) => format!("without={part}"),
+            Self::StableFirst => "order=stable-first".to_owned(),
+            Self::Pack(pack) => format!("pack={pack}"),
+            Self::Wire(wire) => format!("wire={}", wire.as_str()),
+            Self::PromptMode(mode) => format!("prompt_mode={}", mode.as_str()),
+            Self::WithoutMcp => "mcp=off".to_owned(),
+            Self::DeferredMcp => "mcp=deferred".to_owned(),
+            Self::CompactAt(tokens) => format!("compact_at={tokens}"),
+        }
+    }
+
+    /// Whether the requests have to be made again, from the conversation and the files that they are made of.
+    pub fn is_remade(&self) -> bool {
+        match self {
+            Self::Model(_) | Self::Ttl(_) | Self::Without(_) | Self::StableFirst => false,
+            Self::Pack(_)
+            | Self::Wire(_)
+            | Self::PromptMode(_)
+            | Self::WithoutMcp
+            | Self::DeferredMcp
+            | Self::CompactAt(_) => true,
+        }
+    }
+
+    /// What a simulation assumes, in one line.
+    pub(super) fn note(&self) -> String {
+        let remade = |what: &str| {
+            let kept = "answers, outputs of tools and times are the recorded ones";
+            let counted = "tokens are counted by the recorded tokens for each byte";
+            format!("the model would have answered otherwise {what}: {kept}, and {counted}")
+        };
+        match self {
+            Self::Model(model) => format!(
+                "{model} would have answered otherwise and counts tokens in its own way: answers and counts are the recorded ones"
+            ),
+            Self::Ttl(_) => {
+                "what the provider keeps for more than 5 minutes is written at the price for an hour".to_owned()
+            }
+            Self::Without(part) => {
+                format!("the model would have answered otherwise without {part}: answers are the recorded ones")
+            }
+            Self::StableFirst => {
+                "the model would have answered otherwise to another order: answers are the recorded ones".to_owned()
+            }
+            Self::Pack(_) => remade("to requests of another pack"),
+            Self::Wire(WireApi::Messages) => {
+                remade("to another API format") + ", and all that is not read from the cache is written to it"
+            }
+            Self::Wire(_) => remade("to another API format"),
+            Self::PromptMode(_) => remade("to another prompt"),
+            Self::WithoutMcp | Self::DeferredMcp => remade("without the tools of MCP servers"),
+            Self::CompactAt(_) => remade("after another summary"),
+        }
+    }
+}
+
+/// The milliseconds of a time such as `90s`, `5m` or `1h`.
+fn milliseconds(text: &str) -> Option<i64> {
+    let (number, factor) = match text.as_bytes().last()? {
+        b's' => (&text[..text.len() - 1], 1000),
+        b'm' => (&text[..text.len() - 1], 60_000),
+        b'h' => (&text[..text.len() - 1], 3_600_000),
+        _ => return None,
+    };
+    number.parse::<i64>().ok().filter(|number| *number > 0)?.checked_mul(factor)
+}

@@ -106,7 +106,8 @@ mod tests {
         assert_eq!(side.take_failure(), None);
         side.put("x", json!(1));
         let failure = format!("{}: File exists (os error 17)", path(home.path(), "a").display());
-        assert_eq!((side.get("x"), side.take_failure()), (Some(&json!(1)), Some(failure)));
+        let failed = side.take_failure();
+        assert_eq!((side.get("x"), failed), (Some(&json!(1)), Some(failure)));
         side.put("x", json!(2));
         assert_eq!(side.take_failure(), None);
     }

@@ -19,7 +19,6 @@ use crate::args::capsule::CapsuleOpenArgs;
 use crate::args::session_ref::SessionList;
 use crate::args::session_ref::SessionRef;
 use crate::print;
-use crate::sessions;
 use crate::start::ProgramFailure;
 use crate::stored;
 

@@ -326,13 +326,13 @@ impl TurnAgain<'_, '_, '_, '_> {
     fn give(&mut self, answer: &SaidAnswer, usage: Option<TokenUsage>) {
         let done = answer.items.iter().map(|item| TurnEvent::Reply(ReplyEvent::ItemDone(item.clone())));
         self.events.extend(done);
-        let pictures: Vec<PathBuf> = answer.items.iter().filter_map(|item| self.picture_path(item)).collect();
-        if !answer.attached.is_empty() && pictures.is_empty() {
+        let images: Vec<PathBuf> = answer.items.iter().filter_map(|item| self.image_path(item)).collect();
+        if !answer.attached.is_empty() && images.is_empty() {
             self.events.push_back(TurnEvent::Steered(answer.attached.clone()));
         }
-        for path in pictures.iter().take(answer.attached.len()) {
-            let picture = self.session.picture(path);
-            self.events.push_back(TurnEvent::Attached(picture));
+        for path in images.iter().take(answer.attached.len()) {
+            let image = self.session.attached_image(path);
+            self.events.push_back(TurnEvent::Attached(image));
         }
         self.events.push_back(match answer.failure.as_deref() {
             None => TurnEvent::Reply(ReplyEvent::Completed { response_id: String::new(), usage }),
@@ -345,7 +345,7 @@ impl TurnAgain<'_, '_, '_, '_> {
     }
 
     /// The image that a call looks at.
-    fn picture_path(&self, item: &Item) -> Option<PathBuf> {
+    fn image_path(&self, item: &Item) -> Option<PathBuf> {
         let Item::FunctionCall { name, arguments, .. } = item else { return None };
         let arguments: Value = serde_json::from_str(arguments).ok().filter(|_| name == "view_image")?;
         Some(Path::new(&self.session.setup.gathered.facts.settings.cwd).join(arguments["path"].as_str()?))

@@ -163,7 +163,10 @@ fn a_file_is_free_once_its_writer_is_gone_even_if_a_forked_process_still_has_it(
     let sink = FileSink::open(RealDisk::shared(), &path, Existing::Welcome).unwrap();
     // As in a process that was forked for a command and has not started its program: the same open file.
     let inherited = sink.file.try_clone().unwrap();
-    assert_eq!(FileSink::open(RealDisk::shared(), &path, Existing::Needed).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+    assert_eq!(
+        FileSink::open(RealDisk::shared(), &path, Existing::Needed).unwrap_err().kind(),
+        io::ErrorKind::ResourceBusy
+    );
     drop(sink);
     FileSink::open(RealDisk::shared(), &path, Existing::Needed).unwrap();
     drop(inherited);

@@ -4,7 +4,6 @@
 //! it was sent, the files and the configuration of today are those that the session was made of, and what comes out under
 //! another setting is what would have been sent.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use pellucid_agent::open::SCRIPTED;

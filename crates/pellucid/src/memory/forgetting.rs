@@ -49,7 +49,7 @@ fn meant(home: &Path, args: &ForgetSessionArgs) -> Result<String, ProgramFailure
     let mut known = known.into_iter().filter(|id| id.starts_with(&beginning));
     match (known.next(), known.next()) {
         (Some(id), None) => Ok(id),
-        _ => Err(failure.failure()),
+        _ => Err(failure),
     }
 }
 

@@ -105,6 +105,7 @@ const COMMANDS: &[Taking] = &[
     Taking { status: 1, ..taking("memory edit 1 text --session SESSION") },
     Taking { status: 1, ..taking("memory pin 1 --session SESSION") },
     Taking { status: 1, ..taking("memory forget 1 --session SESSION") },
+    taking("memory forget-session --dry-run SESSION"),
     taking("sessions show SESSION"),
     taking("sessions show SESSION --json"),
     changing("sessions rename SESSION new-name"),

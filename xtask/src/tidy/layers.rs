@@ -77,6 +77,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "pellucid-tui",
+        &[
+            "pellucid-protocol",
+            "pellucid-files",
+            "pellucid-tasks",
+            "pellucid-engine",
+            "pellucid-answers",
+            "pellucid-agent",
+        ],
+    ),
+    (
         "pellucid",
         &[
             "pellucid-protocol",

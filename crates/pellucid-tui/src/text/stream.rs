@@ -1,0 +1,208 @@
+//! Markdown that is still arriving: each finished line is given out once and in order, the rest is the tail.
+//!
+//! The pieces may be split anywhere. The lines are the same as if the text had come at once, because only whole lines of the
+//! source are read, and a line that is too long is cut at a place that depends on its text alone.
+
+use ratatui_core::text::Line;
+
+use super::clean;
+use super::markdown::MarkdownReader;
+use super::palette::Palette;
+
+/// A longer line of the source is read as two.
+const SOURCE_LINE_MAX: usize = 16 * 1024;
+
+/// The tail draws at most the end of an unfinished line, so that a frame has the same cost however long the line gets.
+const TAIL_MAX: usize = 4 * 1024;
+
+/// A text that is still arriving.
+#[derive(Debug, Clone)]
+pub struct MarkdownStream {
+    reader: MarkdownReader,
+    /// The source line that has no end yet.
+    unfinished: String,
+}
+
+impl MarkdownStream {
+    /// A stream that makes lines of at most `columns`.
+    pub fn new(columns: usize, palette: Palette) -> Self {
+        Self { reader: MarkdownReader::new(columns, palette), unfinished: String::new() }
+    }
+
+    /// Changes the width of the lines that follow. Lines that were given out stay as they are.
+    pub fn set_columns(&mut self, columns: usize) {
+        self.reader.set_columns(columns);
+    }
+
+    /// Takes the next piece and gives the lines that are finished by it.
+    pub fn push(&mut self, piece: &str) -> Vec<Line<'static>> {
+        for part in piece.split_inclusive('\n') {
+            match part.strip_suffix('\n') {
+                Some(end) => {
+                    self.add(end);
+                    let line = std::mem::take(&mut self.unfinished);
+                    self.read(line.strip_suffix('\r').unwrap_or(&line));
+                }
+                None => self.add(part),
+            }
+        }
+        self.reader.take()
+    }
+
+    /// The lines that would follow if the text ended here.
+    pub fn tail(&self) -> Vec<Line<'static>> {
+        let mut reader = self.reader.clone();
+        if !self.unfinished.is_empty() {
+            let begin = self.unfinished.len().saturating_sub(TAIL_MAX);
+            let begin = if begin == 0 { 0 } else { self.unfinished.ceil_char_boundary(begin) };
+            reader.line(&clean::visible_line(&self.unfinished[begin..]));
+        }
+        reader.finish();
+        reader.take()
+    }
+
+    /// Ends the text and gives the lines that are left.
+    pub fn finish(&mut self) -> Vec<Line<'static>> {
+        if !self.unfinished.is_empty() {
+            let line = std::mem::take(&mut self.unfinished);
+            self.read(&line);
+        }
+        self.reader.finish();
+        self.reader.take()
+    }
+
+    fn add(&mut self, mut part: &str) {
+        while self.unfinished.len() + part.len() > SOURCE_LINE_MAX {
+            let taken = part.floor_char_boundary(SOURCE_LINE_MAX - self.unfinished.len());
+            self.unfinished.push_str(&part[..taken]);
+            part = &part[taken..];
+            let line = std::mem::take(&mut self.unfinished);
+            let end = line.rfind(' ').filter(|at| *at > SOURCE_LINE_MAX / 2).map_or(line.len(), |at| at + 1);
+            self.read(&line[..end]);
+            self.unfinished.push_str(&line[end..]);
+        }
+        self.unfinished.push_str(part);
+    }
+
+    fn read(&mut self, line: &str) {
+        self.reader.line(&clean::visible_line(line));
+    }
+
+    #[cfg(test)]
+    fn bytes_read(&self) -> usize {
+        self.reader.bytes_read
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::Strategy;
+
+    use super::*;
+    use crate::text::markdown::lines;
+
+    /// Texts of Markdown in which every construct meets every other.
+    fn markdown() -> impl Strategy<Value = String> {
+        let piece = proptest::sample::select(vec![
+            "word",
+            " ",
+            "\n",
+            "\n\n",
+            "**",
+            "*",
+            "`",
+            "```\n",
+            "# ",
+            "- ",
+            "1. ",
+            "> ",
+            "|",
+            "|---|---|\n",
+            "| a | b |\n",
+            "    ",
+            "---\n",
+            "===\n",
+            "[a](b)",
+            "https://a.test/x ",
+            "名前",
+            "\t",
+            "\r\n",
+            "\u{1b}[2J",
+            "é",
+            "<br>",
+            "~~",
+        ]);
+        proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_split_gives_the_lines_of_the_whole(text in markdown(), cuts in proptest::collection::vec(0usize..400, 0..12), columns in 8usize..60) {
+            let palette = Palette::plain();
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|at| text.floor_char_boundary(at)).chain([0, text.len()]).collect();
+            cuts.sort_unstable();
+            let mut stream = MarkdownStream::new(columns, palette);
+            let mut out = Vec::new();
+            for pair in cuts.windows(2) {
+                out.extend(stream.push(&text[pair[0]..pair[1]]));
+                // What is out and the tail are together what the text so far is as a whole.
+                let mut now = out.clone();
+                now.extend(stream.tail());
+                proptest::prop_assert_eq!(now, lines(&text[..pair[1]], columns, &palette));
+            }
+            out.extend(stream.finish());
+            proptest::prop_assert_eq!(out, lines(&text, columns, &palette));
+        }
+
+        #[test]
+        fn nothing_of_a_hostile_text_commands_the_terminal(text in "(?s)[\u{0}-\u{9f}\u{200b}-\u{202e}a-z*`|\n]{0,200}") {
+            for line in lines(&text, 20, &Palette::plain()) {
+                proptest::prop_assert!(!line.to_string().chars().any(char::is_control));
+            }
+        }
+    }
+
+    /// The bytes that were looked at while a text came in `pieces` of some bytes each.
+    fn work(text: &str, piece: usize) -> usize {
+        let mut stream = MarkdownStream::new(80, Palette::plain());
+        let mut at = 0;
+        while at < text.len() {
+            let end = text.ceil_char_boundary((at + piece).min(text.len()));
+            stream.push(&text[at..end]);
+            at = end;
+        }
+        stream.finish();
+        stream.bytes_read()
+    }
+
+    #[track_caller]
+    fn check_linear(unit: &str) {
+        let (short, long) = (unit.repeat(100), unit.repeat(1000));
+        assert!(work(&long, 4) <= 10 * work(&short, 4) + 4096 * 10, "{unit:?}");
+        assert!(work(&long, 4) <= 2 * (OPEN + 2) * long.len(), "{unit:?}");
+        assert_eq!(work(&long, 4), work(&long, long.len()), "{unit:?}");
+    }
+
+    /// A text in which every emphasis stays open is read this many times.
+    const OPEN: usize = 8;
+
+    #[test]
+    fn the_work_grows_with_what_is_new() {
+        check_linear("twelve plain words that end with a line break as replies do\n");
+        check_linear("never a line end ");
+        check_linear("- item\n");
+        check_linear("**open\n");
+        check_linear("| a | b |\n|---|---|\n");
+        check_linear("| a | b |\n");
+        check_linear("> > quoted\n");
+        check_linear("\n");
+    }
+
+    #[test]
+    fn the_tail_of_a_long_line_is_bounded() {
+        let mut stream = MarkdownStream::new(80, Palette::plain());
+        stream.push(&"x".repeat(12 * 1024));
+        assert!(stream.tail().len() <= TAIL_MAX.div_ceil(80) + 1);
+        assert_eq!(stream.finish().len(), (12usize * 1024).div_ceil(80));
+    }
+}

@@ -1,0 +1,387 @@
+//! What a person is asked before a command runs or a patch is applied, and the answers.
+//!
+//! Requests are asked about in the order in which they came.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::time::Duration;
+
+use pellucid_engine::visible::visible;
+use pellucid_protocol::approval::ApplyPatchApprovalRequest;
+use pellucid_protocol::approval::ExecApprovalRequest;
+use pellucid_protocol::approval::ReviewDecision;
+use pellucid_protocol::operation::Operation;
+use ratatui_core::text::Line;
+
+use crate::lists::options::Appeared;
+use crate::lists::options::ListOption;
+use crate::lists::options::ListOutcome;
+use crate::lists::options::OptionList;
+
+/// A request that waits for a person.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ApprovalRequest {
+    /// May this command run?
+    Command(Box<ExecApprovalRequest>),
+    /// May this patch be applied?
+    Patch(Box<ApplyPatchApprovalRequest>),
+}
+
+/// An answer of a person, ready to be submitted and to be shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// What was asked.
+    pub request: ApprovalRequest,
+    /// What was decided.
+    pub decision: ReviewDecision,
+    /// The operation that carries the decision to the session.
+    pub operation: Operation,
+}
+
+impl ApprovalRequest {
+    /// The possible answers, each with its decision.
+    fn answers(&self) -> Vec<(ListOption, ReviewDecision)> {
+        let refuse = (ListOption::new("No, and say what to do instead").key('n', "esc"), ReviewDecision::Abort);
+        match self {
+            Self::Command(request) if request.network_approval_context.is_some() => vec![
+                (ListOption::new("Yes, this time").key('y', "y"), ReviewDecision::Approved),
+                (ListOption::new("Yes, for this session").key('a', "a"), ReviewDecision::ApprovedForSession),
+                refuse,
+            ],
+            Self::Command(request) => {
+                let mut answers = vec![(ListOption::new("Yes, run it").key('y', "y"), ReviewDecision::Approved)];
+                let prefix = request.proposed_execpolicy_amendment.as_ref().filter(|prefix| is_one_line(prefix));
+                if let Some(prefix) = prefix {
+                    let shown = visible(&prefix.join(" ")).into_owned();
+                    let label = format!("Yes, and do not ask again for commands that begin with `{shown}`");
+                    let decision =
+                        ReviewDecision::ApprovedExecpolicyAmendment { proposed_execpolicy_amendment: prefix.clone() };
+                    answers.push((ListOption::new(label).key('p', "p"), decision));
+                }
+                answers.push(refuse);
+                answers
+            }
+            Self::Patch(_) => vec![
+                (ListOption::new("Yes, make these changes").key('y', "y"), ReviewDecision::Approved),
+                (
+                    ListOption::new("Yes, and do not ask again for these files").key('a', "a"),
+                    ReviewDecision::ApprovedForSession,
+                ),
+                refuse,
+            ],
+        }
+    }
+
+    /// The question and what it is about, without a diff. Characters that a terminal does not show are made visible:
+    /// what is approved must be what is read.
+    fn title(&self) -> Vec<Line<'static>> {
+        let mut lines = Vec::new();
+        match self {
+            Self::Command(request) => {
+                match &request.network_approval_context {
+                    Some(network) => lines.push(shown(&format!("May this command reach {}?", network.host))),
+                    None => lines.push(Line::raw("May this command run?")),
+                }
+                lines.extend(reason_line(request.reason.as_deref()));
+                lines.push(Line::default());
+                let command = command_text(&request.command);
+                let mut rows = command.lines();
+                lines.push(shown(&format!("  $ {}", rows.next().unwrap_or_default())));
+                lines.extend(rows.map(|row| shown(&format!("    {row}"))));
+            }
+            Self::Patch(request) => {
+                lines.push(Line::raw("May these changes be made?"));
+                lines.extend(reason_line(request.reason.as_deref()));
+                if let Some(root) = &request.grant_root {
+                    lines.push(shown(&format!("Folder that becomes writable: {}", root.display())));
+                }
+                lines.push(Line::default());
+                lines.extend(request.changes.keys().map(|path| shown(&format!("  {}", path.display()))));
+            }
+        }
+        lines
+    }
+
+    /// The operation that submits a decision.
+    fn operation(&self, decision: ReviewDecision) -> Operation {
+        match self {
+            Self::Command(request) => Operation::ExecApproval {
+                id: request.approval_id.clone().unwrap_or_else(|| request.call_id.clone()),
+                turn_id: Some(request.turn_id.clone()),
+                decision,
+            },
+            Self::Patch(request) => Operation::PatchApproval { id: request.call_id.clone(), decision },
+        }
+    }
+}
+
+fn shown(text: &str) -> Line<'static> {
+    Line::raw(visible(text).into_owned())
+}
+
+fn reason_line(reason: Option<&str>) -> Option<Line<'static>> {
+    reason.filter(|reason| !reason.trim().is_empty()).map(|reason| shown(&format!("Reason: {}", reason.trim())))
+}
+
+fn is_one_line(prefix: &[String]) -> bool {
+    !prefix.is_empty() && prefix.iter().all(|word| !word.contains(['\n', '\r']))
+}
+
+/// A command as a person would type it: the script of a shell that only runs one, else the words.
+pub fn command_text(command: &[String]) -> String {
+    match command {
+        [shell, flag, script] if is_shell(shell) && matches!(flag.as_str(), "-c" | "-lc") => script.clone(),
+        words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+    }
+}
+
+fn is_shell(program: &str) -> bool {
+    let name = Path::new(program).file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    matches!(name, "bash" | "zsh" | "sh")
+}
+
+/// A word as a shell needs it.
+fn quoted(word: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_./:=@%+,".contains(char);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The requests that wait, the oldest of them open as a list.
+#[derive(Debug, Default)]
+pub struct Approvals {
+    open: Option<(ApprovalRequest, OptionList)>,
+    waiting: VecDeque<ApprovalRequest>,
+}
+
+impl Approvals {
+    /// Adds a request; it is opened if no other is.
+    pub fn ask(&mut self, request: ApprovalRequest, now: Duration) {
+        self.waiting.push_back(request);
+        self.open_next(now);
+    }
+
+    fn open_next(&mut self, now: Duration) {
+        if self.open.is_some() {
+            return;
+        }
+        if let Some(request) = self.waiting.pop_front() {
+            let options = request.answers().into_iter().map(|(option, _)| option).collect();
+            let list = OptionList::new(request.title(), options, Appeared::ByItself(now));
+            self.open = Some((request, list));
+        }
+    }
+
+    /// The request that is asked about, with its list.
+    pub fn open(&self) -> Option<(&ApprovalRequest, &OptionList)> {
+        self.open.as_ref().map(|(request, list)| (request, list))
+    }
+
+    /// The list that keys go to.
+    pub fn list_mut(&mut self) -> Option<&mut OptionList> {
+        self.open.as_mut().map(|(_, list)| list)
+    }
+
+    /// Takes what a key did to the list. Returns the answer if the list was answered; the next request is opened.
+    ///
+    /// A refusal ends the turn, and with Ctrl-C the requests that wait are forgotten: the turn asks for nothing any more.
+    pub fn outcome(&mut self, outcome: ListOutcome, now: Duration) -> Option<Answered> {
+        let (request, _) = self.open.as_ref()?;
+        let decision = match outcome {
+            ListOutcome::Chosen(chosen) => request.answers().into_iter().nth(chosen)?.1,
+            ListOutcome::Cancelled => ReviewDecision::Abort,
+            ListOutcome::Aborted => {
+                self.waiting.clear();
+                ReviewDecision::Abort
+            }
+            ListOutcome::Open | ListOutcome::Whole | ListOutcome::Explain | ListOutcome::Draft(_) => return None,
+        };
+        let (request, _) = self.open.take()?;
+        self.open_next(now);
+        let operation = request.operation(decision.clone());
+        Some(Answered { request, decision, operation })
+    }
+
+    /// Forgets every request, because their turn ended.
+    pub fn forget(&mut self) {
+        self.open = None;
+        self.waiting.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    use expect_test::Expect;
+    use expect_test::expect;
+    use pellucid_protocol::approval::NetworkApprovalContext;
+    use pellucid_protocol::approval::NetworkProtocol;
+    use pellucid_protocol::change::FileChange;
+    use pellucid_protocol::id::TurnId;
+
+    use super::*;
+    use crate::composer::drawing::PartStyles;
+
+    fn command(script: &str) -> ExecApprovalRequest {
+        ExecApprovalRequest {
+            call_id: "call-1".to_owned(),
+            approval_id: None,
+            turn_id: TurnId::new("turn-1"),
+            command: ["bash", "-lc", script].map(str::to_owned).to_vec(),
+            cwd: PathBuf::from("/project"),
+            reason: None,
+            network_approval_context: None,
+            proposed_execpolicy_amendment: None,
+            parsed_cmd: Vec::new(),
+        }
+    }
+
+    /// Checks the list, and the decision of each option.
+    #[track_caller]
+    fn check_asked(request: &ApprovalRequest, expected: &Expect) {
+        let mut approvals = Approvals::default();
+        approvals.ask(request.clone(), Duration::ZERO);
+        let drawn = approvals.open().unwrap().1.draw(70, 30, &PartStyles::default());
+        let mut text: String = drawn.lines.iter().map(|line| format!("{}\n", line.to_string().trim_end())).collect();
+        for chosen in 0..request.answers().len() {
+            let mut approvals = Approvals::default();
+            approvals.ask(request.clone(), Duration::ZERO);
+            let answered = approvals.outcome(ListOutcome::Chosen(chosen), Duration::ZERO).unwrap();
+            text += &format!("{}: {:?}\n", chosen + 1, answered.operation);
+        }
+        expected.assert_eq(&text);
+    }
+
+    #[test]
+    fn a_command_can_be_run_allowed_by_prefix_or_refused() {
+        let mut request = command("git push\norigin");
+        request.reason = Some("needs the network".to_owned());
+        request.proposed_execpolicy_amendment = Some(vec!["git".to_owned(), "push".to_owned()]);
+        check_asked(
+            &ApprovalRequest::Command(Box::new(request)),
+            &expect![[r#"
+            May this command run?
+            Reason: needs the network
+
+              $ git push
+                origin
+
+            › 1. Yes, run it (y)
+              2. Yes, and do not ask again for commands that begin with `git
+                 push` (p)
+              3. No, and say what to do instead (esc)
+            1: ExecApproval { id: "call-1", turn_id: Some(TurnId("turn-1")), decision: Approved }
+            2: ExecApproval { id: "call-1", turn_id: Some(TurnId("turn-1")), decision: ApprovedExecpolicyAmendment { proposed_execpolicy_amendment: ["git", "push"] } }
+            3: ExecApproval { id: "call-1", turn_id: Some(TurnId("turn-1")), decision: Abort }
+        "#]],
+        );
+    }
+
+    #[test]
+    fn hidden_characters_of_a_command_are_shown() {
+        let request = command("rm a\u{202e}txt\u{1b}[2K");
+        let request = ApprovalRequest::Command(Box::new(request));
+        assert_eq!(request.title()[2].to_string(), r"  $ rm a\u{202e}txt\u{1b}[2K");
+    }
+
+    #[test]
+    fn a_prefix_of_several_lines_is_not_offered() {
+        let mut request = command("python3");
+        request.proposed_execpolicy_amendment = Some(vec!["python3".to_owned(), "a\nb".to_owned()]);
+        check_asked(
+            &ApprovalRequest::Command(Box::new(request)),
+            &expect![[r#"
+            May this command run?
+
+              $ python3
+
+            › 1. Yes, run it (y)
+              2. No, and say what to do instead (esc)
+            1: ExecApproval { id: "call-1", turn_id: Some(TurnId("turn-1")), decision: Approved }
+            2: ExecApproval { id: "call-1", turn_id: Some(TurnId("turn-1")), decision: Abort }
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_host_can_be_reached_once_or_for_the_session() {
+        let mut request = command("curl example.com");
+        let protocol = NetworkProtocol::Https;
+        request.network_approval_context = Some(NetworkApprovalContext { host: "example.com".to_owned(), protocol });
+        check_asked(
+            &ApprovalRequest::Command(Box::new(request)),
+            &expect![[r#"
+            May this command reach example.com?
+
+              $ curl example.com
+
+            › 1. Yes, this time (y)
+              2. Yes, for this session (a)
+              3. No, and say what to do instead (esc)
+            1: ExecApproval { id: "call-1", turn_id: Some(TurnId("turn-1")), decision: Approved }
+            2: ExecApproval { id: "call-1", turn_id: Some(TurnId("turn-1")), decision: ApprovedForSession }
+            3: ExecApproval { id: "call-1", turn_id: Some(TurnId("turn-1")), decision: Abort }
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_patch_can_be_made_for_the_session_or_refused() {
+        let change = FileChange::Add { content: "x\n".to_owned() };
+        let request = ApplyPatchApprovalRequest {
+            call_id: "call-2".to_owned(),
+            turn_id: TurnId::new("turn-1"),
+            changes: BTreeMap::from([(PathBuf::from("/project/a.txt"), change)]),
+            reason: None,
+            grant_root: None,
+        };
+        check_asked(
+            &ApprovalRequest::Patch(Box::new(request)),
+            &expect![[r#"
+            May these changes be made?
+
+              /project/a.txt
+
+            › 1. Yes, make these changes (y)
+              2. Yes, and do not ask again for these files (a)
+              3. No, and say what to do instead (esc)
+            1: PatchApproval { id: "call-2", decision: Approved }
+            2: PatchApproval { id: "call-2", decision: ApprovedForSession }
+            3: PatchApproval { id: "call-2", decision: Abort }
+        "#]],
+        );
+    }
+
+    fn asked(approvals: &Approvals) -> Option<String> {
+        match approvals.open()?.0 {
+            ApprovalRequest::Command(request) => Some(command_text(&request.command)),
+            ApprovalRequest::Patch(_) => None,
+        }
+    }
+
+    #[test]
+    fn the_oldest_request_is_asked_first_and_an_abort_forgets_the_others() {
+        let mut approvals = Approvals::default();
+        for script in ["one", "two", "three"] {
+            approvals.ask(ApprovalRequest::Command(Box::new(command(script))), Duration::ZERO);
+        }
+        assert_eq!(asked(&approvals).as_deref(), Some("one"));
+        approvals.outcome(ListOutcome::Chosen(0), Duration::ZERO);
+        assert_eq!(asked(&approvals).as_deref(), Some("two"));
+        let answered = approvals.outcome(ListOutcome::Aborted, Duration::ZERO).unwrap();
+        assert_eq!(answered.decision, ReviewDecision::Abort);
+        assert_eq!(asked(&approvals), None);
+    }
+
+    #[test]
+    fn a_command_is_shown_as_it_would_be_typed() {
+        let words = |words: &[&str]| command_text(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        assert_eq!(words(&["/bin/bash", "-lc", "ls | wc"]), "ls | wc");
+        assert_eq!(words(&["echo", "a b", "it's", ""]), r"echo 'a b' 'it'\''s' ''");
+        assert_eq!(words(&["bash", "-x", "y"]), "bash -x y");
+    }
+}

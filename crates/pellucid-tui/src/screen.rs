@@ -1,0 +1,386 @@
+//! The screen: an inline viewport below the terminal's own scrollback, as bytes to write.
+//!
+//! Lines of history are written once, above the viewport, in a way that lets the terminal keep them in its scrollback.
+//! The viewport is compared cell by cell with what the terminal shows. Everything is pure: sizes and lines go in, bytes
+//! come out.
+
+#[cfg(test)]
+mod model;
+pub mod modes;
+mod pen;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use ratatui_core::text::Line;
+
+use self::pen::Look;
+use self::pen::Pen;
+use self::rows::Row;
+
+/// The begin and the end of a frame, which the terminal shows at once.
+const FRAME: (&str, &str) = ("\x1b[?2026h", "\x1b[?2026l");
+
+/// The size of a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScreenSize {
+    /// How many columns a row has.
+    pub columns: u16,
+    /// How many rows there are.
+    pub rows: u16,
+}
+
+/// What the viewport, or a page, is to show.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct View {
+    /// The rows from top to bottom, each one line that is cut at the right edge.
+    pub lines: Vec<Line<'static>>,
+    /// Column and row of the cursor; hidden if absent.
+    pub cursor: Option<(u16, u16)>,
+}
+
+/// How lines get into the scrollback.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Insertion {
+    /// Through a scroll region above the viewport, which stays as it is.
+    Region,
+    /// By scrolling the whole screen, for terminals that drop lines which leave a region.
+    WholeScreen,
+}
+
+/// The terminal, as far as the client has written it.
+#[derive(Debug)]
+pub struct Screen {
+    size: ScreenSize,
+    insertion: Insertion,
+    pen: Pen,
+    /// The first row of the viewport.
+    top: u16,
+    /// How many rows the viewport had in the last frame.
+    height: u16,
+    /// All rows of the terminal. Rows above the viewport are not looked at.
+    shown: Vec<Row>,
+    /// Where the cursor was left in the viewport.
+    cursor: (u16, u16),
+    /// What the alternate screen shows, while a page is open.
+    page: Option<Vec<Row>>,
+    /// Lines that arrived while a page was open.
+    held: Vec<Line<'static>>,
+}
+
+impl Screen {
+    /// A screen whose viewport begins at a row of the terminal, below which nothing is shown.
+    pub fn new(size: ScreenSize, top: u16, insertion: Insertion) -> Self {
+        let size = ScreenSize { columns: size.columns.max(1), rows: size.rows.max(1) };
+        Self {
+            size,
+            insertion,
+            pen: Pen::new(),
+            top: top.min(size.rows - 1),
+            height: 0,
+            shown: blank(size),
+            cursor: (0, 0),
+            page: None,
+            held: Vec::new(),
+        }
+    }
+
+    /// The size of the terminal.
+    pub fn size(&self) -> ScreenSize {
+        self.size
+    }
+
+    /// The first row of the viewport.
+    pub fn top(&self) -> u16 {
+        self.top
+    }
+
+    /// Inserts lines above the viewport and draws it. No bytes if nothing changes.
+    ///
+    /// While a page is open, the lines wait and `view` is the page.
+    pub fn frame(&mut self, history: Vec<Line<'static>>, view: &View) -> Vec<u8> {
+        if self.page.is_some() {
+            self.held.extend(history);
+            return self.page_frame(view);
+        }
+        let mut history = history;
+        if !self.held.is_empty() {
+            self.held.append(&mut history);
+            history = std::mem::take(&mut self.held);
+        }
+        // The viewport never takes the whole screen, if there is more than one row.
+        let height_max = self.size.rows.saturating_sub(1).max(1);
+        let height = u16::try_from(view.lines.len()).unwrap_or(u16::MAX).clamp(1, height_max);
+        let columns = self.size.columns;
+        let rows: Vec<Row> = (0..usize::from(height))
+            .map(|at| view.lines.get(at).map_or_else(|| rows::blank_row(columns), |line| rows::row_of(line, columns)))
+            .collect();
+        let n_kept = self.keep_as_history(&history);
+        if n_kept == history.len() {
+            self.shift(&rows);
+        }
+        self.insert(&history[n_kept..], height);
+        self.height = height;
+        let below = (rows.len()..usize::from(self.size.rows - self.top)).map(|_| rows::blank_row(columns));
+        let top = usize::from(self.top);
+        for (y, row) in (top..).zip(rows.into_iter().chain(below).collect::<Vec<_>>()) {
+            rows::write_changes(&mut self.pen, row_number(y), &self.shown[y], &row);
+            self.shown[y] = row;
+        }
+        self.place_cursor(view.cursor, self.top, height);
+        self.finish_frame()
+    }
+
+    /// Opens a page on the alternate screen, or leaves it.
+    pub fn set_page(&mut self, is_open: bool) -> Vec<u8> {
+        match (self.page.is_some(), is_open) {
+            (false, true) => {
+                self.pen.look(Look::PLAIN);
+                self.pen.raw_move(modes::PAGE_ON);
+                self.page = Some(blank(self.size));
+            }
+            (true, false) => {
+                self.pen.look(Look::PLAIN);
+                self.pen.raw_move(modes::PAGE_OFF);
+                self.page = None;
+            }
+            _ => {}
+        }
+        self.pen.take()
+    }
+
+    /// Whether a page is open on the alternate screen.
+    pub fn has_page(&self) -> bool {
+        self.page.is_some()
+    }
+
+    fn page_frame(&mut self, view: &View) -> Vec<u8> {
+        let columns = self.size.columns;
+        let Some(page) = &mut self.page else { return Vec::new() };
+        for (y, shown) in page.iter_mut().enumerate() {
+            let line = view.lines.get(y);
+            let row = line.map_or_else(|| rows::blank_row(columns), |line| rows::row_of(line, columns));
+            rows::write_changes(&mut self.pen, row_number(y), shown, &row);
+            *shown = row;
+        }
+        let rows = self.size.rows;
+        self.place_cursor(view.cursor, 0, rows);
+        self.finish_frame()
+    }
+
+    fn place_cursor(&mut self, cursor: Option<(u16, u16)>, top: u16, height: u16) {
+        let (x, y) = cursor.unwrap_or_default();
+        let place = (x.min(self.size.columns - 1), y.min(height.saturating_sub(1)));
+        if self.page.is_none() {
+            self.cursor = place;
+        }
+        // A frame that writes nothing leaves the cursor alone too.
+        if cursor.is_some() || !self.pen.is_empty() {
+            self.pen.go(place.0, top + place.1);
+        }
+        self.pen.show_cursor(cursor.is_some());
+    }
+
+    fn finish_frame(&mut self) -> Vec<u8> {
+        let bytes = self.pen.take();
+        if bytes.is_empty() {
+            return bytes;
+        }
+        [FRAME.0.as_bytes(), &bytes, FRAME.1.as_bytes()].concat()
+    }
+
+    /// Makes the first rows of the viewport history where they show the next lines already, as a streamed line does when it is
+    /// complete. Returns how many lines are in their place by that.
+    fn keep_as_history(&mut self, lines: &[Line<'static>]) -> usize {
+        let columns = self.size.columns;
+        let mut n_kept = 0;
+        while let Some(line) = lines.get(n_kept).filter(|line| rows::rows_taken(line, columns) == 1) {
+            let row = rows::row_of(line, columns);
+            let is_in_viewport = self.height > 1 && self.top + 1 < self.size.rows;
+            if !is_in_viewport || !rows::is_mostly(&self.shown[usize::from(self.top)], &row) {
+                break;
+            }
+            let y = usize::from(self.top);
+            rows::write_changes(&mut self.pen, self.top, &self.shown[y], &row);
+            self.shown[y] = row;
+            self.top += 1;
+            self.height -= 1;
+            n_kept += 1;
+        }
+        n_kept
+    }
+
+    /// Moves the rows of the viewport where its new rows are the old ones, but for some at its top: the terminal moves them
+    /// with fewer bytes than writing them again takes.
+    fn shift(&mut self, rows: &[Row]) {
+        let (top, old_height) = (usize::from(self.top), usize::from(self.height));
+        if old_height == 0 || old_height == rows.len() {
+            return;
+        }
+        let old = &self.shown[top..(top + old_height).min(self.shown.len())];
+        let n_at_top = old.iter().zip(rows).filter(|(one, other)| rows::is_equal(one, other)).count();
+        let n_at_end =
+            old.iter().rev().zip(rows.iter().rev()).filter(|(one, other)| rows::is_equal(one, other)).count();
+        if n_at_end <= n_at_top {
+            return;
+        }
+        if rows.len() > old_height && top + rows.len() <= self.shown.len() {
+            self.insert_rows(row_number(rows.len() - old_height));
+        } else if rows.len() < old_height {
+            let n = old_height - rows.len();
+            self.pen.look(Look::PLAIN);
+            self.pen.go(0, self.top);
+            self.pen.delete_rows(row_number(n));
+            self.shown.drain(top..top + n);
+            self.shown.extend((0..n).map(|_| rows::blank_row(self.size.columns)));
+        }
+    }
+
+    /// Inserts blank rows at the top of the viewport. The terminal moves the rows below them.
+    fn insert_rows(&mut self, n: u16) {
+        self.pen.look(Look::PLAIN);
+        self.pen.go(0, self.top);
+        self.pen.insert_rows(n);
+        let top = usize::from(self.top);
+        self.shown.truncate(self.shown.len() - usize::from(n));
+        let blank = (0..n).map(|_| rows::blank_row(self.size.columns)).collect::<Vec<_>>();
+        self.shown.splice(top..top, blank);
+    }
+
+    /// Inserts lines above the viewport and moves it so that `height` rows fit.
+    fn insert(&mut self, lines: &[Line<'static>], height: u16) {
+        let taken = |line| u32::from(rows::rows_taken(line, self.size.columns));
+        let n_rows = lines.iter().map(taken).sum::<u32>();
+        let wished = u32::from(self.top) + n_rows;
+        let lowest = self.size.rows - height;
+        let top = u16::try_from(wished).unwrap_or(u16::MAX).min(lowest);
+        let scrolled = wished - u32::from(top);
+        if n_rows == 0 && scrolled == 0 {
+            return;
+        }
+        if scrolled > 0 && (self.insertion == Insertion::WholeScreen || self.top.max(top) < 2) {
+            self.insert_by_whole_screen(lines, top, height);
+            return;
+        }
+        let old = self.top;
+        if top > old {
+            self.move_viewport_down(top - old);
+        }
+        let bottom = self.top.max(old) - 1;
+        if scrolled > 0 {
+            self.pen.region(Some((0, bottom)));
+        }
+        self.write_history(lines, old, bottom);
+        if top < old {
+            self.pen.go(0, bottom);
+            for _ in top..old {
+                self.pen.next_row(bottom);
+            }
+            for y in top..old {
+                self.shown[usize::from(y)] = rows::blank_row(self.size.columns);
+            }
+            self.top = top;
+        }
+        if scrolled > 0 {
+            self.pen.region(None);
+        }
+    }
+
+    /// Writes lines below the row before `from`, in rows that scroll at `bottom`.
+    fn write_history(&mut self, lines: &[Line<'static>], from: u16, bottom: u16) {
+        for (at, line) in lines.iter().enumerate() {
+            if at > 0 || from > 0 {
+                if at == 0 {
+                    self.pen.go(0, from - 1);
+                }
+                self.pen.look(Look::PLAIN);
+                self.pen.next_row(bottom);
+            } else {
+                self.pen.go(0, 0);
+            }
+            rows::write_line(&mut self.pen, line, self.size.columns);
+        }
+    }
+
+    /// Makes room above the viewport.
+    fn move_viewport_down(&mut self, n: u16) {
+        self.insert_rows(n);
+        self.top += n;
+    }
+
+    /// Writes lines over the viewport and scrolls the whole screen. The viewport is drawn again below.
+    fn insert_by_whole_screen(&mut self, lines: &[Line<'static>], top: u16, height: u16) {
+        self.pen.look(Look::PLAIN);
+        self.pen.go(0, self.top);
+        self.pen.raw("\x1b[J");
+        let bottom = self.size.rows - 1;
+        for line in lines {
+            rows::write_line(&mut self.pen, line, self.size.columns);
+            self.pen.look(Look::PLAIN);
+            self.pen.next_row(bottom);
+        }
+        // The cursor is in the row after the lines; the viewport needs the rows below it.
+        for _ in 1..height {
+            self.pen.next_row(bottom);
+        }
+        self.pen.raw_move("");
+        self.shown = blank(self.size);
+        self.height = 0;
+        self.top = top;
+    }
+
+    /// Forgets what the terminal shows in and below the viewport, after the terminal has changed its size or another
+    /// program has written. `row` is the row of the terminal's cursor, if the terminal reported it.
+    pub fn resize(&mut self, size: ScreenSize, row: Option<u16>) -> Vec<u8> {
+        let size = ScreenSize { columns: size.columns.max(1), rows: size.rows.max(1) };
+        self.size = size;
+        self.height = 0;
+        self.shown = blank(size);
+        if let Some(page) = &mut self.page {
+            *page = blank(size);
+            self.top = self.top.min(size.rows - 1);
+            self.pen.look(Look::PLAIN);
+            self.pen.raw_move("\x1b[2J");
+            return Vec::new();
+        }
+        let top = match row {
+            Some(row) => row.saturating_sub(self.cursor.1),
+            None => self.top,
+        };
+        self.top = top.min(size.rows - 1);
+        self.pen.raw_move("");
+        self.pen.look(Look::PLAIN);
+        self.pen.go(0, self.top);
+        self.pen.raw("\x1b[J");
+        Vec::new()
+    }
+
+    /// The bytes that leave the terminal as it was: the main screen, without the viewport.
+    pub fn leave(&mut self) -> Vec<u8> {
+        if self.page.take().is_some() {
+            self.pen.raw_move(modes::PAGE_OFF);
+        }
+        self.pen.look(Look::PLAIN);
+        self.pen.raw_move("");
+        self.pen.go(0, self.top);
+        self.pen.raw("\x1b[J");
+        self.pen.show_cursor(true);
+        self.height = 0;
+        self.shown = blank(self.size);
+        self.pen.take()
+    }
+
+    /// Begins again at a row, after the program was stopped or another program had the terminal.
+    pub fn come_back(&mut self, size: ScreenSize, top: u16) {
+        *self = Self { held: std::mem::take(&mut self.held), ..Self::new(size, top, self.insertion) };
+    }
+}
+
+fn blank(size: ScreenSize) -> Vec<Row> {
+    vec![rows::blank_row(size.columns); usize::from(size.rows)]
+}
+
+/// A row as the terminal counts it.
+fn row_number(y: usize) -> u16 {
+    u16::try_from(y).unwrap_or(u16::MAX)
+}

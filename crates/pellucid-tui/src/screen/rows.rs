@@ -1,0 +1,141 @@
+//! Rows of cells: what a line looks like on the terminal, and the difference between two rows.
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::buffer::Cell;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Color;
+use ratatui_core::style::Style;
+use ratatui_core::text::Line;
+use unicode_width::UnicodeWidthStr;
+
+use super::pen::Look;
+use super::pen::Pen;
+
+/// The cells of one row of the terminal.
+pub(super) type Row = Vec<Cell>;
+
+/// A run of this many blanks at the end of a row is erased; fewer are written.
+const ERASED_FROM: usize = 4;
+
+/// A row without content.
+pub(super) fn blank_row(columns: u16) -> Row {
+    vec![Cell::EMPTY; usize::from(columns)]
+}
+
+/// The cells of a line. What does not fit is cut. The line's background fills the row.
+pub(super) fn row_of(line: &Line<'_>, columns: u16) -> Row {
+    let area = Rect::new(0, 0, columns, 1);
+    let mut buffer = Buffer::empty(area);
+    if let Some(bg) = line.style.bg {
+        buffer.set_style(area, Style::new().bg(bg));
+    }
+    buffer.set_line(0, 0, line, columns);
+    buffer.content
+}
+
+/// How many rows of the terminal a line takes that is not cut.
+pub(super) fn rows_taken(line: &Line<'_>, columns: u16) -> u16 {
+    let width = line.width().max(1);
+    u16::try_from(width.div_ceil(usize::from(columns.max(1)))).unwrap_or(u16::MAX)
+}
+
+/// Writes a whole line at the cursor, which the terminal wraps if it is wide.
+pub(super) fn write_line(pen: &mut Pen, line: &Line<'_>, columns: u16) {
+    for span in &line.spans {
+        let look = Look::of_style(line.style.patch(span.style));
+        let text: String = span.content.chars().filter(|char| !char.is_control()).collect();
+        if !text.is_empty() {
+            let width = u16::try_from(text.width()).unwrap_or(u16::MAX);
+            pen.text(&text, look, width, columns);
+        }
+    }
+    // A row that is full has no rest, and erasing would erase its last cell.
+    let is_full = line.width() > 0 && line.width().is_multiple_of(usize::from(columns.max(1)));
+    if let Some(bg) = line.style.bg.filter(|bg| !is_full && *bg != Color::Reset) {
+        pen.erase_row(bg);
+    }
+}
+
+/// The columns that a cell takes: 1, or 2 for a wide character.
+fn columns_of(cell: &Cell) -> usize {
+    let symbol = cell.symbol();
+    match symbol.len() {
+        0 | 1 => 1,
+        _ => symbol.width().clamp(1, 2),
+    }
+}
+
+fn is_blank(cell: &Cell, bg: Color) -> bool {
+    cell.symbol() == " " && cell.modifier.is_empty() && cell.bg == bg
+}
+
+/// Whether two cells look the same. The foreground of a blank does not show.
+fn is_same(one: &Cell, other: &Cell) -> bool {
+    one.symbol() == other.symbol()
+        && one.bg == other.bg
+        && one.modifier == other.modifier
+        && (one.fg == other.fg || (one.symbol() == " " && one.modifier.is_empty()))
+}
+
+/// Whether two rows look the same.
+pub(super) fn is_equal(one: &Row, other: &Row) -> bool {
+    one.iter().zip(other).all(|(one, other)| is_same(one, other))
+}
+
+/// Whether a row shows so much of another that the rest is written with fewer bytes than the whole.
+pub(super) fn is_mostly(shown: &Row, wanted: &Row) -> bool {
+    let n_content = wanted.iter().filter(|cell| cell.symbol() != " ").count();
+    let n_different = shown.iter().zip(wanted).filter(|(one, other)| !is_same(one, other)).count();
+    n_content >= CONTENT_MIN && n_different * 4 <= n_content * 3
+}
+
+/// A row with less content is written again rather than compared.
+const CONTENT_MIN: usize = 8;
+
+/// Writes the cells of `new` that differ from `old`.
+pub(super) fn write_changes(pen: &mut Pen, y: u16, old: &Row, new: &Row) {
+    let columns = new.len();
+    let bg = new.last().map_or(Color::Reset, |cell| cell.bg);
+    let content = new.iter().rposition(|cell| !is_blank(cell, bg)).map_or(0, |at| at + columns_of(&new[at]));
+    let blank_from = content.min(columns);
+    let mut x = 0;
+    // A wide character that is overwritten leaves an undefined cell behind it.
+    let mut must_write_to = 0;
+    while x < blank_from {
+        let width = columns_of(&new[x]);
+        if x >= must_write_to && is_same(&old[x], &new[x]) && columns_of(&old[x]) == width {
+            x += width;
+            continue;
+        }
+        must_write_to = must_write_to.max(x + columns_of(&old[x]));
+        if let Some(hidden) = old.get(x + 1).filter(|_| width == 2) {
+            must_write_to = must_write_to.max(x + 1 + columns_of(hidden));
+        }
+        pen.go(column(x), y);
+        pen.text(new[x].symbol(), Look::of(&new[x]), column(width), column(columns));
+        x += width;
+    }
+    write_rest(pen, y, old, new, blank_from, must_write_to);
+}
+
+/// Writes the blanks at the end of a row.
+fn write_rest(pen: &mut Pen, y: u16, old: &Row, new: &Row, from: usize, must_write_to: usize) {
+    let columns = new.len();
+    let must_write_to = must_write_to.min(columns);
+    let first = (from..columns).find(|x| *x < must_write_to || !is_same(&old[*x], &new[*x]));
+    let Some(first) = first else { return };
+    let last = (first..columns).rev().find(|x| *x < must_write_to || !is_same(&old[*x], &new[*x])).unwrap_or(first);
+    pen.go(column(first), y);
+    if last + 1 - first < ERASED_FROM {
+        for cell in &new[first..=last] {
+            pen.text(" ", Look::ground(cell.bg), 1, column(columns));
+        }
+    } else {
+        pen.erase_row(new[first].bg);
+    }
+}
+
+/// A column as the terminal counts it.
+fn column(x: usize) -> u16 {
+    u16::try_from(x).unwrap_or(u16::MAX)
+}

@@ -1,0 +1,334 @@
+//! The state of the client: keys and events go in, effects and a view come out.
+//!
+//! - `settings`: what the client is started with
+//! - `turn`: events of the session, and what a turn is doing
+//! - `messages`: what is sent, given to the running turn, or waits
+//! - `asking`: approvals and questions
+//! - `commands`, `menus`, `fields`: what the commands that begin with `/` do
+//! - `pages`: pages that cover the screen
+//! - `view`, `footer`: the rows of the viewport
+//! - `notify`: notifications of the terminal
+//! - `status`, `farewell`: what is reported of the session
+
+mod asking;
+mod commands;
+pub mod farewell;
+mod fields;
+mod footer;
+mod menus;
+mod messages;
+mod notify;
+mod pages;
+pub mod settings;
+mod status;
+#[cfg(test)]
+mod tests;
+mod turn;
+mod view;
+
+use std::collections::BTreeMap;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use pellucid_protocol::operation::Operation;
+use pellucid_protocol::settings::CollaborationModeKind;
+use ratatui_core::text::Line;
+
+use self::asking::Asking;
+use self::fields::OpenField;
+use self::menus::OpenMenu;
+use self::pages::OpenPage;
+use self::settings::AppSettings;
+use self::turn::SessionState;
+use crate::cells::CellCanvas;
+use crate::cells::notice::NoticeCell;
+use crate::cells::notice::NoticeKind;
+use crate::cells::transcript::Transcript;
+use crate::cells::transcript::TranscriptChange;
+use crate::composer::Composer;
+use crate::composer::ComposerEffect;
+use crate::composer::Message;
+use crate::composer::draft::Clip;
+use crate::host::HostCall;
+use crate::input::TerminalAnswer;
+use crate::key::Key;
+use crate::screen::Insertion;
+use crate::screen::ScreenSize;
+use crate::text::palette::Palette;
+use crate::text::palette::Rgb;
+
+/// Something that the driver has to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Submit an operation to the session.
+    Submit(Operation),
+    /// Ask the program around the client.
+    Ask(HostCall),
+    /// Write bytes that show nothing: a notification, the clipboard.
+    Write(Vec<u8>),
+    /// Stop the program until the shell continues it.
+    Suspend,
+    /// Open a text in the user's editor.
+    Edit(String),
+    /// End the session and the program.
+    Quit,
+}
+
+/// The state of the client.
+#[derive(Debug)]
+pub struct App {
+    settings: AppSettings,
+    size: ScreenSize,
+    palette: Palette,
+    composer: Composer,
+    transcript: Transcript,
+    /// Lines that are to be inserted above the viewport.
+    pending: Vec<Line<'static>>,
+    session: SessionState,
+    mode: CollaborationModeKind,
+    queue: VecDeque<Message>,
+    asking: Asking,
+    menu: Option<OpenMenu>,
+    field: Option<OpenField>,
+    page: Option<OpenPage>,
+    /// Commands that run in the background, by their calls.
+    processes: BTreeMap<String, String>,
+    /// Whether Esc was pressed, so that Esc again goes back.
+    is_armed: bool,
+    has_focus: bool,
+    has_keyboard_protocol: bool,
+    is_ending: bool,
+    /// The time of the newest key or event.
+    now: Duration,
+}
+
+impl App {
+    /// A client before its session is ready.
+    pub fn new(settings: AppSettings) -> Self {
+        let palette = Palette::new(settings.depth, None);
+        Self {
+            composer: Composer::new(settings.n_stored),
+            size: ScreenSize { columns: 80, rows: 24 },
+            palette,
+            transcript: Transcript::new(settings.transcript.clone()),
+            pending: Vec::new(),
+            session: SessionState::default(),
+            mode: CollaborationModeKind::Default,
+            queue: VecDeque::new(),
+            asking: Asking::default(),
+            menu: None,
+            field: None,
+            page: None,
+            processes: BTreeMap::new(),
+            is_armed: false,
+            has_focus: true,
+            has_keyboard_protocol: false,
+            is_ending: false,
+            now: Duration::ZERO,
+            settings,
+        }
+    }
+
+    /// Takes the size of the terminal.
+    pub fn resize(&mut self, size: ScreenSize) {
+        self.size = size;
+        self.refresh_page();
+    }
+
+    /// Takes an answer of the terminal. Returns whether something looks different now.
+    pub fn terminal_answered(&mut self, answer: TerminalAnswer) -> bool {
+        let (red, green, blue) = match answer {
+            TerminalAnswer::Background(red, green, blue) => (red, green, blue),
+            TerminalAnswer::KeyboardProtocol => {
+                self.has_keyboard_protocol = true;
+                return false;
+            }
+            _ => return false,
+        };
+        let palette = Palette::new(self.settings.depth, Some(Rgb(red, green, blue)));
+        std::mem::replace(&mut self.palette, palette) != palette
+    }
+
+    /// Takes a key.
+    pub fn key(&mut self, key: Key, now: Duration) -> Vec<Effect> {
+        self.now = now;
+        if self.page.is_some() {
+            self.page_key(key)
+        } else if self.asking.is_open() {
+            self.asking_key(key, now)
+        } else if self.field.is_some() {
+            self.field_key(key, now)
+        } else if self.menu.is_some() {
+            self.menu_key(key, now)
+        } else {
+            self.composer_key(key, now)
+        }
+    }
+
+    /// Takes a key for the composer.
+    fn composer_key(&mut self, key: Key, now: Duration) -> Vec<Effect> {
+        let is_armed = std::mem::take(&mut self.is_armed);
+        let context = self.settings.context(self.session.is_working());
+        let wishes = self.composer.press(key, now, &context);
+        self.composed(wishes, is_armed)
+    }
+
+    /// Takes text that was pasted.
+    pub fn paste(&mut self, text: &str, now: Duration) -> Vec<Effect> {
+        self.now = now;
+        if self.page.is_some() || self.asking.paste(text) {
+            return Vec::new();
+        }
+        let context = self.settings.context(self.session.is_working());
+        if let Some(field) = &mut self.field {
+            let _ = field.text.paste_text(&text.replace(['\r', '\n'], " "), &context);
+            return Vec::new();
+        }
+        self.is_armed = false;
+        let wishes = self.composer.paste(text, &context);
+        self.composed(wishes, false)
+    }
+
+    /// Takes a report that the window got or lost the focus.
+    pub fn focus(&mut self, has_focus: bool) -> Vec<Effect> {
+        self.has_focus = has_focus;
+        Vec::new()
+    }
+
+    /// Takes the text that the user's editor left, or why there is none.
+    pub fn edited(&mut self, edited: Result<String, String>) -> Vec<Effect> {
+        match edited {
+            Ok(text) => self.composer.set_draft(Clip::plain(text.trim_end_matches(['\n', '\r']))),
+            Err(why) => self.say_error(&why),
+        }
+        Vec::new()
+    }
+
+    /// What the composer wishes.
+    fn composed(&mut self, wishes: Vec<ComposerEffect>, is_armed: bool) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for wish in wishes {
+            match wish {
+                ComposerEffect::Send(message) => self.send(message, &mut effects),
+                ComposerEffect::Queue(message) => self.queue.push_back(message),
+                ComposerEffect::Shell(command) => {
+                    effects.push(Effect::Submit(Operation::RunUserShellCommand { command }));
+                }
+                ComposerEffect::ExplainShell => {
+                    self.say_note("`!` runs a command in your shell: type the command behind the mark, as in !ls");
+                }
+                ComposerEffect::Escape => self.escape(is_armed, &mut effects),
+                ComposerEffect::Cancel if self.session.is_working() => {
+                    effects.push(Effect::Submit(Operation::Interrupt));
+                }
+                ComposerEffect::Cancel | ComposerEffect::End => effects.push(Effect::Quit),
+                ComposerEffect::Editor(text) => effects.push(Effect::Edit(text)),
+                ComposerEffect::EditQueued => self.edit_queued(),
+                ComposerEffect::Suspend => effects.push(Effect::Suspend),
+                ComposerEffect::FetchHistory(at) => effects.push(Effect::Ask(HostCall::FetchHistory(at))),
+                ComposerEffect::SearchFiles(query) => effects.push(Effect::Ask(HostCall::SearchFiles(query))),
+                ComposerEffect::CheckPath(path) => effects.push(Effect::Ask(HostCall::CheckImage(path))),
+                ComposerEffect::Prompt { name, words } => {
+                    effects.push(Effect::Ask(HostCall::ExpandPrompt { name, words }));
+                }
+                ComposerEffect::UnknownCommand(name) => {
+                    self.say_error(&format!("there is no command /{name}; type / for the list"));
+                }
+                ComposerEffect::NotWhileWorking(name) => {
+                    self.say_error(&format!("'/{name}' cannot run while a turn is running"));
+                }
+                ComposerEffect::Command { name, words } => self.command(name, &words, &mut effects),
+                ComposerEffect::Transcript => self.open_transcript(),
+                ComposerEffect::NextMode => self.next_mode(),
+                ComposerEffect::PasteImage => {
+                    self.say_error("images of the clipboard cannot be read here; paste the path of an image file");
+                }
+            }
+        }
+        effects
+    }
+
+    fn escape(&mut self, is_armed: bool, effects: &mut Vec<Effect>) {
+        if self.session.is_working() {
+            effects.push(Effect::Submit(Operation::Interrupt));
+        } else if self.composer.draft().is_empty() {
+            if is_armed {
+                self.go_back();
+            } else {
+                self.is_armed = true;
+            }
+        }
+    }
+
+    fn next_mode(&mut self) {
+        if self.session.is_working() || !self.settings.has_modes {
+            return;
+        }
+        let next = match self.mode {
+            CollaborationModeKind::Default => CollaborationModeKind::Plan,
+            CollaborationModeKind::Plan => CollaborationModeKind::Default,
+        };
+        self.set_mode(next);
+    }
+
+    /// How lines get into the scrollback of this terminal.
+    pub fn insertion(&self) -> Insertion {
+        self.settings.insertion
+    }
+
+    /// Whether a page covers the screen.
+    pub fn has_page(&self) -> bool {
+        self.page.is_some() && self.settings.has_alternate_screen
+    }
+
+    /// Whether the client waits for the end of its session.
+    pub fn is_ending(&self) -> bool {
+        self.is_ending
+    }
+
+    /// The session is being ended.
+    pub fn begin_ending(&mut self) {
+        self.is_ending = true;
+    }
+
+    /// Lines that became history since the last call.
+    pub fn take_history(&mut self) -> Vec<Line<'static>> {
+        std::mem::take(&mut self.pending)
+    }
+
+    fn canvas(&self) -> CellCanvas {
+        CellCanvas { columns: usize::from(self.size.columns), palette: self.palette }
+    }
+
+    /// Keeps what changed in the transcript.
+    fn changed(&mut self, changes: Vec<TranscriptChange>) {
+        for change in changes {
+            match change {
+                TranscriptChange::History(lines) => self.pending.extend(lines),
+                TranscriptChange::Heading(heading) => self.session.heading = Some(heading),
+                TranscriptChange::Live | TranscriptChange::RolledBack => {}
+            }
+        }
+        self.refresh_page();
+    }
+
+    fn say(&mut self, kind: NoticeKind, text: &str, details: Option<String>) {
+        let notice = NoticeCell { details, ..NoticeCell::new(kind, text) };
+        let changes = self.transcript.notice(notice, &self.canvas());
+        self.changed(changes);
+    }
+
+    fn say_note(&mut self, text: &str) {
+        self.say(NoticeKind::Info, text, None);
+    }
+
+    fn say_error(&mut self, text: &str) {
+        self.say(NoticeKind::Error, text, None);
+    }
+
+    /// Shows lines, the first of them as the heading.
+    fn say_lines(&mut self, lines: &[String]) {
+        let (first, rest) = lines.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+        self.say(NoticeKind::Info, first, (!rest.is_empty()).then(|| rest.join("\n")));
+    }
+}

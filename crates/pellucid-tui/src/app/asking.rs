@@ -1,0 +1,179 @@
+//! Approvals and questions of the model: what is asked, and the answers.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::operation::Operation;
+use pellucid_protocol::question::RequestUserInput;
+use pellucid_protocol::question::UserAnswers;
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::App;
+use super::Effect;
+use crate::cells::Folding;
+use crate::cells::decision::AskedAbout;
+use crate::cells::patch::PatchCell;
+use crate::key::Key;
+use crate::lists::approval::Answered;
+use crate::lists::approval::ApprovalRequest;
+use crate::lists::approval::Approvals;
+use crate::lists::approval::command_text;
+use crate::lists::options::ListOutcome;
+use crate::lists::question::QuestionForm;
+use crate::lists::question::QuestionOutcome;
+
+/// How much of a command a notification has.
+const COMMAND_MAX: usize = 30;
+
+/// The beginning of a command, for a notification.
+fn cut(command: &str) -> String {
+    if command.graphemes(true).count() <= COMMAND_MAX {
+        return command.to_owned();
+    }
+    let shown: String = command.graphemes(true).take(COMMAND_MAX - 3).collect();
+    format!("{shown}...")
+}
+
+/// What the model and its tools ask the person.
+#[derive(Debug, Default)]
+pub(super) struct Asking {
+    pub(super) approvals: Approvals,
+    pub(super) questions: VecDeque<(RequestUserInput, QuestionForm)>,
+}
+
+impl Asking {
+    /// Whether something is asked now.
+    pub(super) fn is_open(&self) -> bool {
+        self.approvals.open().is_some() || !self.questions.is_empty()
+    }
+
+    /// Takes pasted text; false if nothing is asked that takes one.
+    pub(super) fn paste(&mut self, text: &str) -> bool {
+        match self.questions.front_mut() {
+            Some((_, form)) if self.approvals.open().is_none() => {
+                form.paste(text);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Forgets everything, because the turn ended.
+    pub(super) fn forget(&mut self) {
+        self.approvals.forget();
+        self.questions.clear();
+    }
+}
+
+impl App {
+    /// Takes an event that asks something.
+    pub(super) fn asked(&mut self, event: &EventMessage, now: Duration, effects: &mut Vec<Effect>) {
+        let (request, text) = match event {
+            EventMessage::ExecApprovalRequest(request) => {
+                let text = format!("Approval requested: {}", cut(&request.command.join(" ")));
+                (ApprovalRequest::Command(Box::new(request.clone())), text)
+            }
+            EventMessage::ApplyPatchApprovalRequest(request) => {
+                let text = match request.changes.len() {
+                    1 => format!(
+                        "Approval requested: {}",
+                        request.changes.keys().next().map_or_else(String::new, |it| it.display().to_string())
+                    ),
+                    n => format!("Approval requested: {n} files"),
+                };
+                (ApprovalRequest::Patch(Box::new(request.clone())), text)
+            }
+            EventMessage::RequestUserInput(request) => {
+                self.asking.questions.push_back((request.clone(), QuestionForm::new(request, now)));
+                self.notify_question("A question is asked", effects);
+                return;
+            }
+            _ => return,
+        };
+        self.asking.approvals.ask(request, now);
+        self.notify_question(&text, effects);
+    }
+
+    /// Takes a key while something is asked.
+    pub(super) fn asking_key(&mut self, key: Key, now: Duration) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if let Some(list) = self.asking.approvals.list_mut() {
+            match list.press(key, now, &self.settings.keymap) {
+                ListOutcome::Draft(key) => return self.composer_key(key, now),
+                ListOutcome::Whole => self.show_request(),
+                outcome => {
+                    if let Some(answered) = self.asking.approvals.outcome(outcome, now) {
+                        self.decided(answered, now, &mut effects);
+                    }
+                }
+            }
+            return effects;
+        }
+        let Some((_, form)) = self.asking.questions.front_mut() else {
+            return effects;
+        };
+        match form.press(key, now, &self.settings.keymap) {
+            QuestionOutcome::Open => {}
+            QuestionOutcome::Draft(key) => return self.composer_key(key, now),
+            QuestionOutcome::Answered(response) => {
+                if let Some((request, _)) = self.asking.questions.pop_front() {
+                    self.transcript.answered(now);
+                    self.say_answers(&request, &response);
+                    let id = request.turn_id;
+                    effects.push(Effect::Submit(Operation::UserInputAnswer { id, response }));
+                }
+            }
+            QuestionOutcome::Interrupted => {
+                self.asking.questions.clear();
+                effects.push(Effect::Submit(Operation::Interrupt));
+            }
+        }
+        effects
+    }
+
+    /// Shows the questions with the answers.
+    fn say_answers(&mut self, request: &RequestUserInput, response: &UserAnswers) {
+        let mut lines = vec!["Questions answered".to_owned()];
+        for question in &request.questions {
+            lines.push(question.question.clone());
+            let answer = response.answers.get(&question.id).map(|answer| answer.answers.join("; ")).unwrap_or_default();
+            let shown = match answer.as_str() {
+                "" => "no answer",
+                _ if question.is_secret => "(not shown)",
+                answer => answer,
+            };
+            lines.push(format!("  {shown}"));
+        }
+        self.say_lines(&lines);
+    }
+
+    fn decided(&mut self, answered: Answered, now: Duration, effects: &mut Vec<Effect>) {
+        let about = match &answered.request {
+            ApprovalRequest::Command(request) => match &request.network_approval_context {
+                Some(network) => AskedAbout::Host(network.host.clone()),
+                None => AskedAbout::Command(request.command.clone()),
+            },
+            ApprovalRequest::Patch(request) => {
+                AskedAbout::Patch(request.changes.keys().map(|path| path.display().to_string()).collect())
+            }
+        };
+        let changes = self.transcript.decided(about, answered.decision, now, &self.canvas());
+        self.changed(changes);
+        effects.push(Effect::Submit(answered.operation));
+    }
+
+    /// Shows the whole request on a page.
+    fn show_request(&mut self) {
+        let Some((request, _)) = self.asking.approvals.open() else { return };
+        let lines = match request {
+            ApprovalRequest::Command(request) => {
+                command_text(&request.command).lines().map(|line| line.to_owned().into()).collect()
+            }
+            ApprovalRequest::Patch(request) => {
+                PatchCell::proposed(&request.changes, None).lines(&self.canvas(), Folding::Unfolded)
+            }
+        };
+        self.open_text("Request", lines);
+    }
+}

@@ -1,0 +1,105 @@
+//! What the commands that begin with `/` do.
+
+use pellucid_protocol::operation::Operation;
+use pellucid_protocol::review::ReviewTarget;
+use pellucid_protocol::settings::CollaborationModeKind;
+
+use super::App;
+use super::Effect;
+use super::fields::FieldPurpose;
+use crate::commands::COMMANDS;
+use crate::commands::SlashCommand;
+use crate::composer::draft::Clip;
+use crate::host::HostCall;
+use crate::host::Menu;
+use crate::host::OpenWish;
+use crate::host::Topic;
+use crate::key::Key;
+
+/// The request that `/init` sends.
+const INIT: &str = include_str!("init.md");
+
+/// The file that `/init` has written.
+const GUIDE: &str = "AGENTS.md";
+
+impl App {
+    /// Runs a command.
+    pub(super) fn command(&mut self, name: &str, words: &str, effects: &mut Vec<Effect>) {
+        let Some(row) = COMMANDS.iter().find(|row| row.name == name) else { return };
+        match row.command {
+            SlashCommand::Model => effects.push(Effect::Ask(HostCall::List(Menu::Models))),
+            SlashCommand::Approvals | SlashCommand::Permissions => self.open_presets(),
+            SlashCommand::Experimental => effects.push(Effect::Ask(HostCall::List(Menu::Features))),
+            SlashCommand::Skills => self.open_skills(),
+            SlashCommand::Review if words.is_empty() => self.open_review(),
+            SlashCommand::Review => self.review(ReviewTarget::Custom { instructions: words.to_owned() }, effects),
+            SlashCommand::Rename if words.is_empty() => self.open_field(FieldPurpose::Rename, "Name of this session"),
+            SlashCommand::Rename => self.field_done(FieldPurpose::Rename, words, effects),
+            SlashCommand::New => effects.push(Effect::Ask(HostCall::Open(OpenWish::New))),
+            SlashCommand::Resume => effects.push(Effect::Ask(HostCall::List(Menu::Sessions { everywhere: false }))),
+            SlashCommand::Fork => effects.push(Effect::Ask(HostCall::Open(OpenWish::Fork(String::new())))),
+            SlashCommand::Init if self.settings.around.has_guide => {
+                self.say_note(&format!("{GUIDE} exists already; /init writes it only where there is none"));
+            }
+            SlashCommand::Init => self.send_text(INIT.trim(), effects),
+            SlashCommand::Compact => effects.push(Effect::Submit(Operation::Compact)),
+            SlashCommand::Plan => {
+                self.set_mode(CollaborationModeKind::Plan);
+                if !words.is_empty() {
+                    self.send_text(words, effects);
+                }
+            }
+            SlashCommand::Collab => self.open_modes(),
+            SlashCommand::Agent => self.open_agents(),
+            SlashCommand::Diff => effects.push(Effect::Ask(HostCall::Diff)),
+            SlashCommand::Mention => {
+                let context = self.settings.context(self.session.is_working());
+                let wishes = self.composer.press(Key::char('@'), self.now, &context);
+                effects.extend(self.composed(wishes, false));
+            }
+            SlashCommand::Status => self.say_status(),
+            SlashCommand::DebugConfig => effects.push(Effect::Ask(HostCall::Describe(Topic::Configuration))),
+            SlashCommand::StatusLine => self.open_status_items(),
+            SlashCommand::Mcp => effects.push(Effect::Ask(HostCall::Describe(Topic::McpServers))),
+            SlashCommand::Logout => effects.push(Effect::Ask(HostCall::LogOut)),
+            SlashCommand::Quit | SlashCommand::Exit => effects.push(Effect::Quit),
+            SlashCommand::Feedback => self.open_feedback(),
+            SlashCommand::Ps => self.say_processes(),
+            SlashCommand::Clean => {
+                effects.push(Effect::Submit(Operation::CleanBackgroundTerminals));
+                self.processes.clear();
+                self.say_note("commands in the background are stopped");
+            }
+            SlashCommand::Personality => self.open_personalities(),
+            SlashCommand::Keymap => self.show_keys(),
+            SlashCommand::Copy => self.copy(words, effects),
+        }
+    }
+
+    /// Lists the commands that run in the background.
+    fn say_processes(&mut self) {
+        let mut lines = vec!["/ps".to_owned()];
+        if self.processes.is_empty() {
+            lines.push("no command runs in the background".to_owned());
+        }
+        lines.extend(self.processes.values().map(|command| format!("  {command}")));
+        self.say_lines(&lines);
+    }
+
+    /// Copies the last answer through the terminal.
+    fn copy(&mut self, _words: &str, effects: &mut Vec<Effect>) {
+        use base64::Engine as _;
+        let Some(text) = &self.session.last_answer else {
+            self.say_error("there is no answer to copy yet");
+            return;
+        };
+        let payload = base64::engine::general_purpose::STANDARD.encode(text);
+        effects.push(Effect::Write(format!("\x1b]52;c;{payload}\x07").into_bytes()));
+        self.say_note("the last answer is in the clipboard, if the terminal allows it");
+    }
+
+    /// Puts a text into the composer.
+    pub(super) fn put_back(&mut self, text: &str) {
+        self.composer.set_draft(Clip::plain(text));
+    }
+}

@@ -1,0 +1,118 @@
+//! The last row: a hint or the mode on the left, what is left of the context on the right.
+
+use std::path::Path;
+
+use pellucid_protocol::settings::CollaborationModeKind;
+use pellucid_protocol::usage::TokenUsageInfo;
+use ratatui_core::text::Line;
+use ratatui_core::text::Span;
+use unicode_width::UnicodeWidthStr;
+
+use super::App;
+use super::status::short;
+use crate::cells::session::short_path;
+
+/// The tokens of every request that a person cannot change, which do not count.
+const BASELINE: i64 = 12_000;
+
+impl App {
+    pub(super) fn footer(&self) -> Line<'static> {
+        let dim = self.palette.dim();
+        let left = if self.is_armed {
+            Span::styled("  esc again to edit an earlier message", dim)
+        } else if self.session.is_working() && !self.composer.draft().is_empty() {
+            Span::styled("  tab to keep the message for the next turn", dim)
+        } else if let Some(items) = self.settings.status_line.as_ref().filter(|items| !items.is_empty()) {
+            Span::styled(format!("  {}", self.status_items(items)), dim)
+        } else if self.mode == CollaborationModeKind::Plan {
+            Span::styled("  Plan mode (shift-tab to change)", self.palette.mode())
+        } else {
+            Span::styled("  ? for keys", dim)
+        };
+        let right = match &self.settings.status_line {
+            Some(items) if !items.is_empty() => String::new(),
+            _ => context_left(self.session.usage.as_ref()),
+        };
+        let width = usize::from(self.size.columns);
+        let room = width.saturating_sub(left.content.width());
+        if right.is_empty() || right.width() + 4 > room {
+            return Line::from(left);
+        }
+        let gap = " ".repeat(room - right.width() - 2);
+        Line::from(vec![left, Span::raw(gap), Span::styled(right, dim)])
+    }
+
+    /// The items that the person chose, without those that have no value.
+    fn status_items(&self, items: &[String]) -> String {
+        let shown: Vec<String> = items.iter().filter_map(|item| self.status_item(item)).collect();
+        shown.join(" · ")
+    }
+
+    fn status_item(&self, item: &str) -> Option<String> {
+        let session = self.session.configured.as_ref()?;
+        let usage = self.session.usage.as_ref();
+        let total = usage.map(|usage| &usage.total_token_usage);
+        let window = usage.and_then(|usage| usage.model_context_window).or(self.session.window);
+        let left = || Some(percent_left(usage?.last_token_usage.total_tokens, window?));
+        match item {
+            "model-name" => Some(session.model.clone()),
+            "model-with-reasoning" => {
+                let effort = session.reasoning_effort.map_or_else(String::new, |effort| format!(" {effort}"));
+                Some(format!("{}{effort}", session.model))
+            }
+            "current-dir" => Some(self.shown_path(&session.cwd)),
+            "project-root" => self.settings.around.project_root.as_deref().map(|root| self.shown_path(root)),
+            "git-branch" => self.settings.around.branch.clone(),
+            "context-remaining" => Some(format!("{}% context left", left().unwrap_or(100))),
+            "context-used" => Some(format!("{}% context used", 100 - left().unwrap_or(100))),
+            "codex-version" => Some(format!("v{}", self.settings.version)),
+            "context-window-size" => Some(format!("{} window", short(window?))),
+            "used-tokens" => Some(format!("{} used", short(total?.total_tokens))),
+            "total-input-tokens" => Some(format!("{} in", short(total?.input_tokens))),
+            "total-output-tokens" => Some(format!("{} out", short(total?.output_tokens))),
+            "session-id" => Some(session.session_id.as_str().to_owned()),
+            _ => None,
+        }
+    }
+
+    fn shown_path(&self, path: &Path) -> String {
+        short_path(path, None, self.settings.transcript.home.as_deref())
+    }
+}
+
+/// What is left of the model's context.
+pub(super) fn context_left(usage: Option<&TokenUsageInfo>) -> String {
+    let Some(usage) = usage else {
+        return "100% context left".to_owned();
+    };
+    let used = usage.last_token_usage.total_tokens;
+    match usage.model_context_window {
+        Some(window) => format!("{}% context left", percent_left(used, window)),
+        None => format!("{used} used"),
+    }
+}
+
+/// How much of a window is left, in per cent.
+pub(super) fn percent_left(used: i64, window: i64) -> i64 {
+    if window <= BASELINE {
+        return 0;
+    }
+    let window = window - BASELINE;
+    let used = (used - BASELINE).max(0);
+    let left = (window - used).max(0);
+    ((left * 200 + window) / (window * 2)).clamp(0, 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_meter_leaves_out_what_every_request_has() {
+        for (used, window, expected) in
+            [(0, 272_000, 100), (12_000, 272_000, 100), (142_000, 272_000, 50), (300_000, 272_000, 0), (5, 9_000, 0)]
+        {
+            assert_eq!(percent_left(used, window), expected, "{used} of {window}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Pages that cover the screen: the transcript, a diff, a request, the keys, stored sessions.
+
+use pellucid_protocol::operation::Operation;
+use ratatui_core::style::Style;
+use ratatui_core::text::Line;
+use ratatui_core::text::Span;
+
+use super::App;
+use super::Effect;
+use crate::composer::drawing::Drawn;
+use crate::host::HostCall;
+use crate::host::MenuEntry;
+use crate::host::OpenWish;
+use crate::key::Key;
+use crate::keymap::table::ACTIONS;
+use crate::pager::Pager;
+use crate::pager::PagerOutcome;
+use crate::picker::Picker;
+use crate::picker::PickerOutcome;
+use crate::picker::PickerRow;
+
+/// A page that covers the screen.
+#[derive(Debug)]
+pub(super) enum OpenPage {
+    /// Everything that was said; with `is_back` to go back to a message.
+    Transcript { pager: Pager, is_back: bool },
+    /// A text to read.
+    Text(Pager),
+    /// Stored sessions to continue.
+    Sessions(Picker),
+}
+
+impl App {
+    /// Shows everything that was said.
+    pub(super) fn open_transcript(&mut self) {
+        let (lines, messages) = self.transcript_lines();
+        let mut pager = Pager::at_end("Transcript", lines.clone());
+        pager.set_lines(lines, messages);
+        self.page = Some(OpenPage::Transcript { pager, is_back: false });
+    }
+
+    /// Shows the transcript with the newest message marked, to go back to it.
+    pub(super) fn go_back(&mut self) {
+        if self.transcript.messages().next().is_none() {
+            return;
+        }
+        self.open_transcript();
+        if let Some(OpenPage::Transcript { pager, is_back }) = &mut self.page {
+            pager.mark_newest();
+            *is_back = true;
+        }
+    }
+
+    /// The lines of the transcript, and where the person's messages begin.
+    fn transcript_lines(&self) -> (Vec<Line<'static>>, Vec<usize>) {
+        let canvas = self.canvas();
+        let places: Vec<usize> = self.transcript.messages().map(|(at, _)| at).collect();
+        let (mut lines, mut messages) = (Vec::new(), Vec::new());
+        for (at, block) in self.transcript.unfolded(&canvas).into_iter().enumerate() {
+            if !lines.is_empty() {
+                lines.push(Line::default());
+            }
+            if places.contains(&at) {
+                messages.push(lines.len());
+            }
+            lines.extend(block);
+        }
+        (lines, messages)
+    }
+
+    /// Draws an open transcript again, because more was said or the size changed.
+    pub(super) fn refresh_page(&mut self) {
+        if !matches!(self.page, Some(OpenPage::Transcript { .. })) {
+            return;
+        }
+        let (lines, messages) = self.transcript_lines();
+        if let Some(OpenPage::Transcript { pager, .. }) = &mut self.page {
+            pager.set_lines(lines, messages);
+        }
+    }
+
+    /// Shows a text on a page.
+    pub(super) fn open_text(&mut self, title: &str, lines: Vec<Line<'static>>) {
+        self.page = Some(OpenPage::Text(Pager::at_start(title, lines)));
+    }
+
+    /// Shows the changes of the work tree.
+    pub(super) fn show_diff(&mut self, diff: Option<String>) {
+        let lines = match diff {
+            None => vec![Line::from("not inside a git repository, so there is no diff")],
+            Some(diff) if diff.trim().is_empty() => vec![Line::from("nothing has changed")],
+            Some(diff) => diff.lines().map(|line| self.diff_line(line)).collect(),
+        };
+        self.open_text("Diff", lines);
+    }
+
+    fn diff_line(&self, line: &str) -> Line<'static> {
+        let style = match line.as_bytes().first() {
+            _ if line.starts_with("diff ") || line.starts_with("+++") || line.starts_with("---") => self.palette.bold(),
+            Some(b'+') => self.palette.added(),
+            Some(b'-') => self.palette.removed(),
+            Some(b'@') => self.palette.accent(),
+            _ => Style::new(),
+        };
+        let text: String = line.chars().map(|char| if char == '\t' { ' ' } else { char }).collect();
+        Line::from(Span::styled(crate::text::clean::line(&text).into_owned(), style))
+    }
+
+    /// Lists every key with what it does.
+    pub(super) fn show_keys(&mut self) {
+        let row = |row: &crate::keymap::table::ActionRow| {
+            let keys: Vec<String> = self.settings.keymap.keys(row.action).iter().map(ToString::to_string).collect();
+            Line::from(vec![
+                Span::styled(format!("{:<28}", keys.join(", ")), self.palette.accent()),
+                Span::raw(format!("{:<28}", row.name)),
+                Span::styled(row.help, self.palette.dim()),
+            ])
+        };
+        let lines = ACTIONS.iter().map(row).collect();
+        self.open_text("Keys", lines);
+    }
+
+    /// Shows stored sessions.
+    pub(super) fn show_sessions(&mut self, entries: &[MenuEntry], everywhere: bool) {
+        let number = |entry: &MenuEntry, key: &str| {
+            entry.detail.get(key).and_then(serde_json::Value::as_i64).unwrap_or_default()
+        };
+        let text = |entry: &MenuEntry, key: &str| {
+            entry.detail.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
+        };
+        let row = |entry: &MenuEntry| PickerRow {
+            id: entry.id.clone(),
+            title: entry.label.clone(),
+            created: number(entry, "created"),
+            updated: number(entry, "updated"),
+            branch: text(entry, "branch"),
+            folder: text(entry, "folder"),
+        };
+        let mut picker = Picker::new("Continue an earlier session", everywhere);
+        picker.loaded(entries.iter().map(row).collect(), false);
+        self.page = Some(OpenPage::Sessions(picker));
+    }
+
+    /// Takes a key while a page is open.
+    pub(super) fn page_key(&mut self, key: Key) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        let keymap = &self.settings.keymap;
+        match &mut self.page {
+            Some(OpenPage::Transcript { pager, is_back }) => match pager.press(key, keymap) {
+                PagerOutcome::Open => {}
+                PagerOutcome::Left => self.page = None,
+                PagerOutcome::Confirmed(at) if *is_back || pager.marked().is_some() => {
+                    self.page = None;
+                    self.take_back(at, &mut effects);
+                }
+                PagerOutcome::Confirmed(_) => {}
+            },
+            Some(OpenPage::Text(pager)) => match pager.press(key, keymap) {
+                PagerOutcome::Left => self.page = None,
+                PagerOutcome::Open | PagerOutcome::Confirmed(_) => {}
+            },
+            Some(OpenPage::Sessions(picker)) => match picker.press(key, keymap) {
+                PickerOutcome::Open | PickerOutcome::LoadMore | PickerOutcome::Sorted(_) => {}
+                PickerOutcome::Chosen(id) => {
+                    self.page = None;
+                    effects.push(Effect::Ask(HostCall::Open(OpenWish::Resume(id))));
+                }
+                PickerOutcome::New | PickerOutcome::Ended => self.page = None,
+            },
+            None => {}
+        }
+        effects
+    }
+
+    /// Goes back to before a message of the person, which returns to the composer.
+    fn take_back(&mut self, at: usize, effects: &mut Vec<Effect>) {
+        let messages: Vec<String> = self.transcript.messages().map(|(_, cell)| cell.text().to_owned()).collect();
+        let Some(text) = messages.get(at) else { return };
+        effects.push(Effect::Submit(Operation::ThreadRollback { num_turns: messages.len() - at }));
+        self.put_back(text);
+    }
+
+    /// Draws the page.
+    pub(super) fn page_view(&mut self, rows: u16) -> Drawn {
+        let columns = self.size.columns;
+        let styles = self.part_styles();
+        match &mut self.page {
+            Some(OpenPage::Transcript { pager, .. } | OpenPage::Text(pager)) => pager.draw(columns, rows, &styles),
+            Some(OpenPage::Sessions(picker)) => picker.draw(columns, rows, self.settings.began, &styles),
+            None => Drawn::default(),
+        }
+    }
+}

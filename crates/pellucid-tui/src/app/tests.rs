@@ -1,0 +1,376 @@
+use std::path::PathBuf;
+
+use pellucid_protocol::approval::ExecApprovalRequest;
+use pellucid_protocol::approval::ReviewDecision;
+use pellucid_protocol::event::AbortReason;
+use pellucid_protocol::event::Event;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::SessionConfigured;
+use pellucid_protocol::id::SessionId;
+use pellucid_protocol::id::TurnId;
+use pellucid_protocol::input::UserInput;
+use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::SandboxPolicy;
+use proptest::prelude::*;
+
+use super::settings::Notifying;
+use super::settings::Surroundings;
+use super::*;
+use crate::cells::transcript::TranscriptOptions;
+use crate::commands::COMMANDS;
+use crate::key::KeyCode;
+use crate::keymap::Keymap;
+use crate::keymap::spelling::parse_key;
+use crate::screen::Insertion;
+use crate::screen::Screen;
+use crate::text::palette::ColourDepth;
+
+fn settings() -> AppSettings {
+    AppSettings {
+        version: "0".to_owned(),
+        transcript: TranscriptOptions::default(),
+        around: Surroundings {
+            provider: "Mock".to_owned(),
+            instructions: "AGENTS.md".to_owned(),
+            project_root: None,
+            branch: None,
+            has_guide: false,
+            personality: None,
+            workspace_write: SandboxPolicy::ReadOnly,
+        },
+        began: 0,
+        keymap: Keymap::standard(),
+        depth: ColourDepth::None,
+        commands: COMMANDS.to_vec(),
+        prompts: Vec::new(),
+        skills: Vec::new(),
+        n_stored: 0,
+        finds_bursts: false,
+        has_alternate_screen: true,
+        has_modes: true,
+        status_line: None,
+        skips_full_access_warning: false,
+        insertion: Insertion::Region,
+        notifying: Notifying { of_turns: true, of_questions: true, has_text: true },
+        first: None,
+    }
+}
+
+/// A client with a clock that moves a second with each key and event.
+struct Desk {
+    app: App,
+    seconds: u64,
+    effects: Vec<Effect>,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let mut desk = Self { app: App::new(settings()), seconds: 0, effects: Vec::new() };
+        desk.event(configured());
+        desk.effects.clear();
+        desk
+    }
+
+    fn now(&mut self) -> Duration {
+        self.seconds += 1;
+        Duration::from_secs(self.seconds)
+    }
+
+    fn event(&mut self, msg: EventMessage) {
+        let now = self.now();
+        self.effects.extend(self.app.event(&Event { id: String::new(), msg }, now));
+    }
+
+    fn press(&mut self, key: &str) {
+        let now = self.now();
+        self.effects.extend(self.app.key(parse_key(key).unwrap(), now));
+    }
+
+    fn write(&mut self, text: &str) {
+        for char in text.chars() {
+            let now = self.now();
+            self.effects.extend(self.app.key(Key::char(char), now));
+        }
+    }
+
+    /// The operations that were submitted since the last call, in short.
+    fn submitted(&mut self) -> Vec<String> {
+        let short = |effect: &Effect| match effect {
+            Effect::Submit(Operation::UserInput { items, .. }) => {
+                let text = items.iter().map(|item| match item {
+                    UserInput::Text { text, .. } => text.clone(),
+                    other => format!("{other:?}"),
+                });
+                Some(format!("say {}", text.collect::<Vec<_>>().join(" ")))
+            }
+            Effect::Submit(Operation::ExecApproval { decision, .. }) => Some(format!("{decision:?}")),
+            Effect::Submit(Operation::Interrupt) => Some("interrupt".to_owned()),
+            Effect::Submit(Operation::OverrideTurnContext(_)) => Some("settings".to_owned()),
+            Effect::Submit(other) => Some(format!("{other:?}")),
+            Effect::Quit => Some("quit".to_owned()),
+            _ => None,
+        };
+        let all = self.effects.iter().filter_map(short).collect();
+        self.effects.clear();
+        all
+    }
+
+    fn screen(&mut self) -> String {
+        let now = self.now();
+        self.app.view(now).lines.iter().map(|line| format!("{}\n", line.to_string().trim_end())).collect()
+    }
+
+    fn draft(&self) -> &str {
+        self.app.composer.draft().text()
+    }
+}
+
+fn configured() -> EventMessage {
+    EventMessage::SessionConfigured(SessionConfigured {
+        session_id: SessionId::new("s"),
+        model: "m".to_owned(),
+        model_provider_id: "p".to_owned(),
+        approval_policy: ApprovalPolicy::OnRequest,
+        sandbox_policy: SandboxPolicy::ReadOnly,
+        cwd: PathBuf::from("/w"),
+        reasoning_effort: None,
+    })
+}
+
+fn started() -> EventMessage {
+    EventMessage::TaskStarted {
+        turn_id: TurnId::new("t"),
+        model_context_window: Some(100_000),
+        collaboration_mode_kind: CollaborationModeKind::Default,
+    }
+}
+
+fn complete() -> EventMessage {
+    EventMessage::TaskComplete { turn_id: TurnId::new("t"), last_agent_message: Some("done".to_owned()) }
+}
+
+fn aborted() -> EventMessage {
+    EventMessage::TurnAborted { turn_id: TurnId::new("t"), reason: AbortReason::Interrupted }
+}
+
+fn asked(id: &str) -> EventMessage {
+    EventMessage::ExecApprovalRequest(ExecApprovalRequest {
+        call_id: id.to_owned(),
+        approval_id: None,
+        turn_id: TurnId::new("t"),
+        command: vec!["touch".to_owned(), id.to_owned()],
+        cwd: PathBuf::from("/w"),
+        reason: None,
+        network_approval_context: None,
+        proposed_execpolicy_amendment: None,
+        parsed_cmd: Vec::new(),
+    })
+}
+
+#[test]
+fn the_first_message_selects_the_mode_and_later_ones_do_not() {
+    let mut desk = Desk::new();
+    desk.write("one");
+    desk.press("enter");
+    assert_eq!(desk.submitted(), ["settings", "say one"]);
+    desk.event(started());
+    desk.write("two");
+    desk.press("enter");
+    assert_eq!(desk.submitted(), ["say two"], "a message during a turn is given to it");
+    desk.event(complete());
+    desk.press("shift-tab");
+    desk.write("three");
+    desk.press("enter");
+    assert_eq!(desk.submitted(), ["settings", "say three"]);
+}
+
+#[test]
+fn a_message_before_the_session_is_ready_waits_for_it() {
+    let mut desk = Desk { app: App::new(settings()), seconds: 0, effects: Vec::new() };
+    desk.write("early");
+    desk.press("enter");
+    assert_eq!(desk.submitted(), Vec::<String>::new());
+    desk.event(configured());
+    assert_eq!(desk.submitted(), ["settings", "say early"]);
+}
+
+#[test]
+fn kept_messages_are_sent_one_for_each_turn_and_come_back_when_it_is_interrupted() {
+    let mut desk = Desk::new();
+    desk.event(started());
+    for text in ["one", "two", "three"] {
+        desk.write(text);
+        desk.press("tab");
+    }
+    assert!(desk.screen().contains("  ↳ one\n  ↳ two\n  ↳ three\n"));
+    desk.event(complete());
+    assert_eq!(desk.submitted(), ["settings", "say one"]);
+    desk.event(started());
+    desk.press("esc");
+    assert_eq!(desk.submitted(), ["interrupt"]);
+    desk.write("draft");
+    desk.event(aborted());
+    assert_eq!(desk.draft(), "two\nthree\ndraft");
+}
+
+#[test]
+fn letters_of_a_sentence_decide_nothing_and_stay_in_the_draft() {
+    let mut desk = Desk::new();
+    desk.event(started());
+    desk.write("tr");
+    let now = Duration::from_secs(desk.seconds);
+    let event = Event { id: String::new(), msg: asked("a") };
+    desk.app.event(&event, now);
+    for (at, char) in "y it\u{6e}".chars().enumerate() {
+        let later = now + Duration::from_millis(50 * u64::try_from(at).unwrap());
+        desk.effects.extend(desk.app.key(Key::char(char), later));
+    }
+    assert_eq!((desk.submitted(), desk.draft()), (Vec::new(), "try itn"));
+    desk.press("y");
+    assert_eq!(desk.submitted(), [format!("{:?}", ReviewDecision::Approved)]);
+}
+
+#[test]
+fn approvals_are_asked_in_their_order_and_ctrl_c_forgets_the_rest() {
+    let mut desk = Desk::new();
+    desk.event(started());
+    desk.event(asked("first"));
+    desk.event(asked("second"));
+    assert!(desk.screen().contains("touch first"));
+    desk.press("y");
+    assert!(desk.screen().contains("touch second"));
+    desk.event(asked("third"));
+    desk.press("ctrl-c");
+    assert_eq!(desk.submitted(), ["Approved", "Abort"]);
+    assert!(!desk.app.asking.is_open());
+}
+
+#[test]
+fn ctrl_c_clears_the_draft_then_interrupts_then_ends() {
+    let mut desk = Desk::new();
+    desk.event(started());
+    desk.write("draft");
+    desk.press("ctrl-c");
+    assert_eq!((desk.submitted(), desk.draft()), (Vec::new(), ""));
+    desk.press("ctrl-c");
+    assert_eq!(desk.submitted(), ["interrupt"]);
+    desk.event(aborted());
+    desk.press("ctrl-c");
+    assert_eq!(desk.submitted(), ["quit"]);
+}
+
+#[test]
+fn notifications_come_only_without_the_focus() {
+    let mut desk = Desk::new();
+    desk.event(complete());
+    assert!(!desk.effects.iter().any(|effect| matches!(effect, Effect::Write(_))));
+    desk.app.focus(false);
+    desk.event(complete());
+    assert!(desk.effects.contains(&Effect::Write(b"\x1b]9;done\x07".to_vec())));
+}
+
+#[test]
+fn the_clock_of_a_turn_asks_for_one_frame_a_second() {
+    let mut desk = Desk::new();
+    let now = desk.now();
+    assert_eq!(desk.app.next_tick(now), None, "an idle client sleeps");
+    desk.event(started());
+    let now = Duration::from_secs(desk.seconds) + Duration::from_millis(300);
+    assert_eq!(desk.app.next_tick(now), Some(Duration::from_secs(desk.seconds + 1)));
+}
+
+#[test]
+fn every_command_of_the_table_does_something() {
+    for row in COMMANDS {
+        let mut desk = Desk::new();
+        let before = desk.screen();
+        desk.app.command(row.name, "", &mut desk.effects);
+        let is_seen = desk.screen() != before || !desk.effects.is_empty() || !desk.app.take_history().is_empty();
+        assert!(is_seen || row.name == "copy", "/{}", row.name);
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Happening {
+    Key(KeyCode, bool, bool, bool),
+    Paste(String),
+    Event(usize),
+    Resize(u16, u16),
+    Focus(bool),
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let code = prop_oneof![
+        6 => prop::char::any().prop_filter("control characters are no keys", |it| !it.is_control()).prop_map(KeyCode::Char),
+        4 => prop::sample::select(vec!['a', '/', '@', '$', '!', '?', 'y', 'n', '1', '2', 'q', ' ', 'c', 't', 'd', 'u'])
+            .prop_map(KeyCode::Char),
+        6 => prop::sample::select(vec![
+            KeyCode::Enter, KeyCode::Esc, KeyCode::Tab, KeyCode::Backspace, KeyCode::Delete, KeyCode::Left,
+            KeyCode::Right, KeyCode::Up, KeyCode::Down, KeyCode::Home, KeyCode::End, KeyCode::PageUp,
+            KeyCode::PageDown, KeyCode::F(1), KeyCode::Insert,
+        ]),
+    ];
+    prop_oneof![
+        12 => (code, prop::bool::weighted(0.2), prop::bool::weighted(0.1), prop::bool::weighted(0.1))
+            .prop_map(|(code, ctrl, alt, shift)| Happening::Key(code, ctrl, alt, shift)),
+        1 => "\\PC{0,40}".prop_map(Happening::Paste),
+        4 => (0..9_usize).prop_map(Happening::Event),
+        1 => (1..120_u16, 1..40_u16).prop_map(|(columns, rows)| Happening::Resize(columns, rows)),
+        1 => any::<bool>().prop_map(Happening::Focus),
+    ]
+}
+
+fn some_event(at: usize) -> EventMessage {
+    match at {
+        0 => started(),
+        1 => complete(),
+        2 => aborted(),
+        3 => asked("a\nb"),
+        4 => {
+            EventMessage::Error { message: "bad\u{7}".to_owned(), codex_error_info: None, failure: Default::default() }
+        }
+        5 => EventMessage::Warning { message: "漢字 e\u{301}".to_owned() },
+        6 => EventMessage::ThreadRolledBack { num_turns: 1 },
+        7 => EventMessage::BackgroundEvent { message: "x".to_owned() },
+        _ => EventMessage::AgentMessageContentDelta {
+            thread_id: SessionId::new("s"),
+            turn_id: TurnId::new("t"),
+            item_id: "i".to_owned(),
+            delta: "# A `b`\n| c |\n".to_owned(),
+        },
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn anything_leaves_a_state_that_can_be_drawn(happenings in prop::collection::vec(happening(), 0..60)) {
+        let mut app = App::new(settings());
+        let mut screen = Screen::new(ScreenSize { columns: 80, rows: 24 }, 0, Insertion::Region);
+        let mut effects = app.event(&Event { id: String::new(), msg: configured() }, Duration::ZERO);
+        for (at, happening) in happenings.into_iter().enumerate() {
+            let now = Duration::from_millis(u64::try_from(at).unwrap() * 300);
+            effects.extend(match happening {
+                Happening::Key(code, ctrl, alt, shift) => {
+                    app.key(Key { code, mods: crate::key::KeyMods { ctrl, alt, shift } }, now)
+                }
+                Happening::Paste(text) => app.paste(&text, now),
+                Happening::Event(at) => app.event(&Event { id: String::new(), msg: some_event(at) }, now),
+                Happening::Focus(has_focus) => app.focus(has_focus),
+                Happening::Resize(columns, rows) => {
+                    let size = ScreenSize { columns, rows };
+                    app.resize(size);
+                    screen.resize(size, None);
+                    Vec::new()
+                }
+            });
+            if app.has_page() != screen.has_page() {
+                screen.set_page(app.has_page());
+            }
+            let history = app.take_history();
+            let view = app.view(now);
+            screen.frame(history, &view);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The rows of the viewport: the live part of the transcript, the status row, waiting messages, the composer, the last row.
+
+use std::time::Duration;
+
+use ratatui_core::style::Modifier;
+use ratatui_core::style::Style;
+use ratatui_core::text::Line;
+use ratatui_core::text::Span;
+
+use super::App;
+use crate::cells::Folding;
+use crate::cells::patch::PatchCell;
+use crate::cells::work::elapsed;
+use crate::composer::drawing::Drawn;
+use crate::composer::drawing::PartStyles;
+use crate::composer::popup::PopupEntry;
+use crate::key::KeyCode;
+use crate::keymap::table::ACTIONS;
+use crate::keymap::table::ActionRow;
+use crate::keymap::table::Place;
+use crate::lists::approval::ApprovalRequest;
+use crate::screen::View;
+
+/// How many actions the sheet of keys has.
+const SHEET_ROWS: usize = 16;
+
+/// What the empty composer shows.
+const HINT: &str = "Ask anything; / lists commands, @ finds files";
+
+impl App {
+    /// The rows of the viewport, or of the page that covers the screen.
+    pub fn view(&mut self, now: Duration) -> View {
+        let (columns, rows) = (self.size.columns, self.size.rows);
+        if self.page.is_some() {
+            let rows = if self.settings.has_alternate_screen { rows } else { rows.saturating_sub(2) };
+            let drawn = self.page_view(rows.max(1));
+            return View { lines: drawn.lines, cursor: drawn.cursor };
+        }
+        let height_max = rows.saturating_sub(1).max(1);
+        let mut lines = self.transcript.live(now, &self.canvas());
+        if let Some(status) = self.status_row(now) {
+            lines.push(Line::default());
+            lines.push(status);
+        }
+        lines.extend(self.queue_rows());
+        let bottom = self.bottom(columns, height_max);
+        let room = usize::from(height_max).saturating_sub(bottom.lines.len());
+        let cut = lines.len().saturating_sub(room);
+        lines.drain(..cut);
+        let offset = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+        let cursor = bottom.cursor.map(|(x, y)| (x, y.saturating_add(offset)));
+        lines.extend(bottom.lines);
+        View { lines, cursor }
+    }
+
+    /// What takes keys: a list, a field or the composer, with what is below it.
+    fn bottom(&mut self, columns: u16, height_max: u16) -> Drawn {
+        let styles = self.part_styles();
+        if self.asking.is_open() {
+            return self.asking_view(columns, height_max, &styles);
+        }
+        if let Some(field) = &mut self.field {
+            let title = Line::from(Span::styled(field.title.clone(), Style::new().add_modifier(Modifier::BOLD)));
+            let drawn = field.text.draw(columns, height_max.saturating_sub(2).max(1), "", &styles);
+            let mut lines = vec![Line::default(), title];
+            lines.extend(drawn.lines);
+            return Drawn { lines, cursor: drawn.cursor.map(|(x, y)| (x, y + 2)) };
+        }
+        if let Some(menu) = &self.menu {
+            let drawn = menu.list.draw(columns, height_max.saturating_sub(1).max(1), &styles);
+            let mut lines = vec![Line::default()];
+            lines.extend(drawn.lines);
+            return Drawn { lines, cursor: None };
+        }
+        let below = self.below_rows(&styles);
+        let composer_max = height_max.saturating_sub(u16::try_from(below.len()).unwrap_or(u16::MAX)).max(1);
+        let mut drawn = self.composer.draw(columns, composer_max, HINT, &styles);
+        drawn.lines.extend(below);
+        drawn
+    }
+
+    fn asking_view(&self, columns: u16, height_max: u16, styles: &PartStyles) -> Drawn {
+        let mut lines = vec![Line::default()];
+        let room = height_max.saturating_sub(1).max(1);
+        let drawn = match self.asking.approvals.open() {
+            Some((request, list)) => {
+                let drawn = list.draw(columns, room, styles);
+                if let ApprovalRequest::Patch(request) = request {
+                    let folder = self.session.configured.as_ref().map(|it| it.cwd.as_path());
+                    let diff = PatchCell::proposed(&request.changes, folder).lines(&self.canvas(), Folding::Folded);
+                    let fits = usize::from(room).saturating_sub(drawn.lines.len());
+                    lines.extend(diff.into_iter().take(fits));
+                }
+                drawn
+            }
+            None => match self.asking.questions.front() {
+                Some((_, form)) => form.draw(columns, room, styles),
+                None => Drawn::default(),
+            },
+        };
+        let offset = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+        lines.extend(drawn.lines);
+        Drawn { lines, cursor: drawn.cursor.map(|(x, y)| (x, y.saturating_add(offset))) }
+    }
+
+    pub(super) fn part_styles(&self) -> PartStyles {
+        PartStyles { ground: self.palette.ground(), accent: self.palette.accent(), dim: self.palette.dim() }
+    }
+
+    /// While a turn runs: what it does, for how long, and how to stop it.
+    fn status_row(&self, now: Duration) -> Option<Line<'static>> {
+        if !self.session.is_working() || self.asking.approvals.open().is_some() {
+            return None;
+        }
+        let word = self.session.heading.clone().unwrap_or_else(|| "Working".to_owned());
+        let time = elapsed(self.transcript.elapsed(now));
+        let dim = self.palette.dim();
+        Some(Line::from(vec![
+            Span::styled("• ", dim),
+            Span::styled(word, Style::new().add_modifier(Modifier::BOLD)),
+            Span::styled(format!(" ({time} • esc to interrupt)"), dim),
+        ]))
+    }
+
+    fn queue_rows(&self) -> Vec<Line<'static>> {
+        let mut lines = Vec::new();
+        let dim = self.palette.dim();
+        for message in &self.queue {
+            let text = if message.written.text.is_empty() { &message.text } else { &message.written.text };
+            let first = text.lines().next().unwrap_or_default();
+            lines.push(Line::from(Span::styled(format!("  ↳ {first}"), dim)));
+        }
+        if !self.queue.is_empty() {
+            lines.push(Line::from(Span::styled("    alt-up to edit", dim)));
+        }
+        lines
+    }
+
+    /// What is below the composer: the list that opened while typing, the sheet of keys, or the last row.
+    fn below_rows(&self, styles: &PartStyles) -> Vec<Line<'static>> {
+        if self.composer.is_sheet_open() {
+            return self.sheet();
+        }
+        let Some(popup) = self.composer.popup() else {
+            return vec![self.footer()];
+        };
+        let shown = popup.shown();
+        if shown.is_empty() {
+            let text = if popup.is_waiting() { "  searching" } else { "  nothing found" };
+            return vec![Line::from(Span::styled(text, styles.dim))];
+        }
+        let row = |(entry, is_marked): (&PopupEntry, bool)| {
+            let style = if is_marked { styles.accent.add_modifier(Modifier::BOLD) } else { Style::new() };
+            let style = if is_marked && style.fg.is_none() { style.add_modifier(Modifier::REVERSED) } else { style };
+            let mut spans = vec![Span::raw("  "), Span::styled(entry.label.clone(), style)];
+            if !entry.detail.is_empty() {
+                spans.push(Span::styled(format!("  {}", entry.detail), styles.dim));
+            }
+            Line::from(spans)
+        };
+        shown.into_iter().map(row).collect()
+    }
+
+    /// The keys of the composer with what they do, in two columns where there is room.
+    fn sheet(&self) -> Vec<Line<'static>> {
+        let rows = ACTIONS.iter().filter(|row| row.place == Place::Composer).take(SHEET_ROWS);
+        let text = |row: &ActionRow| {
+            let keys = self.settings.keymap.keys(row.action);
+            // Only the keyboard protocol distinguishes Shift-Enter from Enter.
+            let with_shift = keys.iter().find(|key| key.mods.shift && key.code == KeyCode::Enter);
+            let key = with_shift.filter(|_| self.has_keyboard_protocol).or(keys.first());
+            let key = key.map_or_else(String::new, |key| key.to_string().replace('-', " + "));
+            format!("  {key:<16}{}", row.help)
+        };
+        rows.map(|row| Line::from(Span::styled(text(row), self.palette.dim()))).collect()
+    }
+}

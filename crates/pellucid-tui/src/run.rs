@@ -1,0 +1,443 @@
+//! The driver: connects the terminal, the session and the client's state.
+//!
+//! Keys are drawn at once; events of the session at most so often a second. Nothing is drawn, and nothing wakes the program
+//! up, while nothing happens.
+
+use std::io;
+use std::time::Duration;
+use std::time::Instant;
+
+use tokio::signal::unix::Signal;
+use tokio::signal::unix::SignalKind;
+use tokio::signal::unix::signal;
+
+use crate::app::App;
+use crate::app::Effect;
+use crate::host::Host;
+use crate::input::Input;
+use crate::input::InputReader;
+use crate::input::TerminalAnswer;
+use crate::screen::Screen;
+use crate::screen::modes;
+use crate::terminal::ClientTerminal;
+
+/// The least time between two frames that events ask for.
+const FRAME: Duration = Duration::from_millis(16);
+
+/// How long the terminal may take for its answers.
+const ANSWER_WAIT: Duration = Duration::from_secs(2);
+
+/// How long the terminal may take to say where the cursor is after a change of its size.
+const RESIZE_WAIT: Duration = Duration::from_millis(250);
+
+/// How long a session may take to end.
+const END_WAIT: Duration = Duration::from_secs(5);
+
+/// How the client ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunEnd {
+    /// The person ended it.
+    Quit,
+    /// A signal ended it, by its number.
+    Signal(u8),
+    /// The session failed, and its client cannot continue.
+    Failed,
+}
+
+/// The signals that end the program or change the window.
+struct Signals {
+    terminate: Signal,
+    hang_up: Signal,
+    interrupt: Signal,
+    stop: Signal,
+    window: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        const SIGTSTP: i32 = 20;
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            stop: signal(SignalKind::from_raw(SIGTSTP))?,
+            window: signal(SignalKind::window_change())?,
+        })
+    }
+
+    async fn next(&mut self) -> Caught {
+        tokio::select! {
+            _ = self.terminate.recv() => Caught::End(15),
+            _ = self.hang_up.recv() => Caught::End(1),
+            _ = self.interrupt.recv() => Caught::End(2),
+            _ = self.stop.recv() => Caught::Stop,
+            _ = self.window.recv() => Caught::Window,
+        }
+    }
+}
+
+/// A signal that arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Caught {
+    End(u8),
+    Stop,
+    Window,
+}
+
+/// The client in a terminal.
+pub struct Client<'h, H> {
+    host: &'h mut H,
+    app: App,
+    terminal: ClientTerminal,
+    screen: Screen,
+    reader: InputReader,
+    signals: Signals,
+    begun: Instant,
+    drawn: Option<Instant>,
+    /// Whether something changed since the last frame.
+    is_stale: bool,
+    /// Until when the terminal may say where the cursor is, after a change of its size.
+    resizing: Option<Instant>,
+    /// Until when the rest of a sequence may come.
+    incomplete: Option<Instant>,
+    /// When the client wants to be drawn again if nothing happens.
+    tick: Option<Instant>,
+    /// How many answers about the cursor are still to come.
+    n_cursor_answers: usize,
+    end: Option<RunEnd>,
+}
+
+impl<H> std::fmt::Debug for Client<'_, H> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("app", &self.app).finish_non_exhaustive()
+    }
+}
+
+impl<'h, H: Host> Client<'h, H> {
+    /// Takes the terminal, asks it what it can do, and shows the first frame.
+    ///
+    /// # Errors
+    /// The terminal cannot be read or written.
+    pub async fn start(host: &'h mut H, mut app: App) -> io::Result<Self> {
+        let begun = Instant::now();
+        let signals = Signals::new()?;
+        let mut terminal = ClientTerminal::new()?;
+        let mut reader = InputReader::default();
+        terminal.enter()?;
+        terminal.write(modes::QUESTIONS.as_bytes())?;
+        let (row, typed) = first_answers(&terminal, &mut reader, &mut app).await?;
+        let size = terminal.size();
+        app.resize(size);
+        let screen = Screen::new(size, row.unwrap_or(size.rows - 1), app.insertion());
+        let mut client = Self {
+            host,
+            app,
+            terminal,
+            screen,
+            reader,
+            signals,
+            begun,
+            drawn: None,
+            is_stale: true,
+            resizing: None,
+            tick: None,
+            incomplete: None,
+            n_cursor_answers: 0,
+            end: None,
+        };
+        client.draw()?;
+        let now = client.now();
+        for input in typed {
+            client.take(input, now).await?;
+        }
+        Ok(client)
+    }
+
+    fn now(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    /// Runs until the client ends, and leaves the terminal as it was.
+    ///
+    /// # Errors
+    /// The terminal cannot be read or written.
+    pub async fn run(mut self) -> io::Result<(RunEnd, App)> {
+        let end = loop {
+            self.draw_if_due()?;
+            if let Some(end) = self.end {
+                break end;
+            }
+            let wake = self.wake();
+            tokio::select! {
+                biased;
+                caught = self.signals.next() => self.caught(caught).await?,
+                bytes = self.terminal.read() => self.read(&bytes?).await?,
+                event = self.host.event() => self.heard(event).await?,
+                () = sleep_until(wake) => self.woken().await?,
+            }
+        };
+        self.draw()?;
+        let bytes = self.screen.leave();
+        self.terminal.write(&bytes)?;
+        self.terminal.leave()?;
+        Ok((end, self.app))
+    }
+
+    /// When the client has to do something if nothing else happens.
+    fn wake(&mut self) -> Option<Instant> {
+        let frame = self.drawn.filter(|_| self.is_stale).map(|drawn| drawn + FRAME);
+        self.tick = self.app.next_tick(self.now()).map(|at| self.begun + at);
+        [frame, self.incomplete, self.tick, self.resizing].into_iter().flatten().min()
+    }
+
+    async fn woken(&mut self) -> io::Result<()> {
+        let mut inputs = Vec::new();
+        if self.incomplete.is_some_and(|until| Instant::now() >= until) {
+            self.incomplete = None;
+            self.reader.time_out(&mut inputs);
+        }
+        let now = self.now();
+        for input in inputs {
+            self.take(input, now).await?;
+        }
+        if self.resizing.is_some_and(|until| Instant::now() >= until) {
+            self.resized(None)?;
+        }
+        if self.tick.is_some_and(|at| Instant::now() >= at) {
+            let effects = self.app.tick(now);
+            self.is_stale = true;
+            self.carry_out(effects).await?;
+        }
+        Ok(())
+    }
+
+    async fn read(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.is_empty() {
+            self.finish(RunEnd::Signal(1)).await;
+            return Ok(());
+        }
+        let mut inputs = Vec::new();
+        self.reader.feed(bytes, &mut inputs);
+        self.incomplete = self.reader.wait().map(|wait| Instant::now() + wait);
+        // Keys of one read have one time, by which a burst is recognised.
+        let now = self.now();
+        for input in inputs {
+            self.take(input, now).await?;
+        }
+        if self.resizing.is_none() && self.is_stale {
+            self.draw()?;
+        }
+        Ok(())
+    }
+
+    async fn take(&mut self, input: Input, now: Duration) -> io::Result<()> {
+        let effects = match input {
+            Input::Key(key) => self.app.key(key, now),
+            Input::Paste(text) => self.app.paste(&text, now),
+            Input::Focus(has_focus) => {
+                if has_focus {
+                    self.terminal.write(modes::ASK_COLORS.as_bytes())?;
+                }
+                self.app.focus(has_focus)
+            }
+            Input::Answer(TerminalAnswer::Cursor { row, .. }) => {
+                self.n_cursor_answers = self.n_cursor_answers.saturating_sub(1);
+                if self.resizing.is_some() && self.n_cursor_answers == 0 {
+                    self.resized(Some(row))?;
+                }
+                return Ok(());
+            }
+            Input::Answer(answer) => {
+                if self.app.terminal_answered(answer) {
+                    self.is_stale = true;
+                }
+                return Ok(());
+            }
+        };
+        self.is_stale = true;
+        self.carry_out(effects).await
+    }
+
+    async fn heard(&mut self, event: Option<pellucid_protocol::event::Event>) -> io::Result<()> {
+        let now = self.now();
+        let Some(event) = event else {
+            self.end = Some(if self.app.is_ending() { RunEnd::Quit } else { RunEnd::Failed });
+            return Ok(());
+        };
+        let effects = self.app.event(&event, now);
+        self.is_stale = true;
+        self.carry_out(effects).await
+    }
+
+    async fn carry_out(&mut self, effects: Vec<Effect>) -> io::Result<()> {
+        let mut waiting = std::collections::VecDeque::from(effects);
+        while let Some(effect) = waiting.pop_front() {
+            match effect {
+                Effect::Submit(operation) => self.host.submit(operation).await,
+                Effect::Ask(call) => {
+                    let answer = self.host.ask(call).await;
+                    let now = self.now();
+                    waiting.extend(self.app.answered(answer, now));
+                    self.is_stale = true;
+                }
+                Effect::Write(bytes) => self.terminal.write(&bytes)?,
+                Effect::Suspend => self.suspend().await?,
+                Effect::Edit(text) => {
+                    let edited = self.edit(&text).await?;
+                    waiting.extend(self.app.edited(edited));
+                    self.is_stale = true;
+                }
+                Effect::Quit => self.finish(RunEnd::Quit).await,
+            }
+        }
+        Ok(())
+    }
+
+    async fn caught(&mut self, caught: Caught) -> io::Result<()> {
+        match caught {
+            Caught::End(number) => self.finish(RunEnd::Signal(number)).await,
+            Caught::Stop => self.suspend().await?,
+            Caught::Window => {
+                self.n_cursor_answers += 1;
+                self.resizing = Some(Instant::now() + RESIZE_WAIT);
+                self.terminal.write(modes::ASK_CURSOR.as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws after a change of the window's size. `row` is the cursor's row, if the terminal reported it.
+    fn resized(&mut self, row: Option<u16>) -> io::Result<()> {
+        self.resizing = None;
+        self.n_cursor_answers = 0;
+        let size = self.terminal.size();
+        self.app.resize(size);
+        self.screen.resize(size, row);
+        self.draw()
+    }
+
+    /// Ends the session, so that its file is complete.
+    async fn finish(&mut self, end: RunEnd) {
+        self.app.begin_ending();
+        let over = async {
+            self.host.submit(pellucid_protocol::operation::Operation::Shutdown).await;
+            while let Some(event) = self.host.event().await {
+                if matches!(event.msg, pellucid_protocol::event::EventMessage::ShutdownComplete) {
+                    break;
+                }
+                let now = self.begun.elapsed();
+                self.app.event(&event, now);
+            }
+        };
+        let _ = tokio::time::timeout(END_WAIT, over).await;
+        self.end = Some(end);
+    }
+
+    /// Gives the terminal to the shell until it continues this program.
+    async fn suspend(&mut self) -> io::Result<()> {
+        self.give_away()?;
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP)?;
+        self.take_back().await
+    }
+
+    async fn edit(&mut self, text: &str) -> io::Result<Result<String, String>> {
+        self.give_away()?;
+        let edited = self.host.edit(text).await;
+        self.take_back().await?;
+        Ok(edited)
+    }
+
+    fn give_away(&mut self) -> io::Result<()> {
+        let bytes = self.screen.leave();
+        self.terminal.write(&bytes)?;
+        self.terminal.set_page(false);
+        self.terminal.leave()
+    }
+
+    async fn take_back(&mut self) -> io::Result<()> {
+        self.terminal.enter()?;
+        self.terminal.write(modes::QUESTIONS.as_bytes())?;
+        let (row, typed) = first_answers(&self.terminal, &mut self.reader, &mut self.app).await?;
+        let size = self.terminal.size();
+        self.app.resize(size);
+        self.screen.come_back(size, row.unwrap_or(size.rows - 1));
+        self.is_stale = true;
+        self.draw()?;
+        let now = self.now();
+        for input in typed {
+            Box::pin(self.take(input, now)).await?;
+        }
+        Ok(())
+    }
+
+    fn draw_if_due(&mut self) -> io::Result<()> {
+        let is_due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME);
+        if self.is_stale && is_due && self.resizing.is_none() {
+            return self.draw();
+        }
+        Ok(())
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        let now = self.now();
+        let has_page = self.app.has_page();
+        let mut bytes = Vec::new();
+        if has_page != self.screen.has_page() {
+            bytes = self.screen.set_page(has_page);
+            self.terminal.set_page(has_page);
+        }
+        let history = self.app.take_history();
+        let view = self.app.view(now);
+        bytes.extend(self.screen.frame(history, &view));
+        self.terminal.write(&bytes)?;
+        self.is_stale = false;
+        self.drawn = Some(Instant::now());
+        Ok(())
+    }
+}
+
+/// Waits for the terminal's answers. Returns the row of the cursor, and what was typed meanwhile.
+async fn first_answers(
+    terminal: &ClientTerminal,
+    reader: &mut InputReader,
+    app: &mut App,
+) -> io::Result<(Option<u16>, Vec<Input>)> {
+    let mut row = None;
+    let mut typed = Vec::new();
+    let answers = async {
+        loop {
+            let bytes = terminal.read().await?;
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            let mut inputs = Vec::new();
+            reader.feed(&bytes, &mut inputs);
+            let mut is_over = false;
+            for input in inputs {
+                match input {
+                    Input::Answer(TerminalAnswer::Cursor { row: at, .. }) => row = Some(at),
+                    Input::Answer(TerminalAnswer::Attributes) => is_over = true,
+                    Input::Answer(answer) => {
+                        app.terminal_answered(answer);
+                    }
+                    input => typed.push(input),
+                }
+            }
+            if is_over {
+                return Ok(());
+            }
+        }
+    };
+    match tokio::time::timeout(ANSWER_WAIT, answers).await {
+        Ok(Err(error)) => Err(error),
+        Ok(Ok(())) | Err(_) => Ok((row, typed)),
+    }
+}
+
+/// Sleeps until a moment, or for ever.
+async fn sleep_until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment.into()).await,
+        None => std::future::pending().await,
+    }
+}

@@ -71,6 +71,7 @@ pub(crate) async fn run(
             Some(Provided { place: "the pack's review/rubric.md".to_owned(), text: rubric });
         facts.settings.approval_policy = ApprovalPolicy::Never;
         facts.settings.web_search = WebSearchMode::Disabled;
+        facts.settings.collaboration_mode.settings.developer_instructions = None;
         if let Some(slug) = setup.sources.config.model.review_slug.clone() {
             (facts.settings.model, setup.gathered.model_match) = setup.sources.model(&slug);
             facts.settings.collaboration_mode.settings.model = slug;

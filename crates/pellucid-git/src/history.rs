@@ -189,6 +189,63 @@ pub fn ahead_of_remotes(git: &Git, cwd: &Path) -> Result<Ahead, String> {
         None => return Err("no commit of it is on a remote branch".to_owned()),
     };
     let mut diff = difference(&private, &[commit.as_str().into()])?;
+    diff.push_str(&untracked_files(&private)?);
+    Ok(Ahead { commit, diff })
+}
+
+/// The changes of a work tree since its last commit, staged or not, with files that git does not know.
+///
+/// Blocks until git has ended.
+///
+/// # Errors
+/// When the folder is in no work tree, git may not be run there, or git fails.
+pub fn uncommitted(git: &Git, cwd: &Path) -> Result<String, String> {
+    let tree = git.tree(cwd).map_err(|error| error.to_string())?;
+    let private = tree.private(Needs::References).map_err(|error| error.to_string())?;
+    // Before the first commit everything is compared with nothing.
+    let base = match private.text(&["rev-parse", "--verify", "--quiet", "HEAD"]) {
+        Ok(commit) => commit.lines().last().unwrap_or_default().to_owned(),
+        Err(_) => EMPTY_TREE.to_owned(),
+    };
+    let mut diff = difference(&private, &[base.into()])?;
+    diff.push_str(&untracked_files(&private)?);
+    Ok(diff)
+}
+
+/// The object id of a folder without files.
+const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+/// The newest commits of the branch, the newest first.
+///
+/// Blocks until git has ended.
+///
+/// # Errors
+/// When the folder is in no work tree, git may not be run there, or there is no commit.
+pub fn newest_commits(git: &Git, cwd: &Path, n_max: usize) -> Result<Vec<ListedCommit>, GitError> {
+    let tree = git.tree(cwd)?;
+    let private = tree.private(Needs::References)?;
+    let count = format!("--max-count={n_max}");
+    let words = ["log", "-z", &count, "--format=%H%x1f%P%x1f%aI%x1f%s", "HEAD", "--"];
+    let said = private.bytes(Ask::new(&words), Access::Read, None)?;
+    Ok(String::from_utf8_lossy(&said).split('\0').filter_map(listed_commit).collect())
+}
+
+/// The local branches by name.
+///
+/// Blocks until git has ended.
+///
+/// # Errors
+/// When the folder is in no work tree, or git may not be run there.
+pub fn branches(git: &Git, cwd: &Path) -> Result<Vec<String>, GitError> {
+    let tree = git.tree(cwd)?;
+    let private = tree.private(Needs::References)?;
+    let said = private.text(&["for-each-ref", "--format=%(refname:short)", "refs/heads"])?;
+    Ok(said.lines().map(str::to_owned).collect())
+}
+
+/// The files that git does not know, each as a difference from nothing.
+fn untracked_files(private: &Private<'_>) -> Result<String, String> {
+    let mut diff = String::new();
     let untracked = Ask { n_bytes_max: 64 << 20, ..Ask::new(&["ls-files", "--others", "--exclude-standard", "-z"]) };
     let untracked = private.bytes(untracked, Access::Read, None).map_err(|error| error.to_string())?;
     let untracked: Vec<_> = untracked.split(|byte| *byte == 0).filter(|it| !it.is_empty()).map(path).collect();
@@ -196,9 +253,9 @@ pub fn ahead_of_remotes(git: &Git, cwd: &Path) -> Result<Ahead, String> {
         return Err(format!("git does not know {} of its files, which are more than are shown", untracked.len()));
     }
     for file in untracked.iter().filter(|file| !private.is_own(file)) {
-        diff.push_str(&difference(&private, &["--no-index".into(), "--".into(), "/dev/null".into(), file.into()])?);
+        diff.push_str(&difference(private, &["--no-index".into(), "--".into(), "/dev/null".into(), file.into()])?);
     }
-    Ok(Ahead { commit, diff })
+    Ok(diff)
 }
 
 fn difference(private: &Private<'_>, words: &[OsString]) -> Result<String, String> {

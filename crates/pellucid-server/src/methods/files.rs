@@ -165,6 +165,15 @@ pub async fn fuzzy_file_search(
     Ok(FuzzyFileSearchResponse { files })
 }
 
+/// The files below a folder whose paths match a query best, the best first. Other clients of this program search so too.
+///
+/// Blocks until the folder is walked.
+pub fn best_files(folder: &std::path::Path, query: &str) -> Vec<String> {
+    let root = Root { path: folder.to_owned(), shown: folder.to_string_lossy().into_owned() };
+    let stop = Stop::default();
+    Files::walk(&[root], &stop).best(query, &stop).into_iter().map(|file| file.path).collect()
+}
+
 /// Handles `fuzzyFileSearch/sessionStart`. An open session of the same name is ended.
 ///
 /// # Errors

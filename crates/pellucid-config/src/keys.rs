@@ -15,7 +15,7 @@ pub(crate) use tree::Node;
 pub(crate) use tree::root;
 
 /// Why keys about a terminal have no effect.
-const TERMINAL: &str = "there is no terminal client yet";
+const TERMINAL: &str = "the terminal client does not use it yet";
 
 /// Keys that belong together.
 #[derive(Debug)]

@@ -206,6 +206,11 @@ impl Layers {
         self.project.trust(&self.merged)
     }
 
+    /// The folder that a decision about trust is stored for: the main repository's, or the working directory.
+    pub fn trust_folder(&self) -> PathBuf {
+        self.project.trust_folder()
+    }
+
     /// Whether the user has declared the project untrusted. No decision does not count as untrusted.
     pub fn is_untrusted(&self) -> bool {
         self.project.trust_in(&self.cwd, &self.merged).level == Some(TrustLevel::Untrusted)

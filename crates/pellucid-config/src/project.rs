@@ -152,6 +152,11 @@ impl Project {
         self.decision(&[&self.cwd], merged)?.level
     }
 
+    /// The folder that a decision about trust is stored for.
+    pub(crate) fn trust_folder(&self) -> PathBuf {
+        self.repository().unwrap_or(&self.cwd).to_owned()
+    }
+
     fn decision(&self, folders: &[&Path], merged: &Table) -> Option<Decision> {
         let projects = merged.get("projects")?.as_table()?;
         let decided = |folder: &Path| {

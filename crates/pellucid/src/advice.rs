@@ -1,9 +1,11 @@
-//! Advice for a command or an option that does not exist.
+//! Advice for an option that does not exist, and for a word that is almost a command.
 
+use clap::CommandFactory;
 use clap::error::ContextKind;
 use clap::error::ContextValue;
 use clap::error::ErrorKind;
-use pellucid_engine::command_line::joined;
+
+use crate::args::Args;
 
 /// Help for the approval options that `exec` does not have: `exec` never prompts.
 const NEVER_ASKS: &str =
@@ -12,19 +14,13 @@ const NEVER_ASKS: &str =
 /// Help for a session that is missing.
 const SESSION: &str = "name a session by its id, the beginning of its id or its name, or take the last one with --last";
 
-/// One sentence of advice for a person who typed an option or command that does not exist; absent where clap's
-/// message says all.
+/// One sentence of advice for a person who typed an option that does not exist; absent where clap's message says all.
 pub fn of(error: &clap::Error) -> Option<String> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
     };
     match error.kind() {
-        ErrorKind::InvalidSubcommand => {
-            let typed = std::env::args().nth(1);
-            let word = text(ContextKind::InvalidSubcommand).filter(|word| typed.as_deref() == Some(word))?;
-            command(word, error.get(ContextKind::SuggestedSubcommand).is_some())
-        }
         ErrorKind::UnknownArgument => option(text(ContextKind::InvalidArg)?),
         ErrorKind::MissingRequiredArgument => match error.get(ContextKind::InvalidArg) {
             Some(ContextValue::Strings(missing)) if missing.iter().any(|it| it.starts_with("<SESSION")) => {
@@ -36,21 +32,36 @@ pub fn of(error: &clap::Error) -> Option<String> {
     }
 }
 
-/// Of a first word that is no command.
-fn command(word: &str, has_suggestion: bool) -> Option<String> {
-    Some(match word {
-        "tui" => "there is no terminal interface yet; `pellucid exec PROMPT` runs one turn".to_owned(),
+/// How many letters a word may differ from a command that is meant.
+const DISTANCE_MAX: usize = 2;
+
+/// Advice for a first message that is a single word and was probably meant as a command; absent for a message.
+pub fn of_word(word: &str) -> Option<String> {
+    if word.contains(char::is_whitespace) {
+        return None;
+    }
+    let advice = match word {
+        "tui" => "`pellucid` without a command begins a conversation in the terminal".to_owned(),
         "mcp-server" => "Pellucid cannot be used as an MCP server yet; `pellucid app-server` serves sessions to other \
                          programs"
             .to_owned(),
         "update" => "Pellucid does not update itself; install the new version in place of this one".to_owned(),
         "cloud" => "there are no tasks in the cloud; `pellucid exec PROMPT` runs a turn here".to_owned(),
-        _ if has_suggestion => return None,
-        prompt => {
-            let prompt = joined(&[prompt.to_owned()]);
-            format!("there is no terminal interface yet; to give the model a prompt: pellucid exec {prompt}")
+        _ => {
+            let near = nearest(word)?;
+            format!("did you mean `pellucid {near}`? To say the word to the model: pellucid exec {word}")
         }
-    })
+    };
+    Some(advice)
+}
+
+/// The command whose name is nearest to a word, if one is near.
+fn nearest(word: &str) -> Option<String> {
+    let commands = Args::command();
+    let names = commands.get_subcommands().map(clap::Command::get_name);
+    let measured = names.map(|name| (strsim::damerau_levenshtein(name, word), name));
+    let near = measured.filter(|(distance, name)| *distance <= DISTANCE_MAX && *distance * 2 < name.len());
+    near.min().map(|(_, name)| name.to_owned())
 }
 
 /// Of an option that a command does not have.
@@ -67,31 +78,22 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check_command(word: &str, has_suggestion: bool, expected: &Expect) {
-        expected.assert_eq(&command(word, has_suggestion).unwrap_or_default());
+    fn check_word(word: &str, expected: &Expect) {
+        expected.assert_eq(&of_word(word).unwrap_or_default());
     }
 
     #[test]
-    fn a_prompt_is_shown_where_it_belongs() {
-        check_command(
-            "fix the bug",
-            false,
-            &expect!["there is no terminal interface yet; to give the model a prompt: pellucid exec 'fix the bug'"],
+    fn a_misspelt_command_is_no_message() {
+        check_word(
+            "sesions",
+            &expect!["did you mean `pellucid sessions`? To say the word to the model: pellucid exec sesions"],
         );
-        check_command(
-            "don't",
-            false,
-            &expect![[r#"there is no terminal interface yet; to give the model a prompt: pellucid exec "don't""#]],
-        );
+        check_word("hello", &expect![""]);
+        check_word("fix the bug", &expect![""]);
     }
 
     #[test]
     fn commands_of_the_codex_cli_that_are_not_here_have_an_answer() {
-        check_command(
-            "update",
-            true,
-            &expect!["Pellucid does not update itself; install the new version in place of this one"],
-        );
-        check_command("sesions", true, &expect![""]);
+        check_word("update", &expect!["Pellucid does not update itself; install the new version in place of this one"]);
     }
 }

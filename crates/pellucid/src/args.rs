@@ -88,8 +88,11 @@ use crate::args::undo::UndoArgs;
 ///
 /// New here? `pellucid demo` shows it in a minute, with no key and no network.
 #[derive(Debug, Parser)]
-#[command(name = "pellucid", bin_name = "pellucid", version, subcommand_required = true, arg_required_else_help = true)]
-#[command(after_help = "There is no terminal interface yet: `pellucid exec PROMPT` runs one turn.")]
+#[command(name = "pellucid", bin_name = "pellucid", version, subcommand_negates_reqs = true)]
+#[command(
+    override_usage = "pellucid [OPTIONS] [PROMPT]\n       pellucid COMMAND [ARGS]",
+    after_help = "Without a command, a conversation begins in the terminal; `pellucid exec PROMPT` runs one turn without one."
+)]
 pub struct Args {
     #[command(flatten)]
     pub shared: Shared,
@@ -98,7 +101,7 @@ pub struct Args {
     pub interactive: Interactive,
 
     #[command(subcommand)]
-    pub command: ProgramCommand,
+    pub command: Option<ProgramCommand>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -201,7 +204,7 @@ mod tests {
     #[test]
     fn no_command_has_an_option_with_the_id_of_one_that_stands_before_commands() {
         let before = ids(&Interactive::augment_args(clap::Command::new("before")));
-        assert_eq!(before.len(), 9);
+        assert_eq!(before.len(), 15);
         let commands = Args::command();
         for command in commands.get_subcommands() {
             let common: Vec<_> = ids(command).intersection(&before).cloned().collect();

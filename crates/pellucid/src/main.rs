@@ -18,6 +18,7 @@
 //! - `login`: the stored API key
 //! - `models`: the models that are known
 //! - `mcp`: MCP servers in the configuration
+//! - `tui`: a conversation in the terminal
 //! - `trust`: what a project's configuration may reach
 //! - `approvals`, `execpolicy`: the decision about a command, and the rule behind it
 //! - `demo`: a scripted turn for newcomers
@@ -68,6 +69,7 @@ mod stdin;
 mod stored;
 mod style;
 mod trust;
+mod tui;
 mod undo;
 
 use std::panic::AssertUnwindSafe;
@@ -98,7 +100,7 @@ fn main() -> ExitCode {
     };
     log::start(matches!(
         args.command,
-        ProgramCommand::Exec(_) | ProgramCommand::Review(_) | ProgramCommand::Resume(_) | ProgramCommand::Fork(_)
+        Some(ProgramCommand::Exec(_) | ProgramCommand::Review(_) | ProgramCommand::Resume(_) | ProgramCommand::Fork(_))
     ));
     hook::log_panics();
     let code = match catch_unwind(AssertUnwindSafe(|| run(args))) {
@@ -136,6 +138,9 @@ fn unreadable(error: &clap::Error) -> ExitCode {
 
 fn run(args: Args) -> Result<ExitCode, ProgramFailure> {
     let Args { shared, interactive, command } = args;
+    let Some(command) = command else {
+        return tui::run(&shared, &interactive);
+    };
     if interactive.is_given() {
         style::note("options before the command have no effect; put them after the command");
     }

@@ -5,6 +5,9 @@ use std::process::ExitCode;
 use pellucid_store::find;
 use pellucid_store::find::SessionFilter;
 
+use crate::args::exec::ExecOptions;
+use crate::args::interactive;
+use crate::args::interactive::ClientOptions;
 use crate::args::sessions::ForkArgs;
 use crate::args::sessions::ResumeCommandArgs;
 use crate::args::shared::Shared;
@@ -24,18 +27,44 @@ use crate::start::Which;
 use crate::stored;
 use crate::stored::NoSession;
 use crate::style;
+use crate::tui;
+use crate::tui::ClientJob;
+use crate::tui::ClientTarget;
 
 /// The failure for a command that needs a session and names none.
 pub fn which() -> ProgramFailure {
     NoSession::listing("say which session: its id, the beginning of its id, its name, or --last".to_owned()).failure()
 }
 
+/// Whether the session continues in the terminal client: there is a terminal, and nothing asks for one turn only.
+fn is_for_client(options: &ExecOptions, client: ClientOptions) -> bool {
+    !client.once && !options.json && tui::has_terminal()
+}
+
+fn client_job(options: &ExecOptions, client: ClientOptions, target: ClientTarget, prompt: Option<String>) -> ClientJob {
+    let turn = options.turn.clone();
+    ClientJob {
+        target,
+        policy: interactive::policy(client.approval, turn.full_auto, turn.bypass),
+        turn,
+        prompt,
+        has_alternate_screen: !client.no_alt_screen,
+    }
+}
+
 pub fn resume(shared: &Shared, args: &ResumeCommandArgs) -> Result<ExitCode, ProgramFailure> {
     let (which, prompt) = args.wish();
+    if is_for_client(&args.options, args.client) {
+        let which = match which {
+            Some(which) if args.parent => Some(parent(&which)?),
+            which => which,
+        };
+        let target = ClientTarget::Resumed { which, everywhere: args.all };
+        return tui::run_job(shared, client_job(&args.options, args.client, target, prompt));
+    }
     let which = which.ok_or_else(self::which)?;
     if prompt.is_none() {
-        let hint = "say what to do: `pellucid resume SESSION PROMPT`";
-        return Err(ProgramFailure::usage(format!("there is no terminal interface yet\nhint: {hint}")));
+        return Err(ProgramFailure::usage(tui::no_terminal(None).text()));
     }
     let which = if args.parent { parent(&which)? } else { which };
     let images = args.options.turn.image.clone();
@@ -56,6 +85,10 @@ fn parent(which: &Which) -> Result<Which, ProgramFailure> {
 
 pub fn fork(shared: &Shared, args: &ForkArgs) -> Result<ExitCode, ProgramFailure> {
     let (which, prompt) = args.wish();
+    if args.at.is_none() && is_for_client(&args.options, args.client) {
+        let target = ClientTarget::Forked { which, everywhere: args.all };
+        return tui::run_job(shared, client_job(&args.options, args.client, target, prompt));
+    }
     let which = which.ok_or_else(self::which)?;
     let target = SessionTarget::Forked { which, at: args.at };
     if prompt.is_some() {

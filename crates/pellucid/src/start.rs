@@ -82,8 +82,21 @@ pub const UNREAD_RULES: &str = "not read: it is more than a list of rules, and t
 pub const UNUSABLE_RULES: &str =
     "the project is not trusted, so its rules there are left out: what they would forbid is not forbidden";
 
-/// The name of the client, for the header `originator`.
-const ORIGINATOR: &str = "pellucid_exec";
+/// Which of this program's clients opens a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caller {
+    /// The name of the client, for the header `originator`.
+    originator: &'static str,
+    /// The name of the client in session files.
+    source: &'static str,
+}
+
+impl Caller {
+    /// A command that asks no person.
+    const EXEC: Self = Self { originator: "pellucid_exec", source: "exec" };
+    /// The terminal client.
+    const TERMINAL: Self = Self { originator: "codex_cli_rs", source: "cli" };
+}
 
 /// Why the program stops: lines for standard error, without the word `error`, and the kind of failure.
 #[derive(Debug)]
@@ -168,6 +181,7 @@ pub struct Start {
     local: Option<LocalServer>,
     policy: Option<Policy>,
     project_at: Option<Arc<ProjectAt>>,
+    caller: Caller,
 }
 
 impl Start {
@@ -182,6 +196,15 @@ impl Start {
     pub fn asking(shared: &Shared, turn: &TurnArgs, policy: Option<ApprovalPolicy>) -> Result<Self, ProgramFailure> {
         let home = find_home()?;
         Self::load(home, overrides(shared)?, turn, policy)
+    }
+
+    /// Reads the configuration for the terminal client.
+    pub fn in_terminal(
+        shared: &Shared,
+        turn: &TurnArgs,
+        policy: Option<ApprovalPolicy>,
+    ) -> Result<Self, ProgramFailure> {
+        Ok(Self { caller: Caller::TERMINAL, ..Self::asking(shared, turn, policy)? })
     }
 
     /// Reads the configuration for a turn from another home folder than the user's.
@@ -272,6 +295,7 @@ impl Start {
             local,
             policy: None,
             project_at: None,
+            caller: Caller::EXEC,
         })
     }
 
@@ -361,7 +385,7 @@ impl Start {
     /// What a session is opened with.
     pub fn plan(mut self) -> Result<SessionPlan, ProgramFailure> {
         let policy = self.read_rules()?.clone();
-        let Self { config, env, options, script, tape, local: _, policy: _, project_at } = self;
+        let Self { config, env, options, script, tape, local: _, policy: _, project_at, caller } = self;
         let pack = pack::selected(&config)?;
         let mut asked = match script {
             Some(script) => SessionModel::scripted(script),
@@ -371,13 +395,13 @@ impl Start {
             asked.model = asked.model.recorded(tape);
         }
         Ok(SessionPlan {
-            identity: ClientIdentity::new(ORIGINATOR, &env),
+            identity: ClientIdentity::new(caller.originator, &env),
             config: Arc::new(config),
             env,
             policy,
             pack: Arc::new(pack),
             asked,
-            origin: StartedBy::Client("exec"),
+            origin: StartedBy::Client(caller.source),
             dynamic_tools: Vec::new(),
             raw_items: RawItems::Hidden,
             crew: Crew::new(options),
@@ -478,6 +502,16 @@ impl Start {
             }
             _ => NoSession::listing(format!("no session has worked{place} yet")),
         }
+    }
+
+    /// Whether the embedded model answers.
+    pub fn has_script(&self) -> bool {
+        self.script.is_some()
+    }
+
+    /// Whether an option says what commands may do.
+    pub fn has_permission_options(&self) -> bool {
+        self.options.harness.approval_policy.is_some() || self.options.harness.sandbox_mode.is_some()
     }
 
     fn provider_id(&self) -> &str {

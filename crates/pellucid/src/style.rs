@@ -102,8 +102,39 @@ pub fn print_each_line_once() {
     PRINTED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
 }
 
+/// The lines that are kept instead of being printed, while the terminal belongs to the client.
+static KEPT: Mutex<Option<Vec<String>>> = Mutex::new(None);
+
+/// Keeps lines for standard error while it lives.
+#[derive(Debug)]
+pub struct KeptLines(());
+
+/// From now on lines for standard error are kept, until the value is dropped.
+pub fn keep_lines() -> KeptLines {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
+    KeptLines(())
+}
+
+impl KeptLines {
+    /// The lines that were kept so far.
+    pub fn take(&self) -> Vec<String> {
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+}
+
+impl Drop for KeptLines {
+    fn drop(&mut self) {
+        *KEPT.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
 /// A line on standard error.
 pub fn line(text: &str) {
+    if let Some(kept) = KEPT.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        kept.push(text.strip_prefix("warning: ").unwrap_or(text).to_owned());
+        return;
+    }
     let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
     if printed.as_mut().is_none_or(|printed| printed.insert(text.to_owned())) {
         part(&format!("{text}\n"));

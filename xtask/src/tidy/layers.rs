@@ -107,6 +107,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-agent",
             "pellucid-answers",
             "pellucid-server",
+            "pellucid-tui",
         ],
     ),
     ("pellucid-testkit", &["pellucid-files"]),

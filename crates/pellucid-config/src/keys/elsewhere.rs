@@ -259,7 +259,6 @@ pub(super) const RECORDS: KeySection = KeySection {
             "`save-all`",
             "Whether inputs are kept for the next session.",
         )
-        .not_used(TERMINAL)
         .required(),
         top(
             FREE,
@@ -267,8 +266,7 @@ pub(super) const RECORDS: KeySection = KeySection {
             ValueKind::COUNT,
             "no limit",
             "The size limit of the file with inputs, in bytes.",
-        )
-        .not_used(TERMINAL),
+        ),
         top(
             ACCEPTED,
             "log_dir",
@@ -353,8 +351,7 @@ pub(super) const RECORDS: KeySection = KeySection {
             ValueKind::Bool,
             "`false`",
             "The warning about full access was read.",
-        )
-        .not_used(TERMINAL),
+        ),
         top(
             FREE,
             "notice.hide_world_writable_warning",

@@ -627,24 +627,21 @@ pub const SECTIONS: &[KeySection] = &[
                 ValueKind::Bool,
                 "`false`",
                 "With `true`, fast typing is never taken for a paste.",
-            )
-            .not_used(TERMINAL),
+            ),
             top(
                 FREE,
                 "tui.notifications",
                 ValueKind::Either(&ValueKind::Bool, &ValueKind::STRINGS),
                 "`true`",
                 "Whether the terminal notifies, or of what: `agent-turn-complete`, `approval-requested`.",
-            )
-            .not_used(TERMINAL),
+            ),
             top(
                 FREE,
                 "tui.notification_method",
                 ValueKind::words(&["auto", "osc9", "bel"]),
                 "`auto`",
                 "How the terminal notifies.",
-            )
-            .not_used(TERMINAL),
+            ),
             top(FREE, "tui.animations", ValueKind::Bool, "`true`", "Whether the terminal shows animations.")
                 .not_used(TERMINAL),
             top(FREE, "tui.show_tooltips", ValueKind::Bool, "`true`", "Whether the terminal gives hints.")
@@ -671,9 +668,8 @@ pub const SECTIONS: &[KeySection] = &[
                 ValueKind::words(&["auto", "always", "never"]),
                 "`auto`",
                 "Whether the terminal's second screen is used.",
-            )
-            .not_used(TERMINAL),
-            top(FREE, "tui.status_line", ValueKind::STRINGS, "", "What the status line shows.").not_used(TERMINAL),
+            ),
+            top(FREE, "tui.status_line", ValueKind::STRINGS, "", "What the last row of the terminal client shows."),
             top(FREE, "windows_wsl_setup_acknowledged", ValueKind::Bool, "`false`", "The hint at WSL was read.")
                 .not_used("Pellucid does not run on Windows"),
         ],

@@ -12,6 +12,7 @@ use crate::args::certify::CertifyArgs;
 use crate::args::delete::DeleteArgs;
 use crate::args::exec::ExecOptions;
 use crate::args::grep::GrepArgs;
+use crate::args::interactive::ClientOptions;
 use crate::args::session_ref::SessionIfAny;
 use crate::args::session_ref::SessionRef;
 use crate::args::session_ref::SessionThenWord;
@@ -19,7 +20,8 @@ use crate::start::Which;
 
 /// The arguments of `resume`.
 ///
-/// Runs one turn and ends, as `exec resume` does; a session that does not exist is an error.
+/// In a terminal the conversation continues there. Otherwise one turn is run, as by `exec resume`. A session that does not
+/// exist is an error.
 #[derive(Debug, ClapArgs)]
 pub struct ResumeCommandArgs {
     #[command(flatten)]
@@ -35,9 +37,12 @@ pub struct ResumeCommandArgs {
     #[arg(long)]
     pub last: bool,
 
-    /// With --last: in any folder.
+    /// With --last, or to choose from a list: sessions of any folder.
     #[arg(long)]
     pub all: bool,
+
+    #[command(flatten)]
+    pub client: ClientOptions,
 
     /// Continue the parent instead: the session that SESSION was forked from, or that started it.
     #[arg(long)]
@@ -53,8 +58,8 @@ impl ResumeCommandArgs {
 
 /// The arguments of `fork`.
 ///
-/// The new session has everything of the old one, which does not change. With a prompt a turn is run in it; without
-/// one its id is printed.
+/// The new session has everything of the old one, which does not change. In a terminal the conversation continues there.
+/// Otherwise, with a prompt, a turn is run in the new session; without one its id is printed.
 #[derive(Debug, ClapArgs)]
 pub struct ForkArgs {
     #[command(flatten)]
@@ -69,6 +74,13 @@ pub struct ForkArgs {
     /// Copy the session that was used last, in any folder.
     #[arg(long)]
     pub last: bool,
+
+    /// To choose from a list: sessions of any folder.
+    #[arg(long)]
+    pub all: bool,
+
+    #[command(flatten)]
+    pub client: ClientOptions,
 
     /// Keep only your first N messages, with the answers to them.
     #[arg(long, value_name = "N", value_parser = crate::args::numbers::number)]

@@ -208,7 +208,7 @@ fn exec_stays_out_of_folders_that_are_no_repository() {
 fn wrong_usage_has_status_two() {
     let world = World::new("//- work/x\n");
     let mut said = String::new();
-    for args in [&["exec", "-s", "sideways", "hi"][..], &["exec", "--no-such-flag"], &["xyzzy"]] {
+    for args in [&["exec", "-s", "sideways", "hi"][..], &["exec", "--no-such-flag"], &["sesions"]] {
         let ran = world.run(args);
         assert_eq!(ran.status, 2, "{}", ran.stderr);
         said.push_str(&ran.stderr);
@@ -225,12 +225,8 @@ fn wrong_usage_has_status_two() {
         Usage: pellucid exec [OPTIONS] [PROMPT] [COMMAND]
 
         For more information, try '--help'.
-        error: unrecognized subcommand 'xyzzy'
-
-        Usage: pellucid [OPTIONS] <COMMAND>
-
-        For more information, try '--help'.
-        hint: there is no terminal interface yet; to give the model a prompt: pellucid exec xyzzy
+        error: `sesions` is no command
+        hint: did you mean `pellucid sessions`? To say the word to the model: pellucid exec sesions
     "#]]
     .assert_eq(&said);
 }

@@ -153,7 +153,7 @@ fn resume_says_what_is_missing() {
     expect!["error: no session has worked yet\nhint: `pellucid sessions list --all` shows those that are stored\n"]
         .assert_eq(&said(&["fork", "--last"]));
     let id = exec(&world, "hi");
-    expect!["error: there is no terminal interface yet\nhint: say what to do: `pellucid resume SESSION PROMPT`\n"]
+    expect!["error: standard input and standard output are not both a terminal, which a conversation needs\nhint: `pellucid exec PROMPT` runs one turn without a terminal\n"]
         .assert_eq(&said(&["resume", &id]));
     let other = "error: no session in ROOT/work has used the provider `openai`; the last one there is ID, with \
                  `scripted`\nhint: name ID in place of --last\n";

@@ -1,0 +1,179 @@
+//! The terminal client: from arguments to a conversation in the terminal, and its end.
+//!
+//! - `host`: what the client asks of the program
+//! - `history`: the file of messages that were sent
+//! - `settings`: what the client is started with
+//! - `entries`, `describe`: menus and texts that the client shows
+//! - `editor`: the user's editor
+//! - `before`: the screens before the session
+
+mod before;
+mod describe;
+mod editor;
+mod entries;
+mod history;
+mod host;
+mod settings;
+
+use std::process::ExitCode;
+
+use pellucid_engine::command_line::joined;
+use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_tui::app::App;
+use pellucid_tui::app::settings::FirstMessage;
+use pellucid_tui::run::Client;
+use pellucid_tui::run::RunEnd;
+use pellucid_tui::terminal::ClientTerminal;
+
+use crate::advice;
+use crate::args::interactive::Interactive;
+use crate::args::shared::Shared;
+use crate::args::turn::TurnArgs;
+use crate::exec;
+use crate::print;
+use crate::start;
+use crate::start::Opening;
+use crate::start::Persistence;
+use crate::start::ProgramFailure;
+use crate::start::Start;
+use crate::start::Which;
+use crate::tui::before::Before;
+use crate::tui::host::HowToOpen;
+use crate::tui::host::SessionHost;
+
+/// The status after a word that is no command.
+const WRONG_USAGE: u8 = 2;
+
+/// The session that the client begins with.
+#[derive(Debug)]
+pub enum ClientTarget {
+    /// A session without a history.
+    New,
+    /// A stored session that continues; absent to choose one from a list.
+    Resumed { which: Option<Which>, everywhere: bool },
+    /// A copy of a stored session; absent to choose one from a list.
+    Forked { which: Option<Which>, everywhere: bool },
+}
+
+/// The session that was chosen, if one had to be.
+#[derive(Debug)]
+pub enum SessionChoice {
+    /// A session without a history.
+    New,
+    /// A stored session that continues.
+    Resumed(Which),
+    /// A copy of a stored session.
+    Forked(Which),
+}
+
+/// What the client is asked to do.
+#[derive(Debug)]
+pub struct ClientJob {
+    pub target: ClientTarget,
+    pub turn: TurnArgs,
+    pub policy: Option<ApprovalPolicy>,
+    pub prompt: Option<String>,
+    pub has_alternate_screen: bool,
+}
+
+/// Whether there is a terminal that a person sits at.
+pub fn has_terminal() -> bool {
+    ClientTerminal::is_there()
+}
+
+/// Opens the client with a new session.
+pub fn run(shared: &Shared, args: &Interactive) -> Result<ExitCode, ProgramFailure> {
+    if let Some(hint) = args.prompt.as_deref().and_then(advice::of_word) {
+        let word = args.prompt.as_deref().unwrap_or_default();
+        ProgramFailure::with_hint(&format!("`{word}` is no command"), &hint).show();
+        return Ok(ExitCode::from(WRONG_USAGE));
+    }
+    let mut shared = shared.clone();
+    if args.wants_search() {
+        shared.config.push("web_search=\"live\"".to_owned());
+    }
+    let job = ClientJob {
+        target: ClientTarget::New,
+        turn: args.turn(),
+        policy: args.approval_policy(),
+        prompt: args.prompt.clone(),
+        has_alternate_screen: !args.no_alt_screen,
+    };
+    run_job(&shared, job)
+}
+
+/// Opens the client.
+pub fn run_job(shared: &Shared, job: ClientJob) -> Result<ExitCode, ProgramFailure> {
+    if !has_terminal() {
+        return Err(no_terminal(job.prompt.as_deref()));
+    }
+    let ClientJob { target, mut turn, policy, prompt, has_alternate_screen } = job;
+    let mut start = Start::in_terminal(shared, &turn, policy)?;
+    start.enforce_login()?;
+    start.read_rules()?;
+    exec::runtime()?.block_on(async {
+        match before::screens(&start).await? {
+            Before::Ready => {}
+            Before::Changed => start = Start::in_terminal(shared, &turn, policy)?,
+            Before::Ended => return Ok(ExitCode::SUCCESS),
+        }
+        let target = match before::target(&start, target).await? {
+            Some(target) => target,
+            None => return Ok(ExitCode::SUCCESS),
+        };
+        let opening = opening(&start, &target)?;
+        if let Some(folder) = before::folder(&start, &opening, turn.cd.is_some()).await? {
+            turn.cd = Some(folder);
+            start = Start::in_terminal(shared, &turn, policy)?;
+        }
+        let first = (prompt.is_some() || !turn.image.is_empty())
+            .then(|| FirstMessage { text: prompt.unwrap_or_default(), images: turn.image.clone() });
+        let mut settings = settings::read(&start, first);
+        settings.has_alternate_screen &= has_alternate_screen;
+        let how = HowToOpen { shared: shared.clone(), turn, policy };
+        let (mut host, opened) = SessionHost::open(how, start, opening).await?;
+        let mut app = App::new(settings);
+        app.begin_with(opened);
+        let client = Client::start(&mut host, app).await.map_err(unusable)?;
+        let (end, app) = client.run().await.map_err(unusable)?;
+        for line in app.farewell("pellucid") {
+            print::out(&format!("{line}\n"))?;
+        }
+        Ok(match end {
+            RunEnd::Quit => ExitCode::SUCCESS,
+            RunEnd::Signal(number) => ExitCode::from(128 + number),
+            RunEnd::Failed => ExitCode::FAILURE,
+        })
+    })
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` calls")]
+fn unusable(error: std::io::Error) -> ProgramFailure {
+    ProgramFailure::new(format!("the terminal cannot be used: {error}"))
+}
+
+/// The failure without a terminal, for a conversation that would begin with `prompt`.
+pub fn no_terminal(prompt: Option<&str>) -> ProgramFailure {
+    const WHY: &str = "standard input and standard output are not both a terminal, which a conversation needs";
+    match prompt {
+        None => ProgramFailure::with_hint(WHY, "`pellucid exec PROMPT` runs one turn without a terminal"),
+        Some(prompt) => {
+            let prompt = joined(&[prompt.to_owned()]);
+            let hint = format!("to run one turn without a terminal: pellucid exec {prompt}");
+            ProgramFailure::with_hint(&format!("{prompt} would begin a conversation, but {WHY}"), &hint)
+        }
+    }
+}
+
+fn opening(start: &Start, target: &SessionChoice) -> Result<Opening, ProgramFailure> {
+    let keep = Persistence::File;
+    Ok(match target {
+        SessionChoice::New => Opening::New { session_id: None, keep },
+        SessionChoice::Resumed(which) => Opening::Resumed { file: Box::new(start.existing(which)?), keep },
+        SessionChoice::Forked(which) => {
+            let file = start.existing(which)?;
+            let upto = start::fork_place(&file, None)?;
+            Opening::Forked { file: Box::new(file), upto, session_id: None, keep }
+        }
+    })
+}

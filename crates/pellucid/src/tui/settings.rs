@@ -1,0 +1,177 @@
+//! What the client is started with, from the configuration and the environment.
+
+use std::path::Path;
+
+use pellucid_agent::identity::VERSION;
+use pellucid_agent::skills;
+use pellucid_config::Config;
+use pellucid_config::Env;
+use pellucid_config::value::Value;
+use pellucid_engine::custom_prompt::Chosen;
+use pellucid_engine::custom_prompt::CustomPrompt;
+use pellucid_protocol::feature::Feature;
+use pellucid_protocol::settings::SandboxPolicy;
+use pellucid_tui::app::settings::AppSettings;
+use pellucid_tui::app::settings::FirstMessage;
+use pellucid_tui::app::settings::Notifying;
+use pellucid_tui::app::settings::Surroundings;
+use pellucid_tui::cells::transcript::ShownReasoning;
+use pellucid_tui::cells::transcript::TranscriptOptions;
+use pellucid_tui::commands::COMMANDS;
+use pellucid_tui::commands::CommandGate;
+use pellucid_tui::composer::popup::PromptEntry;
+use pellucid_tui::composer::popup::SkillEntry;
+use pellucid_tui::keymap::Keymap;
+use pellucid_tui::screen::Insertion;
+use pellucid_tui::text::palette::ColourDepth;
+use pellucid_workspace::custom_prompts;
+
+use crate::start::Start;
+use crate::tui::history::HistoryFile;
+
+/// Reads the settings of the client.
+pub fn read(start: &Start, first: Option<FirstMessage>) -> AppSettings {
+    let (config, env) = (&start.config, &start.env);
+    let folders = &config.folders;
+    let has = |feature: Feature| config.features.is_on(feature);
+    let has_modes = has(Feature::CollaborationModes);
+    let is_offered = |gate: Option<CommandGate>| match gate {
+        None => true,
+        Some(CommandGate::Modes) => has_modes,
+        Some(CommandGate::Personality) => has(Feature::Personality),
+    };
+    let flag = |path: &str| config.value(path).and_then(Value::as_bool).unwrap_or(false);
+    let provider = &config.model.provider;
+    let address = provider.base_url.clone().unwrap_or_default();
+    AppSettings {
+        version: VERSION.to_owned(),
+        transcript: TranscriptOptions { home: env.user_home(), reasoning: reasoning(config) },
+        around: Surroundings {
+            provider: [provider.name.as_str(), address.as_str()].join(" ").trim().to_owned(),
+            instructions: instructions(&folders.cwd),
+            project_root: Some(folders.project_root.clone()),
+            branch: pellucid_git::Repository::discover(&folders.cwd).and_then(|it| it.head()?.branch),
+            has_guide: folders.cwd.join("AGENTS.md").exists(),
+            workspace_write: workspace_write(config),
+            personality: config.model.personality,
+        },
+        began: jiff::Timestamp::now().as_second(),
+        keymap: Keymap::standard(),
+        depth: ColourDepth::of(
+            env.text("NO_COLOR").as_deref(),
+            env.text("COLORTERM").as_deref(),
+            env.text("TERM").as_deref(),
+        ),
+        commands: COMMANDS.iter().filter(|row| is_offered(row.gate)).copied().collect(),
+        prompts: custom_prompts::load(&folders.home).iter().map(prompt_entry).collect(),
+        skills: skill_entries(config, env),
+        n_stored: history(config).n_stored(),
+        finds_bursts: !flag("disable_paste_burst"),
+        has_alternate_screen: match text(config, "tui.alternate_screen") {
+            Some("always") => true,
+            Some("never") => false,
+            _ => env.text("ZELLIJ").is_none(),
+        },
+        has_modes,
+        status_line: config
+            .value("tui.status_line")
+            .and_then(Value::as_list)
+            .map(|list| list.iter().filter_map(Value::as_str).map(str::to_owned).collect()),
+        skips_full_access_warning: flag("notice.hide_full_access_warning"),
+        // This terminal drops lines that leave a scroll region.
+        insertion: if env.text("WT_SESSION").is_some() { Insertion::WholeScreen } else { Insertion::Region },
+        notifying: notifying(config, env),
+        first,
+    }
+}
+
+fn text<'c>(config: &'c Config, path: &str) -> Option<&'c str> {
+    config.value(path).and_then(Value::as_str)
+}
+
+fn reasoning(config: &Config) -> ShownReasoning {
+    match &config.display {
+        display if display.hide_reasoning => ShownReasoning::Nothing,
+        display if display.show_raw_reasoning => ShownReasoning::Raw,
+        _ => ShownReasoning::Summary,
+    }
+}
+
+/// The names of the instruction files that lie in the session's folder.
+fn instructions(cwd: &Path) -> String {
+    let found: Vec<&str> =
+        ["AGENTS.override.md", "AGENTS.md"].into_iter().filter(|name| cwd.join(name).exists()).collect();
+    if found.is_empty() { "no AGENTS.md in this folder".to_owned() } else { found.join(", ") }
+}
+
+/// The sandbox of the usual permissions: the configured one, if it is of this kind.
+fn workspace_write(config: &Config) -> SandboxPolicy {
+    match &config.permissions.sandbox_policy {
+        policy @ SandboxPolicy::WorkspaceWrite { .. } => policy.clone(),
+        _ => SandboxPolicy::WorkspaceWrite {
+            writable_roots: Vec::new(),
+            network_access: false,
+            exclude_tmpdir_env_var: false,
+            exclude_slash_tmp: false,
+        },
+    }
+}
+
+/// When the client notifies, and how: with a text where the terminal is known to show one.
+fn notifying(config: &Config, env: &Env) -> Notifying {
+    let wanted = config.value("tui.notifications");
+    let has = |kind: &str| match wanted.map(|it| (it.as_bool(), it.as_list())) {
+        None => true,
+        Some((Some(is_on), _)) => is_on,
+        Some((_, list)) => list.unwrap_or_default().iter().any(|it| it.as_str() == Some(kind)),
+    };
+    let is_known = || {
+        let program = env.text("TERM_PROGRAM").unwrap_or_default().to_lowercase();
+        let term = env.text("TERM").unwrap_or_default();
+        let knows = ["wezterm", "ghostty", "iterm", "kitty"].iter().any(|name| program.contains(name));
+        env.text("WT_SESSION").is_none()
+            && (knows || env.text("ITERM_SESSION_ID").is_some() || term.contains("kitty") || term.contains("ghostty"))
+    };
+    Notifying {
+        of_turns: has("agent-turn-complete"),
+        of_questions: has("approval-requested"),
+        has_text: match text(config, "tui.notification_method") {
+            Some("osc9") => true,
+            Some("bel") => false,
+            _ => is_known(),
+        },
+    }
+}
+
+/// The file of messages that were sent.
+pub fn history(config: &Config) -> HistoryFile {
+    let is_kept = text(config, "history.persistence") != Some("none");
+    let bytes_max = config.value("history.max_bytes").and_then(Value::as_integer);
+    HistoryFile::new(&config.folders.home, is_kept, bytes_max.and_then(|it| u64::try_from(it).ok()))
+}
+
+fn prompt_entry(prompt: &CustomPrompt) -> PromptEntry {
+    let hint = prompt.argument_hint.as_ref().map_or_else(String::new, |hint| format!(" {hint}"));
+    let about = prompt.description.clone().unwrap_or_else(|| "custom prompt".to_owned());
+    PromptEntry {
+        name: prompt.name.clone(),
+        description: format!("{about}{hint}"),
+        inserted: match prompt.choose() {
+            Chosen::Insert { text, cursor } => Some((text, cursor)),
+            Chosen::Submit { .. } => None,
+        },
+    }
+}
+
+/// The skills that are switched on.
+pub fn skill_entries(config: &Config, env: &Env) -> Vec<SkillEntry> {
+    let skills = skills::search(config, env).load();
+    let enabled = skills.all().iter().filter(|skill| skill.is_enabled());
+    enabled
+        .map(|skill| SkillEntry {
+            name: skill.name.clone(),
+            description: skill.short_description.clone().unwrap_or_else(|| skill.description.clone()),
+            path: skill.path.clone().into(),
+        })
+        .collect()
+}

@@ -1,4 +1,4 @@
-//! `cargo xtask adopt DIR`: copies `conformance/`, `bench/` and `golden/` from another folder.
+//! `cargo xtask adopt DIR`: copies `conformance/`, `tui/`, `bench/` and `golden/` from another folder.
 //!
 //! The originals are developed beside the project and shared with others. Files are compared by content, so a second
 //! run changes nothing.
@@ -17,10 +17,10 @@ use crate::args::Args;
 use crate::program;
 
 /// The folders that are copies.
-const FOLDERS: &[&str] = &["conformance", "bench", "golden"];
+const FOLDERS: &[&str] = &["conformance", "tui", "bench", "golden"];
 
 /// Files in them that belong to this project and have no original.
-const OURS: &[&str] = &["conformance/claimed.txt"];
+const OURS: &[&str] = &["conformance/claimed.txt", "tui/claimed.txt"];
 
 /// A change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -28,6 +28,7 @@ mod scratch;
 mod tidy;
 mod tree;
 mod truth;
+mod tui;
 
 use std::process::ExitCode;
 
@@ -60,9 +61,15 @@ const COMMANDS: &[Command] = &[
         run: conformance::run,
     },
     Command {
+        name: "tui",
+        usage: "[--match RE] [--bin PATH] [--claimed | --claim]",
+        about: "play the terminal scenarios and compare them with the recorded reference",
+        run: tui::run,
+    },
+    Command {
         name: "adopt",
         usage: "DIR",
-        about: "take over newer versions of conformance/, bench/ and golden/ from DIR",
+        about: "take over newer versions of conformance/, tui/, bench/ and golden/ from DIR",
         run: adopt::run,
     },
     Command {

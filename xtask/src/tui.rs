@@ -1,0 +1,125 @@
+//! `cargo xtask tui`: plays the terminal scenarios and compares them with the recorded reference.
+//!
+//! With `--claimed`, checks what `tui/claimed.txt` promises; with `--claim`, writes into it what is equal.
+//!
+//! Not here: how a screen is read. The harness is Python and can be used without this command.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::Outcome;
+use crate::args::Args;
+use crate::program;
+use crate::scratch::Scratch;
+
+const CLAIMED: &str = "tui/claimed.txt";
+
+/// The lines before the names in the file of claims.
+const HEAD: &str = "\
+# The terminal scenarios that are promised to equal the reference, one name to a line.
+# `cargo xtask tui --claimed` checks every line; `--claim` writes down what is equal.
+";
+
+/// Seconds for all scenarios; a scenario that is not done by then counts as not equal.
+const WITHIN_SECONDS: &str = "900";
+
+/// Runs `cargo xtask tui`.
+pub fn run(mut args: Args) -> Result<Outcome> {
+    let pattern = args.value("--match")?;
+    // Cargo runs this program in the caller's folder, and the harness runs in the root.
+    let binary: Option<PathBuf> = args.value("--bin")?.map(std::path::absolute).transpose()?;
+    let (is_claimed, is_claim) = (args.flag("--claimed"), args.flag("--claim"));
+    args.finish()?;
+    if is_claimed && is_claim {
+        bail!("--claimed and --claim exclude each other");
+    }
+    let python = match program::python() {
+        Ok(python) => python,
+        Err(why) => {
+            println!("tui: skipped, {why}");
+            return Ok(Outcome::Good);
+        }
+    };
+    let binary = match binary {
+        Some(binary) => binary,
+        None => program::release_binary()?,
+    };
+    let (folder, scratch) = (program::root().join("tui"), Scratch::new()?);
+    let mut command = Command::new(python);
+    // Compiled files beside the sources would be copied and compared.
+    command.env("PYTHONDONTWRITEBYTECODE", "1").arg(folder.join("run.py"));
+    command.arg("--bin").arg(binary).arg("--out").arg(scratch.path()).args(["--within", WITHIN_SECONDS]);
+    command.arg("--compare").arg(folder.join("goldens"));
+    if let Some(pattern) = &pattern {
+        command.args(["--match", pattern]);
+    }
+    let claims = claims()?;
+    if is_claimed {
+        command.args(claims.iter().map(|name| folder.join("scenarios").join(format!("{name}.json"))));
+    }
+    if !is_claim {
+        return program::outcome_of(&mut command);
+    }
+    let output = command.output().context("could not start the scenarios")?;
+    let report = String::from_utf8_lossy(&output.stdout).into_owned();
+    print!("{report}");
+    let equal = equal_scenarios(&names(&folder)?, &report).context("the comparison ended without totals")?;
+    let lost: Vec<&String> = claims.difference(&equal).collect();
+    for name in &lost {
+        println!("claimed but not equal: {name}");
+    }
+    let all: BTreeSet<&String> = claims.union(&equal).collect();
+    let text: String = all.iter().map(|name| format!("{name}\n")).collect();
+    fs::write(program::root().join(CLAIMED), format!("{HEAD}{text}")).context("could not write the claims")?;
+    println!("tui: {} scenarios in {CLAIMED}", all.len());
+    Ok(if lost.is_empty() { Outcome::Good } else { Outcome::Bad })
+}
+
+/// The names in the file of claims.
+fn claims() -> Result<BTreeSet<String>> {
+    let text = fs::read_to_string(program::root().join(CLAIMED)).unwrap_or_default();
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines
+        .map(|name| {
+            let file = program::root().join("tui/scenarios").join(format!("{name}.json"));
+            if !file.is_file() {
+                bail!("{CLAIMED} names {name}, which is no scenario");
+            }
+            Ok(name.to_owned())
+        })
+        .collect()
+}
+
+/// The names of all scenarios.
+fn names(folder: &std::path::Path) -> Result<BTreeSet<String>> {
+    let entries = fs::read_dir(folder.join("scenarios")).context("could not list the scenarios")?;
+    let name = |entry: fs::DirEntry| entry.file_name().to_str()?.strip_suffix(".json").map(str::to_owned);
+    Ok(entries.filter_map(|entry| name(entry.ok()?)).collect())
+}
+
+/// The scenarios that a report over all of them does not list as different. Absent for a report without totals.
+fn equal_scenarios(all: &BTreeSet<String>, report: &str) -> Option<BTreeSet<String>> {
+    report.lines().last().filter(|line| line.contains("scenarios equal"))?;
+    let name = |line: &str| line.split_once(": ").map(|(name, _)| name.to_owned());
+    let different: BTreeSet<String> =
+        report.lines().filter(|line| line.contains("difference")).filter_map(name).collect();
+    Some(all.difference(&different).cloned().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_reported_as_different_is_equal() {
+        let all = ["a", "b", "c"].map(str::to_owned).into_iter().collect();
+        let report = "3 captures in /tmp/x (1 s)\nb: 2 differences, 0/1 requests equal\n    x\n2/3 scenarios equal, 1/2 requests equal\n";
+        let equal: Vec<String> = equal_scenarios(&all, report).unwrap().into_iter().collect();
+        assert_eq!(equal, ["a", "c"]);
+        assert_eq!(equal_scenarios(&all, "broken"), None);
+    }
+}

@@ -2,41 +2,29 @@
 //!
 //! A table that does not fit even with narrow columns is shown as records, one line for each cell with its heading.
 
+use pulldown_cmark::Alignment;
 use ratatui_core::text::Line;
 use ratatui_core::text::Span;
 
-use super::inline::Inline;
 use super::palette::Palette;
 use super::wrap::Breaking;
 use super::wrap::Indent;
 use super::wrap::spans_columns;
 use super::wrap::wrap;
 
-/// Rows that are held back until the widths of the columns are decided. Later rows have the same widths.
-const HELD_MAX: usize = 100;
-
-/// More columns are not read as a table.
-const COLUMNS_MAX: usize = 64;
-
 /// A column is not made narrower than this.
 const NARROWEST: usize = 4;
 
+/// How many lines of a record the heading of a column may have.
+const NAME_LINES: usize = 4;
+
 const BETWEEN: &str = " │ ";
 
-/// A table of which rows may still come.
-#[derive(Debug, Clone)]
+/// A table with the spans of its cells. The first row is the head.
+#[derive(Debug)]
 pub struct Table {
-    head: Vec<String>,
-    sides: Vec<Side>,
-    rows: Vec<Vec<String>>,
-    layout: Option<TableLayout>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Left,
-    Middle,
-    Right,
+    sides: Vec<Alignment>,
+    rows: Vec<Row>,
 }
 
 #[derive(Debug, Clone)]
@@ -48,109 +36,62 @@ enum TableLayout {
 type Row = Vec<Vec<Span<'static>>>;
 
 impl Table {
-    /// A table, if the second line is the line under the head.
-    pub fn begin(head: &str, under: &str) -> Option<Self> {
-        if !head.contains('|') && !under.contains('|') || !under.contains('-') {
-            return None;
+    /// A table without rows. `sides` says for each column at which side its text is.
+    pub fn new(sides: Vec<Alignment>) -> Self {
+        Self { sides, rows: Vec::new() }
+    }
+
+    /// Begins the next row.
+    pub fn begin_row(&mut self) {
+        self.rows.push(Row::new());
+    }
+
+    /// Adds a cell to the row.
+    pub fn push(&mut self, cell: Vec<Span<'static>>) {
+        if let Some(row) = self.rows.last_mut() {
+            row.push(cell);
         }
-        let head = cells(head);
-        let sides: Option<Vec<Side>> = cells(under).iter().map(|cell| side(cell)).collect();
-        let sides = sides.filter(|it| it.len() == head.len() && head.len() <= COLUMNS_MAX)?;
-        Some(Self { head, sides, rows: Vec::new(), layout: None })
     }
 
-    /// Adds a row; false if the line is none.
-    pub fn push(&mut self, line: &str) -> bool {
-        if !line.contains('|') {
-            return false;
-        }
-        let mut row = cells(line);
-        row.resize(self.head.len(), String::new());
-        self.rows.push(row);
-        true
+    /// Whether the row that is being read is the head.
+    pub fn is_in_head(&self) -> bool {
+        self.rows.len() == 1
     }
 
-    /// Whether enough rows are held back to decide the widths.
-    pub fn is_full(&self) -> bool {
-        self.layout.is_some() || self.rows.len() >= HELD_MAX
+    /// Whether there are rows beside the head.
+    pub fn has_rows(&self) -> bool {
+        self.rows.len() > 1
     }
 
-    /// Whether rows were drawn before.
-    pub fn is_begun(&self) -> bool {
-        self.layout.is_some()
+    /// How many columns the head has.
+    pub fn width(&self) -> usize {
+        self.sides.len()
     }
 
-    #[cfg(test)]
-    pub(super) fn bytes(&self) -> usize {
-        self.rows.iter().flatten().map(String::len).sum()
-    }
-
-    /// Draws the rows that are held back, the first time with the head.
-    pub fn draw(&mut self, columns: usize, indent: &Indent, palette: &Palette) -> Vec<Line<'static>> {
-        let room = columns.saturating_sub(spans_columns(&indent.rest)).max(1);
-        let read = |row: &Vec<String>| -> Row {
-            row.iter().map(|cell| Inline::read(cell, Default::default(), palette).on_one_line()).collect()
+    /// Draws the head and the rows.
+    pub fn draw(&self, columns: usize, indent: &Indent, palette: &Palette) -> Vec<Line<'static>> {
+        let Some((head, rows)) = self.rows.split_first() else {
+            return Vec::new();
         };
-        let head: Row =
-            self.head.iter().map(|cell| Inline::read(cell, palette.bold(), palette).on_one_line()).collect();
-        let rows: Vec<Row> = self.rows.drain(..).map(|row| read(&row)).collect();
-        let is_first = self.layout.is_none();
-        let layout = self.layout.get_or_insert_with(|| layout(&head, &rows, room)).clone();
-        let mut out = Lines { indent, is_first, out: Vec::new() };
-        match layout {
+        let room = columns.saturating_sub(spans_columns(&indent.rest)).max(1);
+        let mut out = Lines { indent, out: Vec::new() };
+        match layout(head, rows, room) {
             TableLayout::Columns(widths) => {
-                if is_first {
-                    out.row(&head, &widths, &self.sides, palette);
-                    let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
-                    out.line(vec![Span::styled(rule.join("─┼─"), palette.dim())]);
-                }
+                out.row(head, &widths, &self.sides, palette);
+                let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
+                out.line(vec![Span::styled(rule.join("─┼─"), palette.dim())]);
                 rows.iter().for_each(|row| out.row(row, &widths, &self.sides, palette));
             }
-            TableLayout::Records => rows.iter().for_each(|row| out.record(&head, row, room)),
+            TableLayout::Records => {
+                let names = names(head, room);
+                rows.iter().for_each(|row| out.record(&names, row, room));
+                if rows.is_empty() {
+                    head.iter().for_each(|cell| fitted(cell, room).into_iter().for_each(|line| out.line(line.spans)));
+                }
+            }
         }
         out.out
     }
-}
-
-/// The cells of a row. A `|` inside of code or after a backslash belongs to its cell.
-fn cells(line: &str) -> Vec<String> {
-    let line = line.trim();
-    let line = line.strip_prefix('|').unwrap_or(line);
-    let mut out = vec![String::new()];
-    let mut characters = line.chars().peekable();
-    let mut is_code = false;
-    while let Some(character) = characters.next() {
-        let Some(cell) = out.last_mut() else {
-            break;
-        };
-        match character {
-            '\\' if characters.peek() == Some(&'|') => {
-                cell.push('|');
-                characters.next();
-            }
-            '|' if !is_code => out.push(String::new()),
-            _ => {
-                is_code ^= character == '`';
-                cell.push(character);
-            }
-        }
-    }
-    if out.len() > 1 && out.last().is_some_and(|last| last.trim().is_empty()) {
-        out.pop();
-    }
-    out.iter().map(|cell| cell.trim().to_owned()).collect()
-}
-
-fn side(cell: &str) -> Option<Side> {
-    let dashes = cell.trim_start_matches(':').trim_end_matches(':');
-    if dashes.is_empty() || dashes.bytes().any(|byte| byte != b'-') {
-        return None;
-    }
-    Some(match (cell.starts_with(':'), cell.ends_with(':')) {
-        (true, true) => Side::Middle,
-        (false, true) => Side::Right,
-        _ => Side::Left,
-    })
 }
 
 fn layout(head: &Row, rows: &[Row], room: usize) -> TableLayout {
@@ -182,21 +123,24 @@ fn layout(head: &Row, rows: &[Row], room: usize) -> TableLayout {
     TableLayout::Columns(widths)
 }
 
+/// The heading of each column as records repeat it: cut, so that a long one does not fill the screen with every row.
+fn names(head: &Row, room: usize) -> Vec<Line<'static>> {
+    head.iter().map(|cell| fitted(cell, NAME_LINES * room).into_iter().next().unwrap_or_default()).collect()
+}
+
 struct Lines<'a> {
     indent: &'a Indent,
-    is_first: bool,
     out: Vec<Line<'static>>,
 }
 
 impl Lines<'_> {
     fn line(&mut self, spans: Vec<Span<'static>>) {
-        let is_first = self.is_first && self.out.is_empty();
-        let mut line = if is_first { self.indent.first.clone() } else { self.indent.rest.clone() };
+        let mut line = if self.out.is_empty() { self.indent.first.clone() } else { self.indent.rest.clone() };
         line.extend(spans);
         self.out.push(Line::from(line));
     }
 
-    fn row(&mut self, row: &Row, widths: &[usize], sides: &[Side], palette: &Palette) {
+    fn row(&mut self, row: &Row, widths: &[usize], sides: &[Alignment], palette: &Palette) {
         let parts: Vec<Vec<Line<'static>>> = row.iter().zip(widths).map(|(cell, width)| fitted(cell, *width)).collect();
         let height = parts.iter().map(Vec::len).max().unwrap_or(0);
         for number in 0..height {
@@ -207,21 +151,22 @@ impl Lines<'_> {
                 }
                 let cell = part.get(number).map_or(&[][..], |line| line.spans.as_slice());
                 let is_last = column + 1 == widths.len();
-                spans.extend(aligned(cell, *width, sides.get(column).copied().unwrap_or(Side::Left), is_last));
+                spans.extend(aligned(cell, *width, sides.get(column).copied().unwrap_or(Alignment::None), is_last));
             }
             self.line(spans);
         }
     }
 
-    fn record(&mut self, head: &Row, row: &Row, room: usize) {
-        for (number, (name, cell)) in head.iter().zip(row).enumerate() {
-            let mut spans = name.clone();
+    fn record(&mut self, names: &[Line<'static>], row: &Row, room: usize) {
+        let mut indent = Indent::hanging("- ".into());
+        for (name, cell) in names.iter().zip(row).filter(|(_, cell)| !cell.is_empty()) {
+            let mut spans = name.spans.clone();
             spans.push(Span::raw(": "));
             spans.extend(cell.iter().cloned());
-            let indent = if number == 0 { Indent::hanging("- ".into()) } else { Indent::blanks(2) };
             for line in wrap(&spans, room, &indent, Breaking::Words) {
                 self.line(line.spans);
             }
+            indent = Indent::blanks(2);
         }
     }
 }
@@ -235,12 +180,12 @@ fn fitted(cell: &[Span<'static>], width: usize) -> Vec<Line<'static>> {
     wrap(cell, width, &Indent::default(), Breaking::Anywhere)
 }
 
-fn aligned(cell: &[Span<'static>], width: usize, side: Side, is_last: bool) -> Vec<Span<'static>> {
+fn aligned(cell: &[Span<'static>], width: usize, side: Alignment, is_last: bool) -> Vec<Span<'static>> {
     let blanks = width.saturating_sub(spans_columns(cell));
     let (before, after) = match side {
-        Side::Left => (0, blanks),
-        Side::Middle => (blanks / 2, blanks - blanks / 2),
-        Side::Right => (blanks, 0),
+        Alignment::None | Alignment::Left => (0, blanks),
+        Alignment::Center => (blanks / 2, blanks - blanks / 2),
+        Alignment::Right => (blanks, 0),
     };
     let after = if is_last { 0 } else { after };
     let blank = |count: usize| (count > 0).then(|| Span::raw(" ".repeat(count)));

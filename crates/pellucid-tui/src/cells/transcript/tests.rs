@@ -249,15 +249,16 @@ fn a_reply_that_is_repeated_after_a_retry_is_there_once() {
     check_transcript(
         vec![
             started(),
-            piece("a", "One\ntwo\nthr"),
+            piece("a", "One\n\ntwo\nthr"),
             retry(),
-            piece("b", "One\n"),
+            piece("b", "One\n\n"),
             piece("b", "two\nthree\nfour"),
-            reply("b", "One\ntwo\nthree\nfour"),
+            reply("b", "One\n\ntwo\nthree\nfour"),
             complete(),
         ],
         &expect![[r#"
             • One|
+            |
               two|
               three|
               four|
@@ -267,7 +268,7 @@ fn a_reply_that_is_repeated_after_a_retry_is_there_once() {
     check_transcript(
         vec![
             started(),
-            piece("a", "One\ntwo\nthr"),
+            piece("a", "One\n\ntwo\nthr"),
             retry(),
             piece("b", "Other"),
             reply("b", "Other words"),
@@ -275,6 +276,7 @@ fn a_reply_that_is_repeated_after_a_retry_is_there_once() {
         ],
         &expect![[r#"
             • One|
+            |
               two|
               thr|
             |
@@ -299,24 +301,26 @@ fn nothing_comes_between_the_lines_of_a_reply() {
     check_transcript(
         vec![
             started(),
-            piece("m", "One\ntwo\n"),
+            piece("m", "One\n\ntwo\n"),
             Step::Event(json!({ "type": "warning", "message": "careful" })),
             Step::Say("steered"),
             Step::Look,
             piece("m", "three"),
-            reply("m", "One\ntwo\nthree"),
+            reply("m", "One\n\ntwo\nthree"),
             user("steered"),
             complete(),
         ],
         &expect![[r#"
             • One|
             [live:
+            |
               two|
             |
             ⚠ careful|
             |
             › steered|
             ]
+            |
               two|
               three|
             |

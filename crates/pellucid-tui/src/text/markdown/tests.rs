@@ -2,6 +2,8 @@
 
 use expect_test::Expect;
 use expect_test::expect;
+use ratatui_core::style::Modifier;
+use ratatui_core::style::Style;
 
 use super::*;
 
@@ -41,7 +43,7 @@ fn blocks_of_a_usual_reply() {
 #[test]
 fn lists_hang_and_nest() {
     check_markdown(
-        "Steps:\n1. first of them is long enough to wrap\n   - inner item that is long as well\n   - second inner\n     still second\n2. second\n\n   a paragraph of it\n3. third\n  - lenient\n- other list\n-\n- end",
+        "Steps:\n1. first of them is long enough to wrap\n   - inner item that is long as well\n   - second inner\n     still second\n2. second\n\n   a paragraph of it\n3. third\n  - outside\n- other list\n-\n- end",
         24,
         &expect![[r#"
             Steps:|
@@ -55,7 +57,7 @@ fn lists_hang_and_nest() {
             |
                a paragraph of it|
             3. third|
-               - lenient|
+            - outside|
             - other list|
             - |
             - end|
@@ -159,9 +161,7 @@ fn headings_and_rules() {
         |
         Three|
         |
-        #no|
-        |
-        Under|
+        #no Under|
         |
         Two|
         |
@@ -175,7 +175,7 @@ fn headings_and_rules() {
 #[test]
 fn tables_fit_the_width() {
     check_markdown(
-        "| 名前 | 値段 |\n|---|---:|\n| りんご | 120 |\n| `a|b` | **9** |\n\nend of it",
+        "| 名前 | 値段 |\n|---|---:|\n| りんご | 120 |\n| `a\\|b` | **9** |\n\nend of it",
         40,
         &expect![[r#"
         名前   │ 値段|
@@ -286,11 +286,13 @@ fn hostile_text_is_harmless() {
     "#]],
     );
     check_markdown(
-        &">".repeat(40),
+        &(">".repeat(40) + "deep\n- " + &"+ ".repeat(30) + "deep"),
         60,
         &expect![[r#"
-        > > > > > > > > > > > > > > > > >>>>>>>>>>>>>>>>>>>>>>>>|
-    "#]],
+            > > > > > > > > > > > > > > > > deep|
+            - - - - - - - - - - - - - - - - - - - - - - - - - - - - - -|
+                                            - deep|
+        "#]],
     );
     check_markdown(
         &"- ".repeat(40),
@@ -311,4 +313,146 @@ fn headings_code_and_links_have_their_styles() {
     let spans: Vec<(&str, Style)> = lines[2].spans.iter().map(|span| (span.content.as_ref(), span.style)).collect();
     let link = palette.accent().add_modifier(Modifier::UNDERLINED);
     assert_eq!(spans, [("c", palette.accent()), (" l (", Style::new()), ("http://a.test", link), (")", Style::new())]);
+}
+
+#[test]
+fn task_lists_and_struck_text() {
+    check_markdown(
+        "- [x] ~~old~~ done\n- [ ] about ~5 to ~6~ open\n- [a] no task",
+        30,
+        &expect![[r#"
+        - [x] old done|
+        - [ ] about ~5 to ~6~ open|
+        - [a] no task|
+    "#]],
+    );
+}
+
+#[test]
+fn html_and_definitions_are_shown_as_they_are_written() {
+    check_markdown(
+        "<details>\n<summary>*a*</summary>\n\ntext<br>and <b>b</b>\n\n<!-- note -->\n[a]: https://a.test\n\n> [b]: x 'title'\n> [b]: y\n\n[b] and [c][b]\n\n    [d]: code\n",
+        40,
+        &expect![[r#"
+            <details>|
+            <summary>*a*</summary>|
+            |
+            text|
+            and <b>b</b>|
+            |
+            <!-- note -->|
+            [a]: https://a.test|
+            |
+            > [b]: x 'title'|
+            > [b]: y|
+            |
+            [b] and [c][b]|
+            |
+              [d]: code|
+        "#]],
+    );
+}
+
+#[test]
+fn every_definition_of_a_name_is_shown_and_code_is_not_changed() {
+    let definitions = "> [a]: b\n>\n".repeat(6);
+    let source = format!("{definitions}> `[a]: c`\n>\n> ```\n> [a]: d\n> ```\n> [x](e]:f)\n");
+    let shown: String = lines(&source, 40, &Palette::plain()).iter().map(|line| format!("{line}\n")).collect();
+    assert_eq!(shown, "> [a]: b\n\n".repeat(6) + "> [a]: c\n\n>   [a]: d\n\n> x (e]:f)\n");
+}
+
+/// What is given out after each line of the source.
+#[track_caller]
+fn check_given_out(source: &str, expected: &Expect) {
+    let mut reader = MarkdownReader::new(40, Palette::plain());
+    let mut shown = String::new();
+    for line in source.lines() {
+        reader.line(line);
+        shown += &format!("{line:12}=>");
+        reader.take().iter().for_each(|line| shown += &format!(" {line}|"));
+        shown += "\n";
+    }
+    reader.finish();
+    shown += "=>";
+    reader.take().iter().for_each(|line| shown += &format!(" {line}|"));
+    expected.assert_eq(&shown);
+}
+
+#[test]
+fn lines_are_given_out_when_they_are_final() {
+    check_given_out(
+        "# head\none\ntwo\n\nthree\n===\n> a\nlazy\n\n***\nend",
+        &expect![[r#"
+        # head      => head|
+        one         =>
+        two         =>
+                    => | one| two|
+        three       =>
+        ===         => | three|
+        > a         =>
+        lazy        =>
+                    => | > a| > lazy|
+        ***         => | ───|
+        end         =>
+        => | end|"#]],
+    );
+    check_given_out(
+        "3. a\n7. b\n\n   more\n1. c\nlazy\n- d\n- e\n\nend",
+        &expect![[r#"
+        3. a        =>
+        7. b        => 3. a|
+                    =>
+           more     =>
+        1. c        => 4. b| |    more|
+        lazy        =>
+        - d         => 5. c|    lazy|
+        - e         => - d|
+                    =>
+        end         => - e|
+        => | end|"#]],
+    );
+    check_given_out(
+        "text\n  ~~~ js\n  a\n\n    b\n~~~\n\n```\nc\n```\nend",
+        &expect![[r#"
+        text        =>
+          ~~~ js    => text| |
+          a         =>   a|
+                    => |
+            b       =>     b|
+        ~~~         =>
+                    =>
+        ```         => |
+        c           =>   c|
+        ```         =>
+        end         =>
+        => | end|"#]],
+    );
+    check_given_out(
+        "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\n| c |\n|---|\n| 5 |\n- end",
+        &expect![[r#"
+        | a | b |   =>
+        |---|---|   =>
+        | 1 | 2 |   =>
+        | 3 | 4 |   =>
+                    => a │ b| ──┼──| 1 │ 2| 3 │ 4|
+        | c |       =>
+        |---|       =>
+        | 5 |       =>
+        - end       => | c| ─| 5|
+        => | - end|"#]],
+    );
+}
+
+#[test]
+fn a_block_that_is_too_long_is_given_out_in_parts() {
+    let row = "| some words | and a few more |\n";
+    let source = "| a | b |\n|---|---|\n".to_owned() + &row.repeat(3 * BLOCK_MAX / row.len()) + "\nend";
+    let shown: Vec<String> = lines(&source, 40, &Palette::plain()).iter().map(ToString::to_string).collect();
+    let count = |text: &str| shown.iter().filter(|line| line.trim_end() == text).count();
+    assert_eq!(count("some words │ and a few more"), source.matches("words").count());
+    assert_eq!(count("a          │ b"), 3);
+    assert_eq!(shown[shown.len() - 2..], ["", "end"]);
+
+    let source = "word\n".repeat(BLOCK_MAX);
+    assert_eq!(lines(&source, 40, &Palette::plain()).len(), BLOCK_MAX);
 }

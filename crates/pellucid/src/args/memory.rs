@@ -63,7 +63,7 @@ pub struct StatusArgs {
 #[command(after_help = "\
 Example: pellucid memory forget-session --dry-run 019a7d31
 
-Exit status: 0 if the session is forgotten or listed, 1 if not, 2 for wrong usage.")]
+Exit status: 0 if the session is forgotten or listed, 1 if not, 2 for wrong usage or an unknown session.")]
 pub struct ForgetSessionArgs {
     #[command(flatten)]
     pub of: SessionRef,

@@ -514,6 +514,6 @@ fn a_forgotten_session_leaves_nothing_and_does_not_come_back() {
     let gone = world.run(&["memory", "forget-session", &id(2)]);
     assert_eq!(gone.status, 0, "{}", gone.stderr);
     let unknown = world.run(&["memory", "forget-session", &id(7)]);
-    assert_eq!(unknown.status, 1);
-    assert!(unknown.stderr.contains("there is no session with the id or name"), "{}", unknown.stderr);
+    assert_eq!(unknown.status, 2);
+    assert!(unknown.stderr.contains("no session has the id or name"), "{}", unknown.stderr);
 }

@@ -22,7 +22,7 @@ pub fn script(session: &str) -> String {
                 is_open = true;
                 let mut item = payload.clone();
                 if let Some(table) = item.as_object_mut() {
-                    table.remove("id");
+                    table.shift_remove("id");
                 }
                 if let Some(items) = replies.last_mut().and_then(|reply| reply["items"].as_array_mut()) {
                     items.push(item);

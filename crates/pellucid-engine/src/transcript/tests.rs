@@ -62,7 +62,7 @@ fn items_of_a_kind_are_read_back_without_the_others() {
     let messages: Vec<Item> = items.iter().filter(|item| matches!(item, Item::Message { .. })).cloned().collect();
     for _ in 0..2 {
         assert_eq!(transcript.messages().collect::<Vec<_>>(), messages);
-        assert_eq!(transcript.snapshots().collect::<Vec<_>>(), [snapshot.clone()]);
+        assert_eq!(transcript.snapshots().collect::<Vec<_>>(), std::slice::from_ref(&snapshot));
         body(&mut transcript);
     }
 }

@@ -64,7 +64,7 @@ fn found(text: &str) -> Option<(&'static str, usize)> {
         if !is_of_shape(text, shape) {
             continue;
         }
-        let rest = text[shape.len()..].as_bytes();
+        let rest = &text.as_bytes()[shape.len()..];
         let n_digits = |from: usize| rest[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let more = match word {
             "HOST" => n_digits(0),

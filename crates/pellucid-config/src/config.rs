@@ -2,6 +2,7 @@
 //!
 //! Not here: how it is made (`load`).
 
+pub mod terminal;
 mod words;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ use pellucid_protocol::settings::SummaryRequests;
 use pellucid_protocol::settings::TrustLevel;
 use pellucid_protocol::settings::Verbosity;
 use pellucid_protocol::settings::WebSearchMode;
+pub use terminal::TerminalSettings;
 pub use words::CredentialStore;
 pub use words::LoginMethod;
 pub use words::MemoryScope;
@@ -74,6 +76,8 @@ pub struct Config {
     pub login: LoginSettings,
     /// What clients show of the model's reasoning.
     pub display: DisplaySettings,
+    /// How the terminal client behaves.
+    pub terminal: TerminalSettings,
     /// What an administrator allows.
     pub requirements: Requirements,
     /// Warnings and notices from loading, for people.

@@ -52,6 +52,7 @@ use crate::config::ResumeSettings;
 use crate::config::SkillSwitch;
 use crate::config::SnapshotSettings;
 use crate::config::Sourced;
+use crate::config::TerminalSettings;
 use crate::config::ToolSettings;
 use crate::config::ValueOrigin;
 use crate::config::Warning;
@@ -244,6 +245,7 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
         records: records(&reader),
         login: login(&reader),
         display: display(&reader, &harness),
+        terminal: TerminalSettings::read(&reader),
         profile,
         model,
         permissions,

@@ -6,7 +6,7 @@ use pellucid_agent::identity::VERSION;
 use pellucid_agent::skills;
 use pellucid_config::Config;
 use pellucid_config::Env;
-use pellucid_config::value::Value;
+use pellucid_config::config::terminal::NotifyMethod;
 use pellucid_engine::custom_prompt::Chosen;
 use pellucid_engine::custom_prompt::CustomPrompt;
 use pellucid_protocol::feature::Feature;
@@ -40,7 +40,7 @@ pub fn read(start: &Start, first: Option<FirstMessage>) -> AppSettings {
         Some(CommandGate::Modes) => has_modes,
         Some(CommandGate::Personality) => has(Feature::Personality),
     };
-    let flag = |path: &str| config.value(path).and_then(Value::as_bool).unwrap_or(false);
+    let terminal = &config.terminal;
     let provider = &config.model.provider;
     let address = provider.base_url.clone().unwrap_or_default();
     AppSettings {
@@ -66,27 +66,16 @@ pub fn read(start: &Start, first: Option<FirstMessage>) -> AppSettings {
         prompts: custom_prompts::load(&folders.home).iter().map(prompt_entry).collect(),
         skills: skill_entries(config, env),
         n_stored: history(config).n_stored(),
-        finds_bursts: !flag("disable_paste_burst"),
-        has_alternate_screen: match text(config, "tui.alternate_screen") {
-            Some("always") => true,
-            Some("never") => false,
-            _ => env.text("ZELLIJ").is_none(),
-        },
+        finds_bursts: terminal.finds_bursts,
+        has_alternate_screen: terminal.second_screen.unwrap_or_else(|| env.text("ZELLIJ").is_none()),
         has_modes,
-        status_line: config
-            .value("tui.status_line")
-            .and_then(Value::as_list)
-            .map(|list| list.iter().filter_map(Value::as_str).map(str::to_owned).collect()),
-        skips_full_access_warning: flag("notice.hide_full_access_warning"),
+        status_line: terminal.status_line.clone(),
+        skips_full_access_warning: terminal.skips_full_access_warning,
         // This terminal drops lines that leave a scroll region.
         insertion: if env.text("WT_SESSION").is_some() { Insertion::WholeScreen } else { Insertion::Region },
         notifying: notifying(config, env),
         first,
     }
-}
-
-fn text<'c>(config: &'c Config, path: &str) -> Option<&'c str> {
-    config.value(path).and_then(Value::as_str)
 }
 
 fn reasoning(config: &Config) -> ShownReasoning {
@@ -119,12 +108,6 @@ fn workspace_write(config: &Config) -> SandboxPolicy {
 
 /// When the client notifies, and how: with a text where the terminal is known to show one.
 fn notifying(config: &Config, env: &Env) -> Notifying {
-    let wanted = config.value("tui.notifications");
-    let has = |kind: &str| match wanted.map(|it| (it.as_bool(), it.as_list())) {
-        None => true,
-        Some((Some(is_on), _)) => is_on,
-        Some((_, list)) => list.unwrap_or_default().iter().any(|it| it.as_str() == Some(kind)),
-    };
     let is_known = || {
         let program = env.text("TERM_PROGRAM").unwrap_or_default().to_lowercase();
         let term = env.text("TERM").unwrap_or_default();
@@ -133,21 +116,16 @@ fn notifying(config: &Config, env: &Env) -> Notifying {
             && (knows || env.text("ITERM_SESSION_ID").is_some() || term.contains("kitty") || term.contains("ghostty"))
     };
     Notifying {
-        of_turns: has("agent-turn-complete"),
-        of_questions: has("approval-requested"),
-        has_text: match text(config, "tui.notification_method") {
-            Some("osc9") => true,
-            Some("bel") => false,
-            _ => is_known(),
-        },
+        of_turns: config.terminal.notifications.has("agent-turn-complete"),
+        of_questions: config.terminal.notifications.has("approval-requested"),
+        has_text: config.terminal.notifies_by.map_or_else(is_known, |method| method == NotifyMethod::Text),
     }
 }
 
 /// The file of messages that were sent.
 pub fn history(config: &Config) -> HistoryFile {
-    let is_kept = text(config, "history.persistence") != Some("none");
-    let bytes_max = config.value("history.max_bytes").and_then(Value::as_integer);
-    HistoryFile::new(&config.folders.home, is_kept, bytes_max.and_then(|it| u64::try_from(it).ok()))
+    let terminal = &config.terminal;
+    HistoryFile::new(&config.folders.home, terminal.keeps_messages, terminal.messages_bytes_max)
 }
 
 fn prompt_entry(prompt: &CustomPrompt) -> PromptEntry {

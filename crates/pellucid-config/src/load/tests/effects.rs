@@ -26,6 +26,7 @@ fn meaning(config: &Config) -> String {
         records,
         login,
         display,
+        terminal,
         requirements: _,
         noticed: Noticed { warnings: _, disallowed, deprecations, unstable_features },
         layers: _,
@@ -45,8 +46,8 @@ fn meaning(config: &Config) -> String {
     }
     let settings = (model, prompt, compaction, documents, permissions, tools, shell_environment, records, login);
     format!(
-        "{settings:?} {limits:?} {folders:?} {profile:?} {features:?} {display:?} {disallowed:?} {deprecations:?} \
-         {unstable_features:?}"
+        "{settings:?} {limits:?} {folders:?} {profile:?} {features:?} {display:?} {terminal:?} {disallowed:?} \
+         {deprecations:?} {unstable_features:?}"
     )
 }
 

@@ -1,0 +1,82 @@
+//! Settings of the terminal client.
+
+use crate::keys::default::flag_or_default;
+use crate::reader::Reader;
+use crate::reader::texts;
+use crate::value::Value;
+
+/// What the configuration says about the terminal client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TerminalSettings {
+    /// What the terminal notifies of while another window has the focus.
+    pub notifications: Notifications,
+    /// How the terminal notifies; absent if the client decides by the terminal.
+    pub notifies_by: Option<NotifyMethod>,
+    /// Whether full-screen pages use the terminal's second screen; absent if the client decides by the terminal.
+    pub second_screen: Option<bool>,
+    /// What the last row shows, instead of hints and the context meter.
+    pub status_line: Option<Vec<String>>,
+    /// Whether many keys at once are taken for a paste.
+    pub finds_bursts: bool,
+    /// Whether full access is given without a second question.
+    pub skips_full_access_warning: bool,
+    /// Whether messages are kept for later sessions.
+    pub keeps_messages: bool,
+    /// The size limit of the file with messages, in bytes.
+    pub messages_bytes_max: Option<u64>,
+}
+
+/// What the terminal notifies of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notifications {
+    /// Everything, or nothing.
+    All(bool),
+    /// The kinds in this list.
+    Kinds(Vec<String>),
+}
+
+/// How the terminal notifies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotifyMethod {
+    /// With a text (OSC 9).
+    Text,
+    /// With the bell.
+    Bell,
+}
+
+impl Notifications {
+    /// Whether the terminal notifies of a kind.
+    pub fn has(&self, kind: &str) -> bool {
+        match self {
+            Self::All(is_on) => *is_on,
+            Self::Kinds(kinds) => kinds.iter().any(|it| it == kind),
+        }
+    }
+}
+
+impl TerminalSettings {
+    pub(crate) fn read(reader: &Reader<'_>) -> Self {
+        let notifications = reader.value("tui.notifications");
+        Self {
+            notifications: match notifications.and_then(Value::as_bool) {
+                Some(is_on) => Notifications::All(is_on),
+                None => notifications.and_then(texts).map_or(Notifications::All(true), Notifications::Kinds),
+            },
+            notifies_by: reader.word("tui.notification_method", |word| match word {
+                "osc9" => Some(NotifyMethod::Text),
+                "bel" => Some(NotifyMethod::Bell),
+                _ => None,
+            }),
+            second_screen: reader.word("tui.alternate_screen", |word| match word {
+                "always" => Some(true),
+                "never" => Some(false),
+                _ => None,
+            }),
+            status_line: reader.texts("tui.status_line"),
+            finds_bursts: !flag_or_default!(reader, "disable_paste_burst"),
+            skips_full_access_warning: flag_or_default!(reader, "notice.hide_full_access_warning"),
+            keeps_messages: reader.text("history.persistence").as_deref() != Some("none"),
+            messages_bytes_max: reader.count("history.max_bytes"),
+        }
+    }
+}

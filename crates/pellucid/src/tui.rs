@@ -121,7 +121,8 @@ pub fn run_job(shared: &Shared, job: ClientJob) -> Result<ExitCode, ProgramFailu
             Some(target) => target,
             None => return Ok(ExitCode::SUCCESS),
         };
-        let opening = opening(&start, &target)?;
+        // The status of the Codex CLI for a session that does not exist is 1 here, as for every fatal error of the client.
+        let opening = opening(&start, &target).map_err(|failure| ProgramFailure::new(failure.text()))?;
         if let Some(folder) = before::folder(&start, &opening, turn.cd.is_some()).await? {
             turn.cd = Some(folder);
             start = Start::in_terminal(shared, &turn, policy)?;

@@ -48,7 +48,7 @@ pub fn lines(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
     text.lines().map(line)
 }
 
-/// One line of a command's output: as [`line`], without the terminal's commands, and only what was written last if a
+/// One line of a command's output: as [`line()`], without the terminal's commands, and only what was written last if a
 /// carriage return started the line again.
 pub fn output_line(text: &str) -> Cow<'_, str> {
     let text = text.trim_end_matches('\r');

@@ -6,6 +6,7 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::Color;
 use ratatui_core::style::Style;
 use ratatui_core::text::Line;
+use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use super::pen::Look;
@@ -35,8 +36,24 @@ pub(super) fn row_of(line: &Line<'_>, columns: u16) -> Row {
 
 /// How many rows of the terminal a line takes that is not cut.
 pub(super) fn rows_taken(line: &Line<'_>, columns: u16) -> u16 {
-    let width = line.width().max(1);
-    u16::try_from(width.div_ceil(usize::from(columns.max(1)))).unwrap_or(u16::MAX)
+    let (n_before, _) = end_of(line, columns);
+    u16::try_from(n_before).unwrap_or(u16::MAX).saturating_add(1)
+}
+
+/// Where the terminal ends a line that it wraps: how many rows are before the last one, and the columns used in that. A wide
+/// character that does not fit into a row leaves the row's last column blank.
+fn end_of(line: &Line<'_>, columns: u16) -> (usize, usize) {
+    let columns = usize::from(columns.max(1));
+    let (mut n_before, mut n_used) = (0, 0);
+    for grapheme in line.spans.iter().flat_map(|span| span.content.graphemes(true)) {
+        let width = if grapheme.chars().all(char::is_control) { 0 } else { grapheme.width().min(columns) };
+        if n_used + width > columns {
+            n_before += 1;
+            n_used = 0;
+        }
+        n_used += width;
+    }
+    (n_before, n_used)
 }
 
 /// Writes a whole line at the cursor, which the terminal wraps if it is wide.
@@ -50,7 +67,7 @@ pub(super) fn write_line(pen: &mut Pen, line: &Line<'_>, columns: u16) {
         }
     }
     // A row that is full has no rest, and erasing would erase its last cell.
-    let is_full = line.width() > 0 && line.width().is_multiple_of(usize::from(columns.max(1)));
+    let is_full = end_of(line, columns).1 >= usize::from(columns.max(1));
     if let Some(bg) = line.style.bg.filter(|bg| !is_full && *bg != Color::Reset) {
         pen.erase_row(bg);
     }

@@ -174,6 +174,20 @@ fn cut(text: &str, columns: usize) -> String {
     text.chars().take(columns).collect()
 }
 
+#[test]
+fn a_wide_character_that_does_not_fit_into_a_row_takes_another_row() {
+    for (text, columns, n_rows) in
+        [("", 5, 1), ("abcde", 5, 1), ("abcdef", 5, 2), ("漢字かな", 4, 2), ("漢字かな", 5, 2), ("2_漢字かな", 5, 3)]
+    {
+        assert_eq!(super::rows::rows_taken(&Line::from(text), columns), n_rows, "{text} at {columns}");
+    }
+    let steps = [Step::Frame { history: 2, height: 1 }, Step::Frame { history: 3, height: 3 }];
+    for columns in 4..12 {
+        check_steps(columns, 4, 0, &steps, Insertion::Region);
+        check_steps(columns, 4, 0, &steps, Insertion::WholeScreen);
+    }
+}
+
 /// Streams words: the unfinished line is the first row of the viewport, and becomes history when it is complete.
 fn check_stream(rows: usize, top: usize, words_per_frame: usize, n_words: usize) -> (usize, usize) {
     let columns = 80;

@@ -13,13 +13,15 @@ use crate::escape;
 use crate::golden;
 use crate::pack_mutations;
 use crate::truth;
+use crate::tui;
 
 /// A command: its name, its arguments, and its function.
 type Part = (&'static str, &'static [&'static str], fn(Args) -> Result<Outcome>);
 
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 8] = [
     ("golden", &[], golden::run),
     ("conformance", &["--claimed"], conformance::run),
+    ("tui", &["--claimed"], tui::run),
     ("truth-suite", &[], truth::run),
     ("pack-mutations", &[], pack_mutations::run),
     ("crash-suite", &[], crash_suite::run),

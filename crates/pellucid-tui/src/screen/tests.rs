@@ -179,7 +179,7 @@ fn a_wide_character_that_does_not_fit_into_a_row_takes_another_row() {
     for (text, columns, n_rows) in
         [("", 5, 1), ("abcde", 5, 1), ("abcdef", 5, 2), ("漢字かな", 4, 2), ("漢字かな", 5, 2), ("2_漢字かな", 5, 3)]
     {
-        assert_eq!(super::rows::rows_taken(&Line::from(text), columns), n_rows, "{text} at {columns}");
+        assert_eq!(rows::rows_taken(&Line::from(text), columns), n_rows, "{text} at {columns}");
     }
     let steps = [Step::Frame { history: 2, height: 1 }, Step::Frame { history: 3, height: 3 }];
     for columns in 4..12 {

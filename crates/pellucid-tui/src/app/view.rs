@@ -20,6 +20,7 @@ use crate::keymap::table::ActionRow;
 use crate::keymap::table::Place;
 use crate::lists::approval::ApprovalRequest;
 use crate::screen::View;
+use crate::text::width::columns;
 
 /// How many actions the sheet of keys has.
 const SHEET_ROWS: usize = 16;
@@ -149,12 +150,14 @@ impl App {
             let text = if popup.is_waiting() { "  searching" } else { "  nothing found" };
             return vec![Line::from(Span::styled(text, styles.dim))];
         }
+        let widest = shown.iter().map(|(entry, _)| columns(&entry.label)).max().unwrap_or(0);
         let row = |(entry, is_marked): (&PopupEntry, bool)| {
             let style = if is_marked { styles.accent.add_modifier(Modifier::BOLD) } else { Style::new() };
             let style = if is_marked && style.fg.is_none() { style.add_modifier(Modifier::REVERSED) } else { style };
             let mut spans = vec![Span::raw("  "), Span::styled(entry.label.clone(), style)];
             if !entry.detail.is_empty() {
-                spans.push(Span::styled(format!("  {}", entry.detail), styles.dim));
+                let blanks = " ".repeat(widest - columns(&entry.label) + 2);
+                spans.push(Span::styled(format!("{blanks}{}", entry.detail), styles.dim));
             }
             Line::from(spans)
         };

@@ -60,7 +60,7 @@ impl DecisionCell {
         };
         let is_command = matches!(self.about, AskedAbout::Command(_));
         let yes = match self.about {
-            AskedAbout::Command(_) => "You approved to run ",
+            AskedAbout::Command(_) => "You approved running ",
             AskedAbout::Patch(_) => "You approved the change of ",
             AskedAbout::Host(_) => "You approved access to ",
             AskedAbout::Server(_) => "You accepted the request of ",
@@ -74,7 +74,7 @@ impl DecisionCell {
                 ("You allowed all commands that begin with ", prefix, " from now on")
             }
             ReviewDecision::Denied | ReviewDecision::Abort => match self.about {
-                AskedAbout::Command(_) => ("You refused to run ", thing, ""),
+                AskedAbout::Command(_) => ("You refused running ", thing, ""),
                 AskedAbout::Patch(_) => ("You refused the change of ", thing, ""),
                 AskedAbout::Host(_) => ("You refused access to ", thing, ""),
                 AskedAbout::Server(_) => ("You refused the request of ", thing, ""),
@@ -126,10 +126,10 @@ mod tests {
             text += &shown(&cell.lines(&CANVAS(90)));
         }
         let expected: Expect = expect![[r#"
-            ✔ You approved to run touch made.txt; echo made … this time|
-            ✔ You approved to run touch made.txt; echo made … for the rest of this session|
-            ✗ You refused to run touch made.txt; echo made …|
-            ✗ You refused to run touch made.txt; echo made …|
+            ✔ You approved running touch made.txt; echo made … this time|
+            ✔ You approved running touch made.txt; echo made … for the rest of this session|
+            ✗ You refused running touch made.txt; echo made …|
+            ✗ You refused running touch made.txt; echo made …|
             ✔ You allowed all commands that begin with touch 'a b' from now on|
             ✔ You approved the change of a.txt|
             ✔ You approved the change of a.txt for the rest of this session|

@@ -228,6 +228,6 @@ mod tests {
     fn a_folder_that_has_neither_is_refused() {
         let (source, root) = (Scratch::new().unwrap(), Scratch::new().unwrap());
         let error = adopt(source.path(), root.path()).unwrap_err().to_string();
-        assert!(error.ends_with("has neither conformance/ nor bench/ nor golden/"), "{error}");
+        assert!(error.ends_with("has neither conformance/ nor tui/ nor bench/ nor golden/"), "{error}");
     }
 }

@@ -3,7 +3,6 @@
 use pellucid_engine::compaction::Compaction;
 use pellucid_engine::compaction::Dropped;
 use pellucid_engine::facts::Facts;
-use pellucid_engine::fragment::Origin;
 use pellucid_engine::turn::RunningTurn;
 use pellucid_engine::turn::SummarisedBy;
 use pellucid_engine::turn::SummaryModel;
@@ -19,17 +18,22 @@ use super::waiting::Waiting;
 use crate::door::ClientGone;
 use crate::door::Inside;
 use crate::session::AskKind;
+use crate::session::RunningSummary;
 use crate::session::SummaryRequest;
 
 /// A summary that is being made.
 pub(super) struct Summary {
-    compaction: Compaction,
-    /// The facts of the model that makes it.
-    pub facts: Facts,
-    /// What was given so far, where a summary that fails leaves no trace.
-    reply: Option<Vec<(Item, Origin)>>,
+    /// What is summarised, and what was answered.
+    running: RunningSummary,
     /// How many items the request had that was reported to clients last.
     n_told: Option<usize>,
+}
+
+impl Summary {
+    /// The facts of the model that makes it.
+    pub(super) fn facts(&self) -> &Facts {
+        &self.running.facts
+    }
 }
 
 impl Driver<'_> {
@@ -43,7 +47,7 @@ impl Driver<'_> {
         match wish {
             CompactionWish::Start(summariser) => self.start_compaction(turn, summariser, inside).await?,
             CompactionWish::AskAgain => {
-                if let Some(reply) = self.summary.as_mut().and_then(|summary| summary.reply.as_mut()) {
+                if let Some(reply) = self.summary.as_mut().and_then(|summary| summary.running.reply.as_mut()) {
                     reply.clear();
                 }
                 self.ask_for_summary(turn, inside).await?;
@@ -51,21 +55,18 @@ impl Driver<'_> {
             CompactionWish::DropOldest => self.drop_items(Compaction::drop_oldest),
             CompactionWish::DropHalf => self.drop_items(Compaction::drop_half),
             CompactionWish::Note(item, origin) => {
-                match self.summary.as_mut().and_then(|summary| summary.reply.as_mut()) {
-                    Some(reply) => reply.push((item, origin)),
-                    None => self.session.note(&item, &origin),
-                }
+                let running = self.summary.as_mut().map(|summary| &mut summary.running);
+                RunningSummary::note(running, self.session, item, origin);
             }
             CompactionWish::SummariseLocally => {
                 if let Some(summary) = self.summary.take() {
-                    let rebuilt = self.session.rebuild_locally(summary.compaction, &summary.facts);
-                    self.events.push_back(TurnEvent::Rebuilt(rebuilt));
+                    self.events.push_back(summary.running.rebuild_locally(self.session));
                     self.tell(inside).await?;
                 }
             }
             CompactionWish::Replace(items) => {
                 if let Some(summary) = self.summary.take() {
-                    let rebuilt = self.session.replace(summary.compaction, items, &summary.facts);
+                    let rebuilt = self.session.replace(summary.running.compaction, items, &summary.running.facts);
                     self.events.push_back(TurnEvent::Rebuilt(rebuilt));
                     self.tell(inside).await?;
                 }
@@ -91,9 +92,8 @@ impl Driver<'_> {
         if let Some(error) = compaction.failure() {
             self.events.push_back(TurnEvent::WindowExceeded(error.clone()));
         } else if compaction.has_question() {
-            let is_checked = self.session.compaction_rules().is_checked() && !compaction.is_by_window();
-            let reply = is_checked.then(Vec::new);
-            self.summary = Some(Summary { compaction, facts, reply, n_told: None });
+            self.summary =
+                Some(Summary { running: RunningSummary::new(self.session, compaction, facts), n_told: None });
             if self.session.summarised_by() == SummarisedBy::Model {
                 self.log_context();
             }
@@ -107,24 +107,21 @@ impl Driver<'_> {
 
     /// Leaves items out of what is summarised, if there is something to leave out.
     fn drop_items(&mut self, drop: impl FnOnce(&mut Compaction) -> Dropped) {
-        let dropped = self.summary.as_mut().map_or(Dropped::Nothing, |summary| drop(&mut summary.compaction));
+        let dropped = self.summary.as_mut().map_or(Dropped::Nothing, |summary| drop(&mut summary.running.compaction));
         self.events.push_back(TurnEvent::OldestDropped(dropped));
     }
 
     /// Puts a summary in place of the history, unless it is refused.
     fn rebuild(&mut self, mut summary: Summary) -> TurnEvent {
-        let reply = summary.reply.take();
-        if let Some(reply) = reply {
+        if let Some(reply) = &mut summary.running.reply {
             let items: Vec<Item> = reply.iter().map(|(item, _)| item.clone()).collect();
-            if let Some(error) = self.session.refusal(&summary.compaction, &items) {
-                self.summary = Some(Summary { reply: Some(Vec::new()), ..summary });
+            if let Some(error) = self.session.refusal(&summary.running.compaction, &items) {
+                reply.clear();
+                self.summary = Some(summary);
                 return TurnEvent::SummaryRefused(error);
             }
-            for (item, origin) in &reply {
-                self.session.note(item, origin);
-            }
         }
-        TurnEvent::Rebuilt(self.session.rebuild(summary.compaction, &summary.facts))
+        summary.running.rebuild(self.session)
     }
 
     /// Asks the model or the provider for the summary that is being made.
@@ -132,8 +129,8 @@ impl Driver<'_> {
         let Some(summary) = &mut self.summary else {
             return Ok(());
         };
-        let asked = self.session.summary_request(&summary.compaction, &summary.facts);
-        let n_items = summary.compaction.n_items();
+        let asked = self.session.summary_request(&summary.running.compaction, &summary.running.facts);
+        let n_items = summary.running.compaction.n_items();
         let is_new = summary.n_told.replace(n_items) != Some(n_items);
         let mut ticket = None;
         if let Some(SummaryRequest { frame, request, report }) = &asked {
@@ -144,7 +141,7 @@ impl Driver<'_> {
                     return Ok(());
                 }
             }
-            self.session.log_summary_request(&self.input.id, &summary.compaction, frame, request);
+            self.session.log_summary_request(&self.input.id, &summary.running.compaction, frame, request);
             if let Some(event) = self.session.summary_event(report).filter(|_| is_new) {
                 self.emit(event, inside).await?;
             }

@@ -9,8 +9,6 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pellucid_engine::compaction::Compaction;
-use pellucid_engine::facts::Facts;
 use pellucid_engine::facts::Provided;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::fragment::concat;
@@ -44,6 +42,7 @@ use super::Session;
 use super::asked_skills::AskedSkills;
 use super::next::NextPurpose;
 use super::opening::Beginning;
+use super::running_summary::RunningSummary;
 use super::sending::INTERRUPTED;
 use super::setup::Setup;
 use super::shortening::Shortening;
@@ -219,14 +218,6 @@ impl Session {
     }
 }
 
-/// A summary that is being made.
-struct SummaryAgain {
-    compaction: Compaction,
-    facts: Facts,
-    /// What was given, where a summary may be refused.
-    reply: Option<Vec<(Item, Origin)>>,
-}
-
 /// A turn that is run again.
 struct TurnAgain<'a, 'v, 's, 'f> {
     session: &'a mut Session,
@@ -239,7 +230,7 @@ struct TurnAgain<'a, 'v, 's, 'f> {
     outputs: BTreeMap<String, Item>,
     /// What happens next.
     events: VecDeque<TurnEvent>,
-    summary: Option<SummaryAgain>,
+    summary: Option<RunningSummary>,
     has_asked: bool,
     visit: &'v mut RerunVisit<'f>,
 }
@@ -363,25 +354,15 @@ impl TurnAgain<'_, '_, '_, '_> {
         match wish {
             CompactionWish::Start(summariser) => self.start_compaction(summariser)?,
             CompactionWish::Note(item, origin) => {
-                match self.summary.as_mut().and_then(|summary| summary.reply.as_mut()) {
-                    Some(reply) => reply.push((item, origin)),
-                    None => self.session.note(&item, &origin),
-                }
+                RunningSummary::note(self.summary.as_mut(), self.session, item, origin);
             }
             CompactionWish::SummariseLocally => {
-                if let Some(summary) = self.summary.take() {
-                    let rebuilt = self.session.rebuild_locally(summary.compaction, &summary.facts);
-                    self.events.push_back(TurnEvent::Rebuilt(rebuilt));
-                }
+                let event = self.summary.take().map(|summary| summary.rebuild_locally(self.session));
+                self.events.extend(event);
             }
             CompactionWish::Rebuild => {
-                if let Some(mut summary) = self.summary.take() {
-                    for (item, origin) in summary.reply.take().unwrap_or_default() {
-                        self.session.note(&item, &origin);
-                    }
-                    let rebuilt = self.session.rebuild(summary.compaction, &summary.facts);
-                    self.events.push_back(TurnEvent::Rebuilt(rebuilt));
-                }
+                let event = self.summary.take().map(|summary| summary.rebuild(self.session));
+                self.events.extend(event);
             }
             CompactionWish::Log => self.session.log_summary(),
             CompactionWish::AskAgain
@@ -419,8 +400,7 @@ impl TurnAgain<'_, '_, '_, '_> {
         };
         let (frame, request, report) = (&frame, &request, &report);
         let usage = (self.visit)(RerunRequest { purpose: NextPurpose::Summary, frame, request, report, answer })?;
-        let is_checked = self.session.compaction_rules().is_checked() && !compaction.is_by_window();
-        self.summary = Some(SummaryAgain { compaction, facts, reply: is_checked.then(Vec::new) });
+        self.summary = Some(RunningSummary::new(self.session, compaction, facts));
         self.give(answer, usage);
         Ok(())
     }

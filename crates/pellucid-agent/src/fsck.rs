@@ -7,7 +7,9 @@ use pellucid_store::fsck;
 use pellucid_store::fsck::FsckProblem;
 use pellucid_store::fsck::FsckReport;
 use pellucid_store::fsck::Looked;
+use pellucid_store::name;
 use pellucid_store::read;
+use pellucid_store::read::ReadError;
 use pellucid_store::requests::anchors;
 use pellucid_store::requests::anchors::Anchors;
 
@@ -15,6 +17,9 @@ use crate::replay;
 use crate::replay::Replay;
 use crate::replay::ReplayStatus;
 use crate::replay::Verdict;
+
+/// The note about an empty session file without a record.
+const NEVER_WRITTEN: &str = "the session file is empty: the session ended before its first line was written";
 
 /// Looks at everything of a home folder, or at one session alone.
 pub fn check(home: &Path, only: Option<&str>) -> FsckReport {
@@ -40,15 +45,28 @@ pub fn status(findings: &FsckReport) -> ReplayStatus {
 /// What `replay` says of a session.
 fn look(home: &Path, path: &Path, kept: &Anchors) -> Looked {
     let shown = path.strip_prefix(home).unwrap_or(path).to_string_lossy().into_owned();
-    let replayed = read::open_damaged(path)
-        .map_err(|error| error.to_string())
-        .and_then(|file| replay::replay_with(home, &file, None, kept).map_err(|error| error.to_string()));
+    let file = match read::open_damaged(path) {
+        Ok(file) => Ok(file),
+        // A process that is killed before its first line leaves an empty file. Only a record shows that something was lost.
+        Err(ReadError::Empty { .. }) if !has_record(home, path) => {
+            return Looked { problems: vec![note(&shown, NEVER_WRITTEN.to_owned())], is_unproved: false };
+        }
+        Err(error) => Err(error.to_string()),
+    };
+    let replayed =
+        file.and_then(|file| replay::replay_with(home, &file, None, kept).map_err(|error| error.to_string()));
     match replayed {
         Ok(replay) => {
             Looked { is_unproved: replay.status() == ReplayStatus::NotProvable, problems: problems(&shown, &replay) }
         }
         Err(what) => Looked { problems: vec![FsckProblem { path: shown, what, is_serious: true }], is_unproved: false },
     }
+}
+
+/// Whether the session of a file has a record of what it sent.
+fn has_record(home: &Path, path: &Path) -> bool {
+    let file_name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name::requests_path(home, file_name).is_some_and(|path| path.exists())
 }
 
 fn note(path: &str, what: String) -> FsckProblem {

@@ -527,3 +527,23 @@ fn a_session_is_meant_by_the_beginning_of_its_id_and_by_being_the_last() {
         "error: no session has worked in ROOT/elsewhere yet\nhint: `pellucid sessions list --all` shows those that are stored\n"
     );
 }
+
+/// A process that is killed between making its session file and writing the first line loses nothing.
+#[test]
+fn an_empty_session_file_is_serious_only_if_something_was_sent() {
+    let world = world();
+    let empty = "019a0000-0000-7000-8000-000000000001";
+    world.files.write(format!("home/sessions/2026/01/01/rollout-2026-01-01T00-00-00-{empty}.jsonl"), "");
+    let ran = world.run(&["sessions", "fsck", "--json"]);
+    assert_eq!(ran.status, 0, "{}", ran.out());
+    let problems = json(&ran)["problems"].clone();
+    assert_eq!((problems.as_array().unwrap().len(), &problems[0]["is_serious"]), (1, &false.into()), "{problems}");
+    assert!(problems[0]["what"].as_str().unwrap().starts_with("the session file is empty"), "{problems}");
+    let id = exec(&world, "hello");
+    fs::write(file(&world, &id), "").unwrap();
+    let ran = world.run(&["sessions", "fsck", "--json"]);
+    assert_eq!(ran.status, 1, "{}", ran.out());
+    let problems = json(&ran)["problems"].clone();
+    let serious = problems.as_array().unwrap().iter().filter(|problem| problem["is_serious"] == true);
+    assert_eq!(serious.count(), 1, "{problems}");
+}

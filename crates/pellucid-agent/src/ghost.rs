@@ -21,6 +21,7 @@ use pellucid_protocol::feature::Feature;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::item::GhostCommit;
 use pellucid_protocol::item::Item;
+use pellucid_store::opened;
 use pellucid_tasks::Task;
 use pellucid_tools::desk::Desk;
 use pellucid_tools::desk::FromTool;
@@ -171,6 +172,9 @@ pub(crate) async fn undo(session: &mut Session, id: &TurnId, inside: &Inside) ->
     }
     let (success, message) = match session.conversation.last_snapshot() {
         None => (false, "No ghost snapshot available to undo.".to_owned()),
+        Some(_) if opened::is_marked(&session.setup.sources.config.folders.home) => {
+            (false, opened::FOREIGN_PATHS.to_owned())
+        }
         Some(commit) => {
             let GhostPlan { git, cwd, limits, .. } = GhostPlan::of(&session.setup);
             let name = commit.id.clone();

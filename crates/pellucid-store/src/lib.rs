@@ -14,6 +14,7 @@
 //! - [`summary`], [`query`], [`index`]: lists of sessions
 //! - [`requests`], [`moment`]: the record of requests, and times
 //! - [`search`]: the sessions that contain a text
+//! - [`opened`]: home folders that were made from a capsule
 //! - [`redact`], [`fsck`]: removing secrets before an export, and checking all files
 //! - [`side`]: values that are stored beside a session file
 //! - [`memories`]: memories of past sessions for later sessions
@@ -34,6 +35,7 @@ pub mod memories;
 pub mod moment;
 pub mod name;
 pub mod names;
+pub mod opened;
 pub mod query;
 pub mod read;
 pub mod record;

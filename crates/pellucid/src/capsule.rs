@@ -11,6 +11,7 @@ use pellucid_answers::capsule::Capsule;
 use pellucid_answers::capsule::script;
 use pellucid_files::Folder;
 use pellucid_files::make_private_folder;
+use pellucid_store::opened;
 use tempfile::TempDir;
 
 use crate::args::capsule::CapsuleArgs;
@@ -66,6 +67,8 @@ fn read(path: &Path) -> Result<Capsule, ProgramFailure> {
 fn unpack(capsule: &Capsule, to: &Path) -> Result<(), ProgramFailure> {
     let failed = |error: std::io::Error| ProgramFailure::new(format!("{}: {error}", to.display()));
     make_private_folder(to).map_err(failed)?;
+    // First of all, so that no part of a capsule is ever in a home folder that looks like one's own.
+    opened::mark(to, &capsule.session).map_err(failed)?;
     let folder = Folder::open(to, None).map_err(failed)?;
     for (path, text) in &capsule.files {
         folder.write_private(Path::new(path), text.as_bytes()).map_err(failed)?;

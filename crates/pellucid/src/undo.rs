@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use pellucid_agent::calls::Calls;
 use pellucid_files::RealDisk;
+use pellucid_store::opened;
 use pellucid_store::read;
 use pellucid_store::read::RecordedSession;
 use pellucid_tools::edits::EditLine;
@@ -85,6 +86,9 @@ pub fn undo(shared: &Shared, args: &UndoArgs) -> Result<ExitCode, ProgramFailure
         },
     };
     if outcome.state == State::Done {
+        if takes_files {
+            stored.may_write_files("undo")?;
+        }
         let files: Vec<UndoneFile> = plan
             .files
             .iter()
@@ -120,6 +124,9 @@ pub fn redo(shared: &Shared, args: &RedoArgs) -> Result<ExitCode, ProgramFailure
         .map(|file| UndoneFile { replaced: file.written.clone(), written: file.replaced.clone(), ..file.clone() })
         .collect();
     if !args.dry_run {
+        if !files.is_empty() {
+            stored.may_write_files("redo")?;
+        }
         plan::write(&files).map_err(|error| ProgramFailure::new(format!("{error}; nothing was done again")))?;
         stored.note(&EditLine::Redo)?;
         if last.turns > 0 {
@@ -202,6 +209,19 @@ impl Stored {
             ProgramFailure::new(format!("what patches of session {} did cannot be read: {error}", loaded.meta.id))
         })?;
         Ok(Self { home, path, loaded, log, lines })
+    }
+
+    /// Refuses to write files for a session that came in a capsule: its paths are those of another computer.
+    fn may_write_files(&self, command: &str) -> Result<(), ProgramFailure> {
+        if !opened::is_marked(&self.home) {
+            return Ok(());
+        }
+        let id = &self.loaded.meta.id;
+        let hint = format!(
+            "`pellucid {command} {id} --dry-run` lists the files; `pellucid apply {id}` applies what the last turn changed to \
+             the folder that you are in"
+        );
+        Err(ProgramFailure::with_hint(opened::FOREIGN_PATHS, &hint))
     }
 
     /// The patches that are not undone, in the order in which they were applied.

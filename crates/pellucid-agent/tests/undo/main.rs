@@ -45,6 +45,7 @@ fn main() -> std::process::ExitCode {
     }
     undo_goes_on_where_a_session_is_resumed();
     undo_brings_the_work_tree_back();
+    undo_changes_nothing_for_a_session_of_a_capsule();
     an_untrusted_project_has_no_undo_and_that_is_said_once();
     println!("undo: ok");
     std::process::ExitCode::SUCCESS
@@ -105,6 +106,23 @@ fn undo_goes_on_where_a_session_is_resumed() {
     let text = std::fs::read_to_string(&path).unwrap();
     assert_eq!(text.matches(r#""type":"undo_completed","success":true"#).count(), 2, "{text}");
     assert_eq!(text.matches(r#""type":"undo_completed","success":false"#).count(), 1, "{text}");
+}
+
+/// A session that came in a capsule may name any commit of this repository, and files that were not there before.
+fn undo_changes_nothing_for_a_session_of_a_capsule() {
+    let files = repository();
+    let server = MockServer::start(vec![change("echo after > kept; echo new > late"), MockReply::say("Done.")]);
+    configure(&files, "features.undo = true", &server);
+    let session = open(&files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
+    pellucid_store::opened::mark(&files.path("home"), "a").unwrap();
+    let (_, events) = run_for_events(session, vec![full_access(), say("change"), Operation::Undo]);
+    let said = events.iter().find_map(|event| match event {
+        EventMessage::UndoCompleted { success, message } => Some((*success, message.clone().unwrap_or_default())),
+        _ => None,
+    });
+    assert_eq!(said, Some((false, pellucid_store::opened::FOREIGN_PATHS.to_owned())));
+    assert_eq!(files.read("work/kept"), "after\n");
+    assert!(files.path("work/late").exists());
 }
 
 fn undo_brings_the_work_tree_back() {

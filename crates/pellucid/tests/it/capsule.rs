@@ -431,3 +431,102 @@ fn the_examples_of_the_documentation_run() {
     }
     assert_eq!(n, 9);
 }
+
+/// A session whose last turn changed `work/a`, made `work/new` and whose last undo restored both.
+const EDITED: &str = r#"//- work/a
+one
+//- work/script.toml
+[[reply]]
+call = [{ name = "apply_patch", input = "*** Begin Patch\n*** Update File: a\n@@\n-one\n+two\n*** Add File: new\n+x\n*** End Patch" }]
+[[reply]]
+say = "done"
+//- home/config.toml
+"#;
+
+#[test]
+fn an_opened_capsule_changes_no_file_of_this_computer() {
+    let world = World::new(EDITED);
+    let exec = ["exec", "--json", "-s", "danger-full-access", "--script", "script.toml", "go"];
+    let ran = world.run(&exec);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let started: Value = serde_json::from_str(ran.out().lines().next().unwrap()).unwrap();
+    let id = started["thread_id"].as_str().unwrap().to_owned();
+    let files = || ["work/a", "work/new"].map(|path| fs::read_to_string(world.files.path(path)).ok());
+    let opened = |name: &str| {
+        assert_eq!(world.run(&["sessions", "capsule", &id, "-o", "c.html", "--redact", "none"]).status, 0);
+        assert_eq!(world.run(&["capsule", "open", "c.html", "--to", name]).status, 0);
+        world.files.path("work").join(name).to_str().unwrap().to_owned()
+    };
+    let run = |home: &str, args: &[&str]| world.run_in(args, &[("PELLUCID_HOME", home), ("CODEX_HOME", home)]);
+    let refuses = |home: &str, args: &[&str]| {
+        let before = files();
+        let ran = run(home, args);
+        assert_eq!(ran.status, 1, "{args:?}: {}{}", ran.out(), ran.stderr);
+        assert!(ran.stderr.contains("was made by `pellucid capsule open`"), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("hint: `pellucid {} {id} --dry-run`", args[0])), "{}", ran.stderr);
+        assert_eq!(files(), before, "{args:?}");
+    };
+    // The files are as the stranger's session left them, so an undo would fit.
+    let there = opened("edited");
+    assert_eq!(files(), [Some("two\n".to_owned()), Some("x\n".to_owned())]);
+    for words in [&["undo", &id][..], &["undo", &id, "--both"], &["undo", &id, "--skip-changed"]] {
+        refuses(&there, words);
+    }
+    let listed = run(&there, &["undo", &id, "--dry-run"]);
+    assert_eq!(listed.status, 0, "{}", listed.stderr);
+    assert!(listed.out().contains("restore") && listed.out().contains("work/new"), "{}", listed.out());
+    // A copy of the session has the same patches.
+    let copy = run(&there, &["fork", &id]);
+    assert_eq!(copy.status, 0, "{}", copy.stderr);
+    let before = files();
+    assert_eq!(run(&there, &["undo", copy.out().trim()]).status, 1);
+    assert_eq!(files(), before);
+    // In the home folder where it ran, the same undo works, and so does a redo.
+    assert_eq!(world.run(&["undo", &id]).status, 0);
+    assert_eq!(files(), [Some("one\n".to_owned()), None]);
+    let there = opened("undone");
+    refuses(&there, &["redo", &id]);
+    assert_eq!(run(&there, &["redo", &id, "--dry-run"]).status, 0);
+    assert_eq!(run(&there, &["undo", &id, "--conversation"]).status, 0);
+    assert_eq!(world.run(&["redo", &id]).status, 0);
+    assert_eq!(files(), [Some("two\n".to_owned()), Some("x\n".to_owned())]);
+}
+
+/// The diff of a stranger's session stays in the repository, and out of what git runs.
+#[test]
+fn the_diff_of_a_capsule_is_applied_only_below_the_folder() {
+    for path in ["../outside", "ROOT/outside", ".git/hooks/post-checkout", "sub/../../outside", "link/outside"] {
+        let world = World::new("//- work/kept\nkept\n//- away/kept\n");
+        std::os::unix::fs::symlink(world.files.path("away"), world.files.path("work/link")).unwrap();
+        let root = world.files.root().to_str().unwrap().to_owned();
+        let patch = format!("*** Begin Patch\n*** Add File: {}\n+x\n*** End Patch", path.replace("ROOT", &root));
+        let cwd = world.files.path("work").to_str().unwrap().to_owned();
+        let id = "019a0000-0000-7000-8000-000000000001";
+        let line = |kind: &str, payload: Value| {
+            serde_json::json!({"timestamp": "2026-01-01T00:00:00.000Z", "type": kind, "payload": payload}).to_string()
+        };
+        let output = serde_json::json!({"output": "", "metadata": {"exit_code": 0}}).to_string();
+        let lines = [
+            line(
+                "session_meta",
+                serde_json::json!({"id": id, "timestamp": "2026-01-01T00:00:00.000Z", "cwd": cwd, "originator": "o",
+                    "cli_version": "v"}),
+            ),
+            line(
+                "response_item",
+                serde_json::json!({"type": "custom_tool_call", "call_id": "c", "name": "apply_patch", "input": patch}),
+            ),
+            line(
+                "response_item",
+                serde_json::json!({"type": "custom_tool_call_output", "call_id": "c", "output": output}),
+            ),
+        ];
+        let session = format!("home/sessions/2026/01/01/rollout-2026-01-01T00-00-00-{id}.jsonl");
+        world.files.write(&session, lines.join("\n") + "\n");
+        let ran = world.run(&["apply", id]);
+        assert_eq!(ran.status, 1, "{path}: {}{}", ran.out(), ran.stderr);
+        for place in ["outside", "away/outside", "work/outside", "work/.git/hooks/post-checkout"] {
+            assert!(!world.files.path(place).exists(), "{path}: {place}");
+        }
+    }
+}

@@ -135,6 +135,11 @@ impl LockVerdict {
         self.findings.iter().filter(|finding| finding.level == level).count()
     }
 
+    /// Whether there is a finding of this kind, an error or a warning.
+    pub fn has(&self, kind: FindingKind) -> bool {
+        self.findings.iter().any(|finding| finding.kind == kind)
+    }
+
     /// Whether the check passes.
     pub fn is_passed(&self) -> bool {
         self.count(FindingLevel::Error) == 0

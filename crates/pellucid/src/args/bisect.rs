@@ -24,6 +24,7 @@ with --parts the model's answer. It ends with 0 for good, 125 to skip, anything 
 
 Examples:
   pellucid context bisect --good HEAD~5 --bad HEAD --lacks \"Never push.\"
+  pellucid context bisect --good HEAD~5 --bad HEAD --finding drift
   pellucid context bisect --good HEAD~5 --bad HEAD --run 'grep -q \"Never push\"'
   pellucid context bisect --sessions 019a0000 019b0000
   pellucid context bisect --parts 019a0000#1 --script answers.toml --run 'grep -q done'
@@ -60,6 +61,10 @@ pub struct ContextBisectArgs {
     pub tokens_over: Option<usize>,
 
     /// The report of the request has a finding of this kind.
+    ///
+    /// For the kinds that compare with a lock, the lock is the context.lock of today, and the request is the one that `context
+    /// check` makes. Other kinds of `context check` are not listed, because pack, tools, settings and program are those of today
+    /// for every commit.
     #[arg(long, value_enum, value_name = "KIND", requires = "good")]
     pub finding: Option<FindingArg>,
 
@@ -108,4 +113,13 @@ pub enum FindingArg {
     Missing,
     /// A file or skill has the same content as another, and is sent once.
     Duplicate,
+    /// A source has another text than context.lock says.
+    Drift,
+    /// A source is not in context.lock.
+    Added,
+    /// A source of context.lock is not in the request.
+    Removed,
+    /// The request or a part has more tokens than the policy of context.lock allows.
+    #[value(name = "over_budget")]
+    OverBudget,
 }

@@ -20,6 +20,7 @@ use pellucid_answers::lock::LockPolicy;
 use pellucid_answers::lock::LockedPack;
 use pellucid_answers::lock::MadeLock;
 use pellucid_answers::lock::compare;
+use pellucid_engine::report::Report;
 use pellucid_protocol::settings::PromptMode;
 use tempfile::TempDir;
 
@@ -30,6 +31,7 @@ use crate::args::shared::Shared;
 use crate::args::turn::TurnArgs;
 use crate::print;
 use crate::request;
+use crate::request::Coming;
 use crate::request::RequestRefusal;
 use crate::screen::name;
 use crate::start::ProgramFailure;
@@ -77,6 +79,13 @@ fn write(shared: &Shared, args: &ContextLockArgs) -> Result<(), RequestRefusal> 
         style::part(&verdict.to_text());
     }
     Ok(())
+}
+
+/// The request that a lock is made of.
+pub struct LockedRequest {
+    pub request: Inspected,
+    pub report: Report,
+    pub made: MadeLock,
 }
 
 /// The project whose lock is made.
@@ -133,6 +142,17 @@ impl LockedProject {
         choices: &LockChoices,
         revision: Option<&str>,
     ) -> Result<MadeLock, RequestRefusal> {
+        Ok(self.request_at(shared, turn, choices, revision)?.made)
+    }
+
+    /// The same lock, with the request that it is made of.
+    pub fn request_at(
+        &self,
+        shared: &Shared,
+        turn: &TurnArgs,
+        choices: &LockChoices,
+        revision: Option<&str>,
+    ) -> Result<LockedRequest, RequestRefusal> {
         let turn = TurnArgs { cd: Some(self.root.join(&choices.folder)), ..turn.clone() };
         let home = empty_home()?;
         let start = match choices.has_user_files {
@@ -147,14 +167,14 @@ impl LockedProject {
             has_user_files: choices.has_user_files,
         };
         let mcp = if choices.has_mcp_tools { McpLists::Connect } else { McpLists::Off };
-        let coming = request::first(start, &turn, mcp, revision)?;
-        let (session, next) = (&coming.session, &coming.next);
+        let Coming { session, next, .. } = request::first(start, &turn, mcp, revision)?;
         let (facts, pack) = (session.facts(), session.pack());
         let wire = session.frame(None).view().wire;
-        let inspected = Inspected::of_body("now", &facts.settings.model.slug, wire, &next.body(), &next.report);
+        let name = revision.map_or_else(|| "now".to_owned(), |revision| format!("now@{revision}"));
+        let inspected = Inspected::of_body(&name, &facts.settings.model.slug, wire, &next.body(), &next.report);
         let mode = facts.system.prompt_mode;
         let prompt_mode = if mode == PromptMode::Full { String::new() } else { mode.as_str().to_owned() };
-        Ok(MadeLock::of(&LockInputs {
+        let made = MadeLock::of(&LockInputs {
             request: &inspected,
             report: &next.report,
             pack: LockedPack { name: pack.name.clone(), sha256: pack.digest().to_string() },
@@ -162,7 +182,8 @@ impl LockedProject {
             choices: LockChoices { prompt_mode, ..choices.clone() },
             made_with: concat!("pellucid ", env!("CARGO_PKG_VERSION")),
             places: &places,
-        }))
+        });
+        Ok(LockedRequest { request: inspected, report: next.report, made })
     }
 
     /// Writes the lock file. Gives its text.

@@ -351,6 +351,8 @@ fn the_examples_of_the_help_run_as_they_are_printed() {
         history.commit("main", number + 1, "change", "", &[("AGENTS.md", rules), ("other", &other)]);
     }
     let world = history.world();
+    world.files.write("work/AGENTS.md", "Be kind.\nNever push.\n");
+    assert_eq!(world.run(&["context", "lock"]).status, 0);
     world.files.write("work/AGENTS.md", "Say when you are done.\n");
     world
         .files
@@ -361,11 +363,61 @@ fn the_examples_of_the_help_run_as_they_are_printed() {
     let help = world.run(&["context", "bisect", "--help"]);
     let examples: Vec<&str> =
         help.out().lines().map(str::trim).filter(|line| line.starts_with("pellucid context bisect ")).collect();
-    assert_eq!(examples.len(), 4, "{}", help.out());
+    assert_eq!(examples.len(), 5, "{}", help.out());
     let program = env!("CARGO_BIN_EXE_pellucid");
     for example in examples {
         let line = example.replacen("pellucid", program, 1);
         let ran = world.finish(world.command_of("/bin/sh", &["-c", &line]), None);
         assert_eq!(ran.status, 0, "{example}: {}{}", ran.out(), ran.stderr);
     }
+}
+
+/// A history of 12 commits that all change the rules, with one that adds a file and one that removes it.
+fn locked() -> World {
+    let mut history = History::default();
+    for number in 0..=12 {
+        let text = if number >= 5 { format!("Be brief.\n{}", "More. ".repeat(40)) } else { "Be brief.\n".to_owned() };
+        let other = format!("{number}\n");
+        let mut files = vec![("AGENTS.md", text.as_str()), ("src/other.txt", other.as_str())];
+        match number {
+            3 => files.push(("sub/AGENTS.md", "In sub.\n")),
+            9 => files.push(("sub/AGENTS.md", "")),
+            _ => {}
+        }
+        history.commit("main", number + 1, &format!("commit {number}"), "", &files);
+    }
+    history.world()
+}
+
+#[test]
+fn findings_against_the_lock_are_searched_for() {
+    let world = locked();
+    let ends = ["--good", "main~12", "--bad", "main"];
+    let ran = bisect(&world, &[&ends[..], &["--finding", "drift"]].concat());
+    assert_eq!(ran.status, 3, "{}{}", ran.out(), ran.stderr);
+    assert!(ran.stderr.contains("hint: `pellucid context lock` writes it"), "{}", ran.stderr);
+    // The lock is that of the first commit, in the folder that has a file of its own later.
+    world.files.write("work/AGENTS.md", "Be brief.\n");
+    world.files.folder("work/sub");
+    let made = world.run(&["context", "lock", "-C", "sub"]);
+    assert_eq!(made.status, 0, "{}", made.stderr);
+    let check = |ends: [&str; 4], kind: &str, commit: &str| {
+        let found = answer(&world, 0, &[&ends[..], &["--finding", kind]].concat());
+        assert_eq!(found["commit"]["title"], commit, "{kind}");
+        assert!(found["assemblies"].as_u64().unwrap() <= 6, "{kind}: {}", found["assemblies"]);
+        assert!(!found["diff"]["changes"].as_array().unwrap().is_empty(), "{kind}");
+    };
+    check(ends, "drift", "commit 5");
+    check(["--good", "main~12", "--bad", "main~4"], "added", "commit 3");
+    let same = answer(&world, 1, &[&ends[..], &["--finding", "removed"]].concat());
+    assert_eq!((&same["good"], &same["bad"]), (&json!("good"), &json!("good")));
+    // With a lock that has the file, the commit that removes it is found, and a budget is what its policy says.
+    world.files.write("work/sub/AGENTS.md", "In sub.\n");
+    assert_eq!(world.run(&["context", "lock", "-C", "sub"]).status, 0);
+    check(["--good", "main~9", "--bad", "main"], "removed", "commit 9");
+    let lock = world.files.read("work/context.lock");
+    world.files.write("work/context.lock", lock.replace("tokens_max = 8000", "tokens_max = 60"));
+    check(ends, "over_budget", "commit 5");
+    let wrong = bisect(&world, &[&ends[..], &["--finding", "settings"]].concat());
+    assert_eq!(wrong.status, 2, "{}", wrong.stderr);
 }

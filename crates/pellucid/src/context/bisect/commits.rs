@@ -12,6 +12,12 @@ use pellucid_answers::bisect::first_bad;
 use pellucid_answers::bisect::part_names;
 use pellucid_answers::diff::RequestDiff;
 use pellucid_answers::inspected::Inspected;
+use pellucid_answers::lock::ContextLock;
+use pellucid_answers::lock::FindingKind;
+use pellucid_answers::lock::LockChoices;
+use pellucid_answers::lock::LockPolicy;
+use pellucid_answers::lock::MadeLock;
+use pellucid_answers::lock::compare;
 use pellucid_engine::report::Report;
 use pellucid_git::history;
 use pellucid_git::history::FirstParents;
@@ -25,9 +31,14 @@ use super::BisectStatus;
 use super::command::JudgingCommand;
 use crate::args::bisect::ContextBisectArgs;
 use crate::args::bisect::FindingArg;
+use crate::args::request::McpLists;
 use crate::args::request::RequestArgs;
 use crate::args::shared::Shared;
 use crate::context::diff;
+use crate::context::lock::LockedProject;
+use crate::context::lock::LockedRequest;
+use crate::context::lock::choices_now;
+use crate::context::lock::no_lock;
 use crate::inspected;
 use crate::request;
 use crate::request::RequestRefusal;
@@ -90,28 +101,70 @@ enum AskedOfCommits {
     /// Whether a part is that of the good end, which is not known yet.
     Part(String),
     Command(JudgingCommand),
+    Lock(Box<AskedOfLock>),
+}
+
+/// Whether `context check` has a finding of a kind, with the lock of today.
+struct AskedOfLock {
+    kind: FindingKind,
+    project: LockedProject,
+    text: String,
+    lock: ContextLock,
+    policy: LockPolicy,
+    choices: LockChoices,
+}
+
+impl AskedOfLock {
+    fn new(shared: &Shared, args: &ContextBisectArgs, kind: FindingKind) -> Result<Self, RequestRefusal> {
+        let project = LockedProject::find(shared, &args.turn)?;
+        let Some(text) = project.read()? else {
+            return Err(no_lock(&project));
+        };
+        let (lock, policy) = ContextLock::parse(&text).map_err(|error| RequestRefusal::unknown(error.to_string()))?;
+        let choices = choices_now(&lock.choices, args.mcp == McpLists::Connect)?;
+        Ok(Self { kind, project, text, lock, policy, choices })
+    }
+
+    fn is_bad(&self, made: &MadeLock) -> bool {
+        compare(&self.lock, &self.policy, made, &self.text).has(self.kind)
+    }
+}
+
+/// The request of a commit, and what it is judged by.
+struct AssembledCommit {
+    request: Inspected,
+    report: Report,
+    /// The lock that `context check` would make, where the question is about that.
+    made: Option<MadeLock>,
 }
 
 impl AskedOfCommits {
     fn of(shared: &Shared, args: &ContextBisectArgs) -> Result<Self, RequestRefusal> {
-        let finding = |finding: FindingArg| match finding {
-            FindingArg::Truncated => AskedFinding::Truncated,
-            FindingArg::Shadowed => AskedFinding::Shadowed,
-            FindingArg::Hidden => AskedFinding::Hidden,
-            FindingArg::Missing => AskedFinding::Missing,
-            FindingArg::Duplicate => AskedFinding::Duplicate,
-        };
         if let Some(command) = &args.run {
             return Ok(Self::Command(JudgingCommand::new(shared, &args.turn, command)?));
         }
         if let Some(part) = &args.part {
             return Ok(Self::Part(part.clone()));
         }
+        if let Some(finding) = args.finding {
+            let of_lock = |kind| Ok(Self::Lock(Box::new(AskedOfLock::new(shared, args, kind)?)));
+            let of_report = |kind| Ok(Self::Question(BisectQuestion::Finding(kind)));
+            return match finding {
+                FindingArg::Truncated => of_report(AskedFinding::Truncated),
+                FindingArg::Shadowed => of_report(AskedFinding::Shadowed),
+                FindingArg::Hidden => of_report(AskedFinding::Hidden),
+                FindingArg::Missing => of_report(AskedFinding::Missing),
+                FindingArg::Duplicate => of_report(AskedFinding::Duplicate),
+                FindingArg::Drift => of_lock(FindingKind::Drift),
+                FindingArg::Added => of_lock(FindingKind::Added),
+                FindingArg::Removed => of_lock(FindingKind::Removed),
+                FindingArg::OverBudget => of_lock(FindingKind::OverBudget),
+            };
+        }
         let question = None
             .or_else(|| args.contains.clone().map(BisectQuestion::Contains))
             .or_else(|| args.lacks.clone().map(BisectQuestion::Lacks))
-            .or_else(|| args.tokens_over.map(BisectQuestion::TokensOver))
-            .or_else(|| args.finding.map(|kind| BisectQuestion::Finding(finding(kind))));
+            .or_else(|| args.tokens_over.map(BisectQuestion::TokensOver));
         question.map(Self::Question).ok_or_else(|| RequestRefusal::usage("a question is missing".to_owned()))
     }
 }
@@ -139,9 +192,9 @@ impl CommitSearch<'_> {
     fn judge(&mut self, position: usize) -> Result<BisectJudgement, RequestRefusal> {
         let is_end = position == 0 || position == self.history.commits.len();
         let judgement = match self.assembled(position) {
-            Ok((request, report)) => {
-                let judgement = self.judgement(position, &request, &report)?;
-                self.requests.insert(position, request);
+            Ok(assembled) => {
+                let judgement = self.judgement(position, &assembled)?;
+                self.requests.insert(position, assembled.request);
                 judgement
             }
             Err(refusal) if is_end => return Err(refusal),
@@ -157,8 +210,15 @@ impl CommitSearch<'_> {
         Ok(judgement)
     }
 
-    fn assembled(&mut self, position: usize) -> Result<(Inspected, Report), RequestRefusal> {
+    fn assembled(&mut self, position: usize) -> Result<AssembledCommit, RequestRefusal> {
         self.n_assemblies += 1;
+        if let AskedOfCommits::Lock(asked) = &self.question {
+            let AskedOfLock { project, choices, .. } = &**asked;
+            let id = short(self.id(position));
+            let LockedRequest { request, report, made } =
+                project.request_at(self.shared, &self.args.turn, choices, Some(id))?;
+            return Ok(AssembledCommit { request, report, made: Some(made) });
+        }
         let (full, shown) = (format!("now@{}", self.id(position)), format!("now@{}", short(self.id(position))));
         let args = RequestArgs { word: Some(full), mcp: self.args.mcp, ..RequestArgs::default() };
         let ShownRequest::Coming(coming) = request::shown(self.shared, &self.args.turn, &args)? else {
@@ -166,18 +226,16 @@ impl CommitSearch<'_> {
         };
         let reasons = coming.reasons.iter().filter(|reason| reason.is_about_content() && reason.kind != "revision");
         certain::tell(&reasons.cloned().collect::<Vec<_>>());
-        Ok((inspected::of_coming(&shown, &coming), coming.next.report))
+        let request = inspected::of_coming(&shown, &coming);
+        Ok(AssembledCommit { request, report: coming.next.report, made: None })
     }
 
-    fn judgement(
-        &mut self,
-        position: usize,
-        request: &Inspected,
-        report: &Report,
-    ) -> Result<BisectJudgement, RequestRefusal> {
+    fn judgement(&mut self, position: usize, commit: &AssembledCommit) -> Result<BisectJudgement, RequestRefusal> {
+        let AssembledCommit { request, report, made } = commit;
         let of = |is_bad: bool| if is_bad { BisectJudgement::Bad } else { BisectJudgement::Good };
         let is_bad_end = position == self.history.commits.len();
         match &mut self.question {
+            AskedOfCommits::Lock(asked) => Ok(of(made.as_ref().is_some_and(|made| asked.is_bad(made)))),
             AskedOfCommits::Command(command) => Ok(command.judge(&request.body().unwrap_or_default())?),
             AskedOfCommits::Part(part) => {
                 let question = BisectQuestion::PartChanged { name: part.clone(), good: PartState::of(request, part) };

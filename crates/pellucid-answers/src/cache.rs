@@ -4,6 +4,7 @@
 mod tests;
 
 use pellucid_engine::continuity::Cause;
+use pellucid_engine::continuity::Continuity;
 use pellucid_engine::prices::PriceTable;
 use pellucid_protocol::cache::CacheChangeKind;
 use pellucid_protocol::cache::CacheVerdict;
@@ -38,6 +39,51 @@ pub struct CacheAnswer {
     pub prices: Vec<UsedPrice>,
     /// Whether the session has no record, so that all is estimated from what the provider charged.
     pub is_estimated: bool,
+    /// How the next request continues the last one; absent where a session cannot be continued from here.
+    pub next: Option<NextInCache>,
+}
+
+/// How the next request of a session continues the last one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NextInCache {
+    /// The model reads all of the last request again, unchanged.
+    Extends,
+    /// The next request diverges from the last one.
+    Diverges {
+        /// The part that the model reads first among those that differ.
+        part: String,
+        /// The cause in a word.
+        cause: &'static str,
+        /// How many tokens are paid for again, estimated.
+        tokens_rebilled: usize,
+    },
+    /// The next request cannot be made or compared, for this reason.
+    Unknown(String),
+}
+
+impl NextInCache {
+    /// What a comparison with the last request says; absent if there is none to compare with.
+    pub fn of(continuity: Option<&Continuity>) -> Self {
+        match continuity.map(|continuity| &continuity.broken) {
+            Some(None) => Self::Extends,
+            Some(Some(broken)) => Self::Diverges {
+                part: broken.part.to_string(),
+                cause: broken.cause.as_str(),
+                tokens_rebilled: broken.tokens_rebilled,
+            },
+            None => Self::Unknown("the bytes of the last request are not known".to_owned()),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        match self {
+            Self::Extends => json!({"verdict": "extends"}),
+            Self::Diverges { part, cause, tokens_rebilled } => {
+                json!({"verdict": "diverges", "part": part, "cause": cause, "tokens_rebilled": tokens_rebilled})
+            }
+            Self::Unknown(why) => json!({"verdict": "unknown", "why": why}),
+        }
+    }
 }
 
 /// What came of the provider's cache for one request. Tokens are estimated from bytes, but for those that the provider read.
@@ -61,18 +107,22 @@ pub struct CacheRow {
     pub cache_break: Option<CacheBreak>,
     /// What the request cost; absent where the price or the provider's figures are unknown.
     pub cost: Option<Money>,
+    /// The number of the request that this one continues, if it continues one.
+    pub before: Option<usize>,
+    /// For how many seconds the provider keeps what it has read, if that is known.
+    pub cache_seconds: Option<u64>,
 }
 
 impl CacheAnswer {
     /// Adds up the requests of a session.
     pub fn of(requests: &[RequestFigures], prices: &PriceTable) -> Self {
-        let mut before: Option<usize> = None;
+        let mut before: Option<(usize, usize)> = None;
         let mut rows = Vec::with_capacity(requests.len());
         let mut again = Vec::new();
         for request in requests {
             let rebilled = request.cache_break.as_ref().map_or(0, |it| it.tokens_rebilled);
             let kept = match before {
-                Some(before) if request.is_answer() => before.saturating_sub(rebilled).min(request.tokens),
+                Some((_, before)) if request.is_answer() => before.saturating_sub(rebilled).min(request.tokens),
                 _ => 0,
             };
             let price = prices.of(&request.model, request.sent_at.as_deref().unwrap_or_default());
@@ -92,9 +142,11 @@ impl CacheAnswer {
                 verdict: request.verdict.clone(),
                 cache_break: request.cache_break.clone(),
                 cost,
+                before: before.map(|(number, _)| number),
+                cache_seconds: request.cache_seconds,
             });
             if request.is_answer() {
-                before = Some(request.tokens);
+                before = Some((request.number, request.tokens));
             }
         }
         let all = |amounts: Vec<Option<Money>>| amounts.into_iter().collect::<Option<Vec<_>>>().and_then(Money::sum);
@@ -112,7 +164,13 @@ impl CacheAnswer {
             ),
             rows,
             is_estimated: false,
+            next: None,
         }
+    }
+
+    /// For how many seconds the provider keeps what it has read, as far as that is known of the last request.
+    pub fn cache_seconds(&self) -> Option<u64> {
+        self.rows.last().and_then(|row| row.cache_seconds)
     }
 
     /// Adds up the requests of a session that has no record (`RequestFigures::estimated`).
@@ -144,6 +202,7 @@ impl CacheAnswer {
                 "detail": row.detail(),
                 "break": row.cache_break,
                 "cost": money(&row.cost),
+                "cache_seconds": row.cache_seconds,
             })
         });
         json!({
@@ -156,6 +215,7 @@ impl CacheAnswer {
             "cost": money(&self.cost),
             "cost_rebilled": money(&self.cost_rebilled),
             "prices": UsedPrice::to_json(&self.prices),
+            "next": self.next.as_ref().map(NextInCache::to_json),
         })
     }
 }
@@ -163,12 +223,15 @@ impl CacheAnswer {
 impl CacheRow {
     /// Why the verdict is what it is, for people; empty where the word says it.
     pub fn detail(&self) -> String {
-        let minutes = |ms: u64| if ms < 120_000 { format!("{} s", ms / 1000) } else { format!("{} min", ms / 60_000) };
         match (self.verdict.verdict, &self.cache_break) {
             (CacheWord::Broken, Some(broken)) => format!("{}{}", broken.cause, named_changes(broken)),
             (CacheWord::Broken, None) => self.verdict.cause.clone().unwrap_or_default(),
             (CacheWord::Expired, _) => match self.verdict.idle_ms {
-                Some(idle) => format!("{} since the request before", minutes(idle)),
+                Some(idle) => {
+                    let since = self.before.map_or_else(|| "the request before".to_owned(), |it| format!("#{it}"));
+                    let kept = self.cache_seconds.map(|seconds| format!(", kept for {}", span(seconds)));
+                    format!("{} since {since}{}", span(idle / 1000), kept.unwrap_or_default())
+                }
                 None => String::new(),
             },
             (CacheWord::Missed, _) => match self.verdict.expected {
@@ -181,6 +244,16 @@ impl CacheRow {
             },
             (CacheWord::Cold | CacheWord::Extended | CacheWord::Shortened, _) => String::new(),
         }
+    }
+}
+
+/// A time in a unit that a person would use.
+pub fn span(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        7200..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
     }
 }
 

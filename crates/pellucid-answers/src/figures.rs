@@ -8,6 +8,7 @@ use pellucid_engine::tokens::tokens_of_bytes;
 use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::cache::CacheWord;
 use pellucid_protocol::event::CacheBreak;
+use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::usage::UsageSplit;
 use pellucid_store::moment::Moment;
 use pellucid_store::requests::entry;
@@ -38,6 +39,16 @@ pub struct RequestFigures {
     pub cache_break: Option<CacheBreak>,
     /// Why there was no answer, in a word.
     pub failure: Option<String>,
+    /// For how many seconds the provider keeps what it has read, if that is known.
+    pub cache_seconds: Option<u64>,
+}
+
+/// For how many seconds the provider of a request keeps what it has read: as recorded, else what its API format says.
+pub fn cache_seconds(terms: Option<&entry::RequestTerms>, wire: Option<WireApi>) -> Option<u64> {
+    match terms {
+        Some(terms) => terms.cache_seconds,
+        None => wire.and_then(WireApi::cache_seconds),
+    }
 }
 
 impl RequestFigures {
@@ -56,7 +67,14 @@ impl RequestFigures {
             verdict: reply.and_then(|reply| reply.cache.clone()).unwrap_or_else(CacheVerdict::unknown),
             cache_break: sent.cache_break.clone(),
             failure: reply.and_then(|reply| reply.failure.clone()),
+            cache_seconds: None,
         }
+    }
+
+    /// The same figures of a request whose provider keeps what it has read for so many seconds.
+    #[must_use]
+    pub fn kept_for(self, cache_seconds: Option<u64>) -> Self {
+        Self { cache_seconds, ..self }
     }
 
     /// The figures of requests that have no record, from the token counts of their session file. `kept_for` is how long a
@@ -96,6 +114,7 @@ impl RequestFigures {
                 },
                 cache_break: None,
                 failure: None,
+                cache_seconds: Some(kept_for.as_secs()),
             });
             before = Some(count);
         }

@@ -9,16 +9,22 @@ use pellucid_agent::replay;
 use pellucid_agent::replay::WalkedBytes;
 use pellucid_answers::cache::CacheAnswer;
 use pellucid_answers::cache::CacheRow;
+use pellucid_answers::cache::NextInCache;
 use pellucid_answers::cache::advice;
+use pellucid_answers::cache::span;
 use pellucid_answers::cost::UsedPrice;
 use pellucid_answers::diff::RequestDiff;
 use pellucid_answers::figures::RequestFigures;
+use pellucid_answers::figures::cache_seconds;
 use pellucid_answers::inspected::Inspected;
 use pellucid_store::read;
 use pellucid_store::read::SessionFile;
 use pellucid_store::token_counts::token_counts;
 
 use crate::args::cache::CacheArgs;
+use crate::args::request::RequestArgs;
+use crate::args::shared::Shared;
+use crate::args::turn::TurnArgs;
 use crate::capsule;
 use crate::capsule::LookedAt;
 use crate::context::diff::changes_text;
@@ -26,7 +32,9 @@ use crate::pack::table::aligned;
 use crate::prices;
 use crate::print;
 use crate::request;
+use crate::request::ShownRequest;
 use crate::screen::OutputFormat;
+use crate::screen::name;
 use crate::sessions;
 use crate::start::ProgramFailure;
 use crate::style;
@@ -40,9 +48,9 @@ const NO_RECORD: u8 = 3;
 /// How long the providers of other programs' sessions keep what they have read.
 const KEPT_FOR: Duration = Duration::from_secs(300);
 
-pub fn run(args: &CacheArgs) -> Result<ExitCode, ProgramFailure> {
+pub fn run(shared: &Shared, args: &CacheArgs) -> Result<ExitCode, ProgramFailure> {
     let home = sessions::home()?;
-    let LookedAt { home: of, path, .. } = capsule::meant(&home, &args.of)?;
+    let LookedAt { home: of, id, path } = capsule::meant(&home, &args.of)?;
     let file = read::open_damaged(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
     if let Some(number) = args.explain {
         return explain(&of, &file, number);
@@ -58,23 +66,44 @@ pub fn run(args: &CacheArgs) -> Result<ExitCode, ProgramFailure> {
         }
         CacheAnswer::estimated(&RequestFigures::estimated(&counts, KEPT_FOR), &prices::table(&home)?)
     } else {
-        CacheAnswer::of(&figures, &prices::table(&home)?)
+        let next = if of == home { Some(next(shared, &id)) } else { None };
+        CacheAnswer { next, ..CacheAnswer::of(&figures, &prices::table(&home)?) }
     };
     let text = if args.json { format!("{}\n", answer.to_json()) } else { text(&answer) };
     print::report(&text, OutputFormat::of(args.json))?;
     Ok(gate(args, &answer))
 }
 
+/// How the next request of a stored session, without a message, would continue the last one.
+fn next(shared: &Shared, id: &str) -> NextInCache {
+    let asked = RequestArgs { word: Some(format!("{id}#next")), is_quiet: true, ..RequestArgs::default() };
+    match request::shown(shared, &TurnArgs::default(), &asked) {
+        Ok(ShownRequest::Coming(coming)) => match request::first_line(&coming.next) {
+            Some(line) => NextInCache::Unknown(line),
+            None => NextInCache::of(coming.next.report.continuity.as_ref()),
+        },
+        Ok(ShownRequest::Sent(_) | ShownRequest::Saved(_)) => {
+            NextInCache::Unknown("the session has no next request".to_owned())
+        }
+        Err(refusal) => NextInCache::Unknown(refusal.text().lines().next().unwrap_or_default().to_owned()),
+    }
+}
+
 /// The figures of every request that the record has.
 pub fn figures(home: &Path, file: &SessionFile) -> Result<Vec<RequestFigures>, ProgramFailure> {
     let mut figures: Vec<RequestFigures> = Vec::new();
+    let mut wire = None;
     replay::walk(home, file, &mut |walked| {
         let model = match &walked.bytes {
-            WalkedBytes::Proved(proved) => proved.model(),
+            WalkedBytes::Proved(proved) => {
+                wire = Some(proved.wire());
+                proved.model()
+            }
             WalkedBytes::Again(_) | WalkedBytes::Unknown(_) => figures.last().map(|it| it.model.clone()),
         };
         if let Some(entry) = walked.entry {
-            figures.push(RequestFigures::of(walked.number, &model.unwrap_or_default(), entry, walked.reply));
+            let of = RequestFigures::of(walked.number, &model.unwrap_or_default(), entry, walked.reply);
+            figures.push(of.kept_for(cache_seconds(walked.terms, wire)));
         }
         ControlFlow::Continue(())
     })
@@ -131,8 +160,25 @@ fn text(answer: &CacheAnswer) -> String {
         _ => ", the price is unknown".to_owned(),
     };
     text += &format!("{}; {times}{again} tokens paid for again{cost}\n", counted(answer.n_breaks, "break"));
+    text += &next_text(answer);
     text += &format!("{}\n", UsedPrice::line(&answer.prices));
     text
+}
+
+fn next_text(answer: &CacheAnswer) -> String {
+    let said = match &answer.next {
+        None => return String::new(),
+        Some(NextInCache::Extends) => "extends".to_owned(),
+        Some(NextInCache::Diverges { part, cause, tokens_rebilled }) => {
+            format!("diverges at {} ({cause}), {} paid for again", name(part), counted(*tokens_rebilled, "token"))
+        }
+        Some(NextInCache::Unknown(why)) => format!("unknown: {}", name(why)),
+    };
+    let kept = match answer.cache_seconds() {
+        Some(seconds) => format!("; the provider keeps what it has read for {}", span(seconds)),
+        None => String::new(),
+    };
+    format!("next request: {said}{kept}\n")
 }
 
 /// Shows the texts around the place where a request diverges.

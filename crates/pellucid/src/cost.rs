@@ -22,6 +22,7 @@ use pellucid_answers::cost::ReadTexts;
 use pellucid_answers::cost::SimulatedCost;
 use pellucid_answers::cost::UsedPrice;
 use pellucid_answers::figures::RequestFigures;
+use pellucid_answers::figures::cache_seconds;
 use pellucid_protocol::price::Money;
 use pellucid_protocol::provider::ReadSection;
 use pellucid_protocol::provider::WireApi;
@@ -164,10 +165,7 @@ impl CostedSession {
                 }
                 None => (requests.last().map(|it| it.figures.model.clone()).unwrap_or_default(), Arc::default()),
             };
-            let seconds = match walked.terms {
-                Some(terms) => terms.cache_seconds,
-                None => last_wire.and_then(WireApi::cache_seconds),
-            };
+            let seconds = cache_seconds(walked.terms, *last_wire);
             let kept_ms = seconds.and_then(|seconds| i64::try_from(seconds).ok()?.checked_mul(1000));
             let figures = RequestFigures::of(walked.number, &model, entry, walked.reply);
             let (session, provider) = (session.clone(), provider.clone());

@@ -153,7 +153,7 @@ fn run(args: Args) -> Result<ExitCode, ProgramFailure> {
         ProgramCommand::Review(args) => exec::run_review(&shared, &args.options, &args.review, Manner::Own),
         ProgramCommand::Prompt(args) => prompt::run(&shared, &args),
         ProgramCommand::Context(args) => context::run(&shared, &args),
-        ProgramCommand::Cache(args) => cache::run(&args).map_err(ProgramFailure::of_question),
+        ProgramCommand::Cache(args) => cache::run(&shared, &args).map_err(ProgramFailure::of_question),
         ProgramCommand::Cost(args) => cost::run(&shared, &args).map_err(ProgramFailure::of_question),
         ProgramCommand::Capsule(args) => capsule::run(&args),
         ProgramCommand::Schema(args) => schema::run(&args),

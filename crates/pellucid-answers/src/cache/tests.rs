@@ -19,6 +19,7 @@ fn request(number: usize, tokens: usize, word: CacheWord) -> RequestFigures {
         verdict: CacheVerdict { verdict: word, ..CacheVerdict::unknown() },
         cache_break: None,
         failure: None,
+        cache_seconds: Some(300),
     }
 }
 
@@ -74,7 +75,7 @@ fn each_request_keeps_what_the_one_before_had() {
             1 1000 0 1000 0 cold 
             2 1100 1000 100 0 extended 
             3 1300 200 1100 900 broken tools, − tools/mcp__wiki__find (server wiki)
-            4 1400 1300 100 0 expired 49 min since the request before
+            4 1400 1300 100 0 expired 49 min since #3, kept for 5 min
             1 breaks, 900 rebilled, 1.64 times, $0.0016 of $0.0090
         "#]],
     );
@@ -111,4 +112,19 @@ fn an_unknown_price_makes_the_sum_unknown() {
         0 breaks, 0 rebilled, - times, unknown of unknown
     "#]],
     );
+}
+
+#[test]
+fn how_long_the_cache_is_kept_is_said_where_it_is_known() {
+    let verdict = |idle_ms| CacheVerdict { verdict: CacheWord::Expired, idle_ms, ..CacheVerdict::unknown() };
+    let detail = |idle_ms, cache_seconds| {
+        let late = RequestFigures { verdict: verdict(idle_ms), ..request(2, 1100, CacheWord::Expired) };
+        let requests = [request(1, 1000, CacheWord::Cold), late.kept_for(cache_seconds)];
+        CacheAnswer::of(&requests, &PriceTable::built_in()).rows[1].detail()
+    };
+    assert_eq!(detail(Some(400_000), Some(300)), "6 min since #1, kept for 5 min");
+    assert_eq!(detail(Some(90_000), Some(60)), "90 s since #1, kept for 60 s");
+    assert_eq!(detail(Some(90_000_000), Some(86_400)), "25 h since #1, kept for 24 h");
+    assert_eq!(detail(Some(400_000), None), "6 min since #1");
+    assert_eq!(detail(None, Some(300)), "");
 }

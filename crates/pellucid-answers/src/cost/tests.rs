@@ -29,6 +29,7 @@ fn request(number: usize, minutes: i64, usage: UsageSplit, read: &[(&str, &str)]
         verdict: CacheVerdict::unknown(),
         cache_break: None,
         failure: None,
+        cache_seconds: None,
     };
     let sent_ms = Some(minutes * 60_000);
     CostedRequest {

@@ -121,6 +121,40 @@ pub fn relative(path: &str, folder: &Path, user: Option<&Path>) -> String {
     }
 }
 
+/// A sentence with its absolute paths as [`relative`] writes them. Only beginnings of paths are looked at, as a path in a
+/// sentence has no end that could be recognised.
+pub fn relative_in(text: &str, folder: &Path, user: Option<&Path>) -> String {
+    let above = folder.ancestors().enumerate().take(LEVELS_UP_MAX + 1);
+    let above = above.take_while(|(n, it)| *n == 0 || (it.parent().is_some() && user != Some(*it)));
+    let mut beginnings: Vec<(String, String)> =
+        above.map(|(n, it)| (format!("{}/", it.display()), "../".repeat(n))).filter(|(it, _)| it != "//").collect();
+    beginnings.extend(user.map(|user| (format!("{}/", user.display()), "~/".to_owned())));
+    let is_name = |it: char| it.is_alphanumeric() || "._-~/".contains(it);
+    let here = folder.to_string_lossy();
+    let is_here = |text: &str| text.strip_prefix(&*here).is_some_and(|behind| !behind.starts_with(is_name));
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('/') {
+        let is_start = !rest[..at].ends_with(is_name);
+        let found = beginnings.iter().find(|(beginning, _)| is_start && rest[at..].starts_with(beginning.as_str()));
+        let (skipped, put) = match found {
+            _ if is_start && here.len() > 1 && is_here(&rest[at..]) => (here.len(), "."),
+            Some((beginning, put)) => (beginning.len(), put.as_str()),
+            None => (1, "/"),
+        };
+        shown += &rest[..at];
+        shown += put;
+        rest = &rest[at + skipped..];
+        if skipped == 1 {
+            // The names behind a slash that begins no known folder belong to the same path.
+            let end = rest.find(|it: char| it.is_whitespace()).unwrap_or(rest.len());
+            shown += &rest[..end];
+            rest = &rest[end..];
+        }
+    }
+    shown + rest
+}
+
 /// The home folder of the user.
 pub fn user_folder() -> Option<std::path::PathBuf> {
     std::env::var_os("HOME").map(std::path::PathBuf::from).filter(|path| path.is_absolute() && path.parent().is_some())
@@ -168,6 +202,24 @@ mod tests {
         check(middle, "/home/ada/work/project/AGENTS.md", 22, "/…/project/AGENTS.md");
         check(middle, "a/mcp__server__long_name", 12, "mcp__s…_name");
         check(middle, "mcp__server__long_name", 12, "mcp__s…_name");
+    }
+
+    #[test]
+    fn paths_in_sentences_are_relative() {
+        let shown = |text: &str| relative_in(text, Path::new("/home/ada/work/app"), Some(Path::new("/home/ada")));
+        for (text, expected) in [
+            ("shadowed: /home/ada/work/app/a b.md comes first", "shadowed: a b.md comes first"),
+            ("/home/ada/work/app/a:1 has it, /home/ada/work/b (9 bytes)", "a:1 has it, ../b (9 bytes)"),
+            ("it leads to /home/ada/.ssh/key, and is not sent", "it leads to ~/.ssh/key, and is not sent"),
+            ("--cd /home/ada/work/app/sub", "--cd sub"),
+            ("in /etc/home/ada/work/app/a and x/home/ada/b", "in /etc/home/ada/work/app/a and x/home/ada/b"),
+            ("the folder /home/ada/work/app, /home/ada/work/app-2", "the folder ., ../app-2"),
+            ("1/2 of /", "1/2 of /"),
+        ] {
+            assert_eq!(shown(text), expected, "{text}");
+        }
+        let root = |text: &str| relative_in(text, Path::new("/"), None);
+        assert_eq!(root("the file /a/b is cut"), "the file /a/b is cut");
     }
 
     #[test]

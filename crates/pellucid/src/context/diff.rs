@@ -21,6 +21,7 @@ use crate::args::shared::Shared;
 use crate::capsule;
 use crate::capsule::LookedAt;
 use crate::context::lock;
+use crate::fit;
 use crate::inspected;
 use crate::print;
 use crate::request;
@@ -152,11 +153,12 @@ fn change_text(change: &PartChange, width: usize, paint: Paint) -> String {
     line + "\n"
 }
 
-/// The path of a file from the working directory, if it is below it.
+/// The path of a file as a person in the working directory would write it; other names stay as they are.
 pub fn short(origin: &str) -> String {
-    let here = std::env::current_dir().ok();
-    let path = here.as_deref().and_then(|here| Path::new(origin).strip_prefix(here).ok());
-    name(path.and_then(Path::to_str).filter(|path| !path.is_empty()).unwrap_or(origin)).into_owned()
+    match std::env::current_dir() {
+        Ok(here) => name(&fit::relative(origin, &here, fit::user_folder().as_deref())).into_owned(),
+        Err(_) => name(origin).into_owned(),
+    }
 }
 
 fn lines_text(change: &PartChange, paint: Paint) -> String {

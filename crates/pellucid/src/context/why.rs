@@ -34,6 +34,7 @@ use crate::args::turn::TurnArgs;
 use crate::args::why::ContextWhyArgs;
 use crate::capsule;
 use crate::capsule::LookedAt;
+use crate::fit;
 use crate::inspected;
 use crate::prices;
 use crate::print;
@@ -57,6 +58,9 @@ const SESSION_BYTES_MAX: u64 = 1 << 30;
 
 /// The status if nothing that is known has it.
 const NOWHERE: u8 = 3;
+
+/// How many cells an origin takes at most.
+const ORIGIN_CELLS_MAX: usize = 60;
 
 /// The name of instruction files.
 const INSTRUCTIONS: &str = "AGENTS.md";
@@ -467,24 +471,49 @@ fn of_skill(path: &str, coming: &Coming) -> Option<WhyReason> {
     })
 }
 
+/// The folder that a person asks from, for paths as that person would write them. JSON has the whole paths.
+struct Here {
+    folder: PathBuf,
+    user: Option<PathBuf>,
+}
+
+impl Here {
+    fn new() -> Self {
+        Self { folder: std::env::current_dir().unwrap_or_default(), user: fit::user_folder() }
+    }
+
+    fn sentence(&self, text: &str) -> String {
+        fit::relative_in(text, &self.folder, self.user.as_deref())
+    }
+
+    /// A file or another origin, shortened in its middle.
+    fn origin(&self, origin: &str) -> String {
+        fit::middle(&fit::relative(origin, &self.folder, self.user.as_deref()), ORIGIN_CELLS_MAX)
+    }
+}
+
 fn text(answer: &WhyAnswer) -> String {
+    let here = Here::new();
     let mut text = String::new();
     for place in &answer.places {
-        text += &place_text(place);
+        text += &place_text(place, &here);
     }
     if let Some(reason) = &answer.reason {
         let some = if answer.places.is_empty() { "not in the request" } else { "not all of it is in the request" };
-        text += &format!("{some}: {}\n", name(&reason.sentence));
+        text += &format!("{some}: {}\n", name(&here.sentence(&reason.sentence)));
     }
     if answer.is_nowhere() {
-        text += &format!("{} is in no request and in no file that was looked for\n", name(&answer.subject));
+        let subject = here.sentence(&answer.subject);
+        text += &format!("{} is in no request and in no file that was looked for\n", name(&subject));
     }
     for tried in &answer.settings {
-        let loses =
-            tried.loses.iter().map(|(path, bytes)| format!(", \u{2212}{} bytes of {}", number(*bytes), name(path)));
+        let loses = tried
+            .loses
+            .iter()
+            .map(|(path, bytes)| format!(", \u{2212}{} bytes of {}", number(*bytes), here.origin(path)));
         text += &format!(
             "  it would be there with: {}   ({} bytes, {} tokens{})\n",
-            name(&tried.setting),
+            name(&here.sentence(&tried.setting)),
             signed(tried.bytes),
             signed(tried.tokens),
             loses.collect::<String>()
@@ -508,7 +537,7 @@ fn text(answer: &WhyAnswer) -> String {
     text
 }
 
-fn place_text(place: &WhyPlace) -> String {
+fn place_text(place: &WhyPlace, here: &Here) -> String {
     let item = match (place.item, &place.role) {
         (Some(item), Some(role)) => format!(", item {item} ({role})"),
         (Some(item), None) => format!(", item {item}"),
@@ -519,7 +548,7 @@ fn place_text(place: &WhyPlace) -> String {
         true => format!(":{}", lines.start()),
         false => format!(":{}-{}", lines.start(), lines.end()),
     });
-    let from = format!("{} {}{lines}", place.source, place.origin);
+    let from = format!("{} {}{lines}", place.source, here.origin(&place.origin));
     format!(
         "in the request: bytes {}-{}{item}, part {}, {}, from {}\n",
         number(place.bytes.start),

@@ -60,6 +60,26 @@ fn check_missing(world: &World, args: &[&str], expected: &Expect) {
     expected.assert_eq(&text.replace(&world.files.root().display().to_string(), "ROOT"));
 }
 
+/// Text for people has paths as a person in the folder writes them; JSON has the whole paths.
+#[test]
+fn paths_are_relative_in_text_and_whole_in_json() {
+    let world = project();
+    let root = world.files.root().display().to_string();
+    let asked: [(&[&str], &str); 4] = [
+        (&["AGENTS.md:12"], "from file AGENTS.md:12\n"),
+        (&["-C", "sub", "AGENTS.md:1"], "others used it: AGENTS.md (1000 bytes)"),
+        (&["-C", "sub", "--text", "near rule"], "sub/AGENTS.md:1 has it."),
+        (&["other/AGENTS.md"], "the working directory, .\n"),
+    ];
+    for (args, expected) in asked {
+        let ran = world.run(&[&["context", "why"], args].concat());
+        assert!(ran.out().contains(expected) && !ran.out().contains(&root), "{args:?}: {}", ran.out());
+        let json = world.run(&[&["context", "why", "--json"], args].concat());
+        assert_eq!(json.status, ran.status);
+        assert!(json.out().contains(&root) || args == ["AGENTS.md:12"], "{args:?}: {}", json.out());
+    }
+}
+
 #[test]
 fn what_the_request_has_is_found_to_the_byte() {
     let world = project();

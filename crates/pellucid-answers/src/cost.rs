@@ -180,7 +180,10 @@ impl UsedPrice {
                 None => format!("{model} unknown (see docs/prices.md)"),
             }
         };
-        format!("prices: {}", used.iter().map(one).collect::<Vec<_>>().join("; "))
+        match used {
+            [] => "prices: none was used".to_owned(),
+            used => format!("prices: {}", used.iter().map(one).collect::<Vec<_>>().join("; ")),
+        }
     }
 
     /// The prices as JSON.

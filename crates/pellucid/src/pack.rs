@@ -54,6 +54,17 @@ pub fn selected(config: &Config) -> Result<Pack, ProgramFailure> {
     Ok(pack)
 }
 
+/// Refuses the name or folder of a pack that does not exist, as wrong usage.
+pub fn check_typed(pack: &str) -> Result<(), ProgramFailure> {
+    match pack_files::load(&as_typed(pack), &home_folder()?) {
+        Err(error @ PackFilesError::Unknown { .. }) => Err(ProgramFailure::usage(failure(&error).text())),
+        Err(error @ PackFilesError::Read { .. }) if !Path::new(&as_typed(pack)).exists() => {
+            Err(ProgramFailure::usage(failure(&error).text()))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A pack argument: a relative path starts at the current folder.
 pub fn as_typed(pack: &str) -> String {
     if !pack_files::is_path(pack) || pack.starts_with('~') {

@@ -256,7 +256,7 @@ fn coming_of(
     let mut revised = None;
     let opening = match of {
         Of::Stored(which) => {
-            let file = start.existing(&which)?;
+            let file = start.existing_of_any(&which)?;
             Opening::Resumed { file: Box::new(file), keep: Persistence::Nothing }
         }
         Of::New { revision } => {

@@ -13,6 +13,7 @@ use crate::args::packs::ContextPacksArgs;
 use crate::args::request::RequestArgs;
 use crate::args::shared::Shared;
 use crate::context::diff::short;
+use crate::pack;
 use crate::pack::table::blocks;
 use crate::print;
 use crate::request;
@@ -35,6 +36,7 @@ fn print_table(shared: &Shared, args: &ContextPacksArgs) -> Result<(), RequestRe
     let mut packs: Vec<String> = Pack::builtin_names().into_iter().map(str::to_owned).collect();
     for pack in shared.pack.iter().chain(&args.with_pack) {
         if !packs.contains(pack) {
+            pack::check_typed(pack).map_err(|refusal| refusal.about(&format!("pack {pack}")))?;
             packs.push(pack.clone());
         }
     }

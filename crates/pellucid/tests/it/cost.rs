@@ -455,3 +455,38 @@ fn a_request_that_breaks_the_cache_without_a_cause_is_not_sent() {
         assert_eq!((ran.status, server.requests().len()), (0, 4), "{wire}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn the_next_request_is_said_with_what_the_provider_keeps() {
+    let world = World::new(
+        "//- work/script.toml\n[[reply]]\nsay = \"one\"\nusage = { input = 3000, output = 10 }\n//- work/silent.toml\n[[reply]]\nsay = \"two\"\n",
+    );
+    let id = "019a0000-0000-7000-8000-000000000001";
+    let exec = |script: &str, id: &str| {
+        let ran = world.run(&["exec", "--script", script, "--session-id", id, "hi"]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    };
+    exec("script.toml", id);
+    let answer = |args: &[&str]| -> serde_json::Value {
+        let ran = world.run(&[&["cache", "--json", id], args].concat());
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        serde_json::from_slice(&ran.stdout).unwrap()
+    };
+    let same = answer(&[]);
+    assert_eq!(same["next"], serde_json::json!({"verdict": "extends"}), "{same}");
+    assert_eq!(same["requests"][0]["cache_seconds"], 300);
+    let other = answer(&["-c", "model=\"gpt-5.1-codex\""]);
+    assert_eq!((&other["next"]["verdict"], &other["next"]["cause"]), (&"diverges".into(), &"model".into()), "{other}");
+    assert!(other["next"]["tokens_rebilled"].as_u64().unwrap() > 1000, "{other}");
+    let text = world.run(&["cache", id]);
+    assert!(
+        text.out().contains("\nnext request: extends; the provider keeps what it has read for 5 min\n"),
+        "{}",
+        text.out()
+    );
+    // A session of which no price was needed says so.
+    let silent = "019b0000-0000-7000-8000-000000000002";
+    exec("silent.toml", silent);
+    let cost = world.run(&["cost", silent]);
+    assert!(cost.out().ends_with("prices: none was used\n"), "{}{}", cost.out(), cost.stderr);
+}

@@ -91,7 +91,7 @@ fn another_pack_is_a_column_and_an_unknown_one_is_refused() {
     let table = json(&world, &["context", "packs", "--json", "--with-pack", "mine", "hello"]);
     assert_eq!(table["packs"].as_array().unwrap().len(), Pack::builtin_names().len() + 1);
     let refused = world.run(&["context", "packs", "--with-pack", "none", "hello"]);
-    assert!(refused.status != 0 && refused.stderr.contains("pack none"), "{}", refused.stderr);
+    assert!(refused.status == 2 && refused.stderr.contains("pack none"), "{}", refused.stderr);
     let text = world.run(&["context", "packs", "hello"]);
     assert!(text.out().contains("file AGENTS.md"), "{}", text.out());
     assert!(text.out().contains("not sent: "), "{}", text.out());

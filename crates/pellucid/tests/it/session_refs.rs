@@ -88,8 +88,8 @@ const COMMANDS: &[Taking] = &[
     changing("resume SESSION --script say.toml again"),
     changing("fork SESSION --script script.toml"),
     taking("replay SESSION"),
-    taking("prompt --script script.toml --session SESSION hi"),
-    taking("context --script script.toml --session SESSION hi"),
+    taking("prompt --session SESSION hi"),
+    taking("context --session SESSION hi"),
     asking("context diff SESSION#1 SESSION#1"),
     asking("context why --script script.toml --tool apply_patch SESSION"),
     Taking { status: 1, ..asking("context bisect --sessions SESSION SESSION") },
@@ -156,7 +156,7 @@ impl Taking {
 }
 
 /// The names of all commands, by what their help lists.
-fn commands(world: &World, path: &[String], found: &mut Vec<(Vec<String>, String)>) {
+pub fn commands(world: &World, path: &[String], found: &mut Vec<(Vec<String>, String)>) {
     let mut args: Vec<&str> = path.iter().map(String::as_str).collect();
     args.push("--help");
     let ran = world.run(&args);

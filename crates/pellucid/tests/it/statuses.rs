@@ -131,6 +131,7 @@ fn every_question_ends_with_the_status_of_its_answer() {
     ends(1, "context bisect --good HEAD~1 --bad HEAD --contains Never_push.");
     ends(2, "context bisect --good nosuch --bad HEAD --contains x");
     ends(2, "context bisect --good HEAD~1 --bad HEAD");
+    ends(3, "context bisect --good HEAD~1 --bad HEAD --finding drift");
     ends(3, "context bisect --sessions UNRECORDED ID");
     ends(2, "context bisect --sessions nosuch ID");
 
@@ -143,6 +144,8 @@ fn every_question_ends_with_the_status_of_its_answer() {
 
     ends(0, "context packs");
     ends(2, "context packs --nosuch");
+    ends(2, "context packs --with-pack nosuch");
+    ends(2, "context packs --with-pack ./no/such/folder");
 
     ends(0, "cache ID");
     ends(0, "cache BROKEN");

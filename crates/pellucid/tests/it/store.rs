@@ -155,10 +155,15 @@ fn resume_says_what_is_missing() {
     let id = exec(&world, "hi");
     expect!["error: standard input and standard output are not both a terminal, which a conversation needs\nhint: `pellucid exec PROMPT` runs one turn without a terminal\n"]
         .assert_eq(&said(&["resume", &id]));
+    // Reports are about the last session, whichever provider it used.
+    for command in ["context", "prompt"] {
+        assert_eq!(world.run(&[command, "--last"]).status, 0, "{command}");
+    }
     let other = "error: no session in ROOT/work has used the provider `openai`; the last one there is ID, with \
                  `scripted`\nhint: name ID in place of --last\n";
-    for command in ["context", "prompt", "compact"] {
-        assert_eq!(said(&[command, "--last"]).replace(&id, "ID"), other);
+    // What asks a provider does not give it the words of a session of another one unasked.
+    for command in [&["resume", "--last", "go"][..], &["compact", "--last"]] {
+        assert_eq!(said(command).replace(&id, "ID"), other);
     }
     expect!["error: --at 2: the session has 1 message from the user\n"].assert_eq(&said(&[
         "fork",

@@ -15,6 +15,7 @@ mod context_events;
 mod cost;
 mod crashes;
 mod damaged;
+mod doc_examples;
 mod errors;
 mod exec;
 mod grep;

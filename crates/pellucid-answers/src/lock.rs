@@ -29,6 +29,7 @@ pub use self::finding::FindingKind;
 pub use self::finding::FindingLevel;
 pub use self::finding::LockFinding;
 pub use self::finding::LockVerdict;
+pub use self::finding::without_commands;
 pub use self::made::LockInputs;
 pub use self::made::MadeLock;
 pub use self::made::UnreadSource;

@@ -1,5 +1,6 @@
 //! A finding of `context check`, and its forms for people, programs and GitHub.
 
+use pellucid_engine::visible::visible_name;
 use serde_json::Value;
 use serde_json::json;
 
@@ -152,6 +153,8 @@ impl LockVerdict {
         let width = self.findings.iter().map(|finding| finding.kind.as_str().len()).max().unwrap_or(0);
         for finding in &self.findings {
             let LockFinding { kind, level, source, line, bytes, tokens, message, .. } = finding;
+            // A name that has a line break could forge a finding, or a command of the program that reads the log.
+            let (source, message) = (visible_name(source), visible_name(message));
             let line = line.map_or_else(String::new, |line| format!(":{line}"));
             let (level, kind, tokens) = (level.as_str(), kind.as_str(), counted(*tokens, "token"));
             text += &format!("{level:<7} {kind:<width$}  {source}{line}: {message} ({bytes} bytes, {tokens})\n");
@@ -198,6 +201,15 @@ impl LockVerdict {
         }
         text
     }
+}
+
+/// A text in which no line is a command for GitHub, which reads them from what a step prints: such a line could come from the
+/// name of a file.
+pub fn without_commands(text: &str) -> String {
+    let is_command = |line: &str| line.trim_start().starts_with("::") || line.contains("##[");
+    let line =
+        |line: &str| if is_command(line) { format!("| {}", line.replace("##[", "# #[")) } else { line.to_owned() };
+    text.split_inclusive('\n').map(line).collect()
 }
 
 /// A text as the message of a command of GitHub.

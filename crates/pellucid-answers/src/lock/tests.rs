@@ -172,3 +172,26 @@ fn folders_of_the_machine_are_replaced_where_their_names_end() {
     assert_eq!(places.name("/tmp/p/a/b.md").as_deref(), Some("a/b.md"));
     assert_eq!(places.name("web_search").as_deref(), Some("web_search"));
 }
+
+/// A file of a repository may have any name, and a log is read by programs.
+#[test]
+fn a_name_forges_neither_a_finding_nor_a_command() {
+    let finding = LockFinding {
+        kind: FindingKind::Hidden,
+        level: FindingLevel::Warning,
+        source: "a\n::error::forged\nerror   drift  b".to_owned(),
+        line: None,
+        bytes: 1,
+        tokens: 1,
+        message: "m\r\n##[error]forged".to_owned(),
+        shown_at: ("a\n::error::forged".to_owned(), None),
+    };
+    let verdict = LockVerdict { findings: vec![finding] };
+    let text = verdict.to_text();
+    assert_eq!(text.lines().count(), 2, "{text}");
+    let github = verdict.to_github() + &without_commands(&(text + "\n  ::error::forged\n##[error]forged\n"));
+    let is_command = |line: &&str| line.trim_start().starts_with("::") || line.contains("##[");
+    let commands: Vec<&str> = github.lines().filter(is_command).collect();
+    assert_eq!(commands.len(), 1, "{github}");
+    assert!(commands[0].starts_with("::warning file="), "{github}");
+}

@@ -11,6 +11,7 @@ use pellucid_answers::lock::LockError;
 use pellucid_answers::lock::LockFinding;
 use pellucid_answers::lock::LockVerdict;
 use pellucid_answers::lock::compare;
+use pellucid_answers::lock::without_commands;
 
 use super::diff;
 use super::lock::LockedProject;
@@ -70,7 +71,7 @@ fn show(verdict: &LockVerdict, form: CheckForm, behind: &str) -> Result<(), Prog
     match form {
         CheckForm::Text => print::out(&(verdict.to_text() + behind)),
         CheckForm::Json => print::either(&format!("{}\n", verdict.to_json()), OutputFormat::Json),
-        CheckForm::Github => print::out(&(verdict.to_github() + &verdict.to_text() + behind)),
+        CheckForm::Github => print::out(&(verdict.to_github() + &without_commands(&(verdict.to_text() + behind)))),
     }
 }
 

@@ -19,6 +19,9 @@ use std::sync::Arc;
 
 use pellucid_protocol::event::ContextPart;
 use pellucid_protocol::event::ContextReport;
+use serde::Serialize;
+use serde::Serializer;
+use serde::ser::SerializeMap;
 use serde_json::Value;
 use serde_json::json;
 
@@ -45,6 +48,9 @@ use crate::tokens::Counter;
 use crate::tokens::Estimate;
 use crate::tokens::tokens_of_bytes;
 use crate::transcript::Rendered;
+
+/// The key of the rows in JSON.
+const ROWS: &str = "rows";
 
 /// The parts of a request with their sizes and origins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -228,14 +234,19 @@ impl Report {
         self.rows.iter().any(is_lost).then_some(lost).into_iter().collect()
     }
 
+    /// The rows as JSON, one by one.
+    pub fn rows_json(&self) -> impl Iterator<Item = Value> {
+        self.statuses().map(|(row, status)| row_json(row, status))
+    }
+
     /// The report as JSON.
-    pub fn to_json(&self) -> Value {
-        json!({
+    pub fn to_json(&self) -> ReportJson<'_> {
+        let head = json!({
             "bytes": self.bytes(),
             "tokens": self.tokens(),
             "counted_by": self.counted_by,
             "picture_bytes": self.image_bytes,
-            "rows": self.statuses().map(|(row, status)| row_json(row, status)).collect::<Vec<_>>(),
+            "rows": null,
             "sources": self.sources().iter().map(sources::source_json).collect::<Vec<_>>(),
             "omissions": self.omissions.iter().map(omission_json).collect::<Vec<_>>(),
             "candidates": self.candidates.iter().map(candidate_json).collect::<Vec<_>>(),
@@ -244,7 +255,40 @@ impl Report {
             "continuity": self.continuity.as_ref().map(Continuity::to_json),
             "said_again": self.said_again,
             "notes": self.notes(),
-        })
+        });
+        ReportJson { report: self, head }
+    }
+}
+
+/// A report as JSON that is written at once. A long session has so many rows that all of them as values would take several
+/// times the memory of the session, so each is made when it is written.
+#[derive(Debug)]
+pub struct ReportJson<'r> {
+    report: &'r Report,
+    /// Everything but the rows, in the order of the report; `rows` has their place. More can be added.
+    pub head: Value,
+}
+
+impl Serialize for ReportJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let head = self.head.as_object().into_iter().flatten();
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in head {
+            match key.as_str() {
+                ROWS => map.serialize_entry(key, &RowsJson(self.report))?,
+                _ => map.serialize_entry(key, value)?,
+            }
+        }
+        map.end()
+    }
+}
+
+/// The rows of a report, to be written.
+struct RowsJson<'r>(&'r Report);
+
+impl Serialize for RowsJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.rows_json())
     }
 }
 

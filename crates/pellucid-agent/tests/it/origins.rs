@@ -198,9 +198,9 @@ Use tabs.
     files.write("work/dot.png", DOT);
     let mut session = open(&files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
     let inputs = [UserInput::text("use $tidy".to_owned()), UserInput::LocalImage { path: files.path("work/dot.png") }];
-    let report = session.next_request(&inputs, None).unwrap().report.to_json();
+    let report = session.next_request(&inputs, None).unwrap().report;
     let mut named = Vec::new();
-    for row in report["rows"].as_array().unwrap() {
+    for row in report.rows_json() {
         let origin = row["origin"].as_str().unwrap();
         let is_on_disk = row["source"] == "file" || (row["source"] == "pack" && origin.starts_with('/'));
         if !is_on_disk {

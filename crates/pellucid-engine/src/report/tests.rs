@@ -80,7 +80,7 @@ fn fates() -> Vec<Fate> {
 #[test]
 fn every_omission_is_told_whole() {
     let omissions = reasons().into_iter().map(|why| omitted("/w/a.md", why)).collect();
-    let json = report(Vec::new(), omissions, Vec::new()).to_json();
+    let json = report(Vec::new(), omissions, Vec::new()).to_json().head;
     let lines: Vec<String> = json["omissions"].as_array().unwrap().iter().map(ToString::to_string).collect();
     expect![[r#"
         {"part":"docs","what":"/w/a.md","kind":"cut","status":"truncated","why":"cut after 3 of 10 bytes, the budget is spent","bytes":7}
@@ -106,7 +106,7 @@ fn every_omission_is_told_whole() {
 #[test]
 fn every_file_that_was_looked_for_is_told_whole() {
     let candidates = fates().into_iter().map(|fate| Candidate { path: "/w/a.md".to_owned(), fate }).collect();
-    let json = report(Vec::new(), Vec::new(), candidates).to_json();
+    let json = report(Vec::new(), Vec::new(), candidates).to_json().head;
     let lines: Vec<String> = json["candidates"].as_array().unwrap().iter().map(ToString::to_string).collect();
     expect![[r#"
         {"path":"/w/a.md","status":"read","why":"read"}
@@ -246,7 +246,7 @@ fn a_row_of_a_file_names_its_bytes_and_its_hash() {
         Vec::new(),
         Vec::new(),
     );
-    let lines: Vec<String> = report.to_json()["rows"].as_array().unwrap().iter().map(ToString::to_string).collect();
+    let lines: Vec<String> = report.rows_json().map(|row| row.to_string()).collect();
     expect![[r#"
         {"part":"docs","item":null,"role":null,"source":"file","origin":"/w/a.md","start":0,"bytes":4,"raw_bytes":4,"tokens":1,"status":"truncated","file_range":[2,6],"file_bytes":9,"file_sha256":"2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"}
         {"part":"picture","item":null,"role":null,"source":"file","origin":"/w/p.png","start":4,"bytes":7,"raw_bytes":7,"tokens":2,"status":"full","file_sha256":"2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"}
@@ -278,5 +278,17 @@ fn what_hides_in_a_file_is_told_with_its_place() {
         hidden: vec![hidden],
         is_in_history: false,
     }];
-    expect![[r#"[{"path":"/w/a.md","target":"/elsewhere","bytes":9,"read_bytes":4,"sha256":"2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881","hidden":[{"line":3,"column":14,"kind":"bidirectional","code_points":["U+202E","U+202D"]}]}]"#]].assert_eq(&report.to_json()["instruction_files"].to_string());
+    expect![[r#"[{"path":"/w/a.md","target":"/elsewhere","bytes":9,"read_bytes":4,"sha256":"2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881","hidden":[{"line":3,"column":14,"kind":"bidirectional","code_points":["U+202E","U+202D"]}]}]"#]].assert_eq(&report.to_json().head["instruction_files"].to_string());
+}
+
+/// Rows are written in their place, and the JSON is one value as before.
+#[test]
+fn rows_are_written_one_by_one_where_they_belong() {
+    let report = report(Vec::new(), Vec::new(), Vec::new());
+    let mut json = report.to_json();
+    json.head["added"] = 1.into();
+    let written: Value = serde_json::from_str(&serde_json::to_string(&json).unwrap()).unwrap();
+    assert_eq!(written["rows"], report.rows_json().collect::<Value>());
+    let keys: Vec<&String> = written.as_object().unwrap().keys().collect();
+    assert_eq!((keys[4].as_str(), keys[keys.len() - 1].as_str()), ("rows", "added"));
 }

@@ -12,6 +12,7 @@ use pellucid_answers::inspected::Inspected;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::prices::PriceEntry;
 use pellucid_engine::report::Report;
+use pellucid_engine::report::ReportJson;
 use pellucid_engine::tokens::tokens_of_bytes;
 use pellucid_exec::sandbox::Backend;
 use pellucid_model::catalogue::Catalogue;
@@ -61,7 +62,7 @@ pub fn print_report(shared: &Shared, args: &ContextArgs) -> Result<(), RequestRe
                 certain::tell(&coming.reasons);
                 forms::shown(form, &coming)?
             }
-            None => of_coming(shared, &mut coming, args),
+            None => of_coming(shared, &mut coming, args)?,
         },
         ShownRequest::Sent(mut sent) => match args.form {
             Some(ContextForm::Map) => forms::map(&sent.rebuilt.report),
@@ -77,15 +78,11 @@ pub fn print_report(shared: &Shared, args: &ContextArgs) -> Result<(), RequestRe
         ShownRequest::Saved(_) => return Err(RequestRefusal::unknown("a saved report cannot be shown with --form")),
     };
     let is_json = args.json || matches!(args.form, Some(ContextForm::Json));
-    // The table of every part has its own columns.
-    let is_table = args.verbose >= TABLE_LEVEL;
-    let kind = OutputFormat::of(is_json);
-    let printed = if is_table { print::either(&text, kind) } else { print::report(&text, kind) };
-    Ok(printed?)
+    Ok(print::report(&text, OutputFormat::of(is_json))?)
 }
 
 /// The report of a request that would be sent.
-fn of_coming(shared: &Shared, coming: &mut Coming, args: &ContextArgs) -> String {
+fn of_coming(shared: &Shared, coming: &mut Coming, args: &ContextArgs) -> Result<String, ProgramFailure> {
     let id = coming.session.id().to_string();
     // Both read session files, which may be long; the first screen has to be quick.
     let is_whole = args.json || args.verbose > 0;
@@ -98,21 +95,21 @@ fn of_coming(shared: &Shared, coming: &mut Coming, args: &ContextArgs) -> String
     let sandbox = session.sandbox();
     if args.json {
         let mut value = json(session, &next.report, &sandbox, count_note.as_deref());
-        value["request"] = json!({ "name": name, "purpose": next.purpose.as_str() });
+        value.head["request"] = json!({ "name": name, "purpose": next.purpose.as_str() });
         if let Some(due) = next.due {
-            value["compaction"] = json!({ "tokens": due.tokens, "compacts_at": due.compacts_at });
+            value.head["compaction"] = json!({ "tokens": due.tokens, "compacts_at": due.compacts_at });
         }
         if let Some(plan) = &next.plan {
-            value["plan"] = plan_json(plan);
+            value.head["plan"] = plan_json(plan);
         }
         if let Some(inherited) = inherited {
-            value["inherited"] = json!(inherited);
+            value.head["inherited"] = json!(inherited);
         }
         if !cut.is_empty() {
-            value["cut_outputs"] = json!(cut);
+            value.head["cut_outputs"] = json!(cut);
         }
-        certain::add_to(&mut value, reasons);
-        return format!("{value}\n");
+        certain::add_to(&mut value.head, reasons);
+        return line(&value);
     }
     let inherited = inherited.as_ref().map(inherited::line);
     let cut = outputs::line(&cut, &id);
@@ -130,7 +127,7 @@ fn of_coming(shared: &Shared, coming: &mut Coming, args: &ContextArgs) -> String
     };
     let plan = next.plan.as_ref();
     if args.verbose >= TABLE_LEVEL {
-        return table(&head, &next.report, Paint::out()) + &plan.map_or_else(String::new, plan_text);
+        return Ok(table(&head, &next.report, Paint::out()) + &plan.map_or_else(String::new, plan_text));
     }
     let drawing = drawing(Some(session), Paint::out(), args.verbose);
     let line = plan.map(request::plan_line);
@@ -138,7 +135,13 @@ fn of_coming(shared: &Shared, coming: &mut Coming, args: &ContextArgs) -> String
     if let (Some(plan), true) = (plan, drawing.is_open) {
         text += &plan_text(plan);
     }
-    text
+    Ok(text)
+}
+
+/// A report as a line of JSON.
+fn line(report: &ReportJson<'_>) -> Result<String, ProgramFailure> {
+    let text = serde_json::to_string(report);
+    text.map(|text| text + "\n").map_err(|error| ProgramFailure::new(format!("the report cannot be printed: {error}")))
 }
 
 /// How the first screen is drawn.
@@ -181,7 +184,7 @@ fn plan_json(plan: &UnfinishedRequest) -> Value {
         "before": fixed(before),
         "hole": { "start": plan.hole.start, "bytes": plan.hole.len(), "tokens_min": 0, "tokens_max": plan.tokens_max },
         "after": fixed(after),
-        "rows": plan.report.to_json()["rows"],
+        "rows": plan.report.rows_json().collect::<Value>(),
     })
 }
 
@@ -209,17 +212,17 @@ fn of_sent(shared: &Shared, sent: &mut PastRequest, args: &ContextArgs) -> Resul
     let purpose = entry.purpose.word();
     if args.json {
         let mut value = report.to_json();
-        value["model"] = model.into();
-        value["request"] =
+        value.head["model"] = model.into();
+        value.head["request"] =
             json!({ "name": name, "purpose": purpose, "of": of, "turn": entry.turn, "sha256": entry.body });
         if let Some(note) = count_note {
-            value["note"] = note.into();
+            value.head["note"] = note.into();
         }
         if let Some(inherited) = inherited {
-            value["inherited"] = json!(inherited);
+            value.head["inherited"] = json!(inherited);
         }
-        certain::add_to(&mut value, &[]);
-        return Ok(format!("{value}\n"));
+        certain::add_to(&mut value.head, &[]);
+        return line(&value);
     }
     let first = Some(format!("{name} of {of}, as it was sent ({purpose}); SHA-256 {}", entry.body));
     let usage = reply.as_ref().and_then(ReplyEntry::split);
@@ -256,12 +259,12 @@ pub fn print(session: &Session, as_json: bool, paint: Paint) -> Result<(), Progr
     };
     let sandbox = session.sandbox();
     let text = if as_json {
-        format!("{}\n", json(session, &report, &sandbox, None))
+        line(&json(session, &report, &sandbox, None))?
     } else {
         let head = Head { sandbox: Some(sandbox), ..Head::of(session) };
         overview::text(&head, &report, &window_of(session, &report), None, &drawing(Some(session), paint, 1))
     };
-    print::either(&text, OutputFormat::of(as_json))
+    print::report(&text, OutputFormat::of(as_json))
 }
 
 /// Counts the report's tokens with the model's encoding, or says why they stay estimated.
@@ -284,8 +287,9 @@ fn memory_line(session: &Session, report: &Report) -> Option<String> {
     }
 }
 
-fn json(session: &Session, report: &Report, sandbox: &SandboxReport, note: Option<&str>) -> Value {
-    let mut value = report.to_json();
+fn json<'r>(session: &Session, report: &'r Report, sandbox: &SandboxReport, note: Option<&str>) -> ReportJson<'r> {
+    let mut json = report.to_json();
+    let value = &mut json.head;
     value["model"] = session.facts().settings.model.slug.as_str().into();
     value["pack"] = session.pack().name.as_str().into();
     value["sandbox"] = json!({
@@ -313,7 +317,7 @@ fn json(session: &Session, report: &Report, sandbox: &SandboxReport, note: Optio
     if let Some(note) = note {
         value["note"] = note.into();
     }
-    value
+    json
 }
 
 #[cfg(test)]

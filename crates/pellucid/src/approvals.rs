@@ -36,6 +36,7 @@ use crate::args::turn::Approval;
 use crate::args::turn::TurnArgs;
 use crate::print;
 use crate::screen::OutputFormat;
+use crate::screen::name;
 use crate::start::EXEC_POLICY;
 use crate::start::IGNORED_RULE;
 use crate::start::ProgramFailure;
@@ -52,7 +53,7 @@ pub fn run(shared: &Shared, args: ApprovalsArgs) -> Result<ExitCode, ProgramFail
     let permissions = if escalated { SandboxPermissions::RequireEscalated } else { SandboxPermissions::UseDefault };
     let explained = Explained::new(&start, policy, argv(command, &start.env), permissions);
     let text = if json { format!("{:#}\n", explained.json()) } else { explained.text() };
-    print::either(&text, OutputFormat::of(json))?;
+    print::report(&text, OutputFormat::of(json))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -161,6 +162,7 @@ impl Explained {
 
     fn text(&self) -> String {
         let (command, policy, mode) = (joined(&self.argv), self.approval_policy, self.sandbox_mode);
+        let command = name(&command);
         let mut text = format!("{command}\nunder approval policy {policy} and sandbox {mode}\n");
         match &self.outcome {
             Ok(explanation) => text += &explanation.to_string(),

@@ -161,7 +161,7 @@ fn text(answer: &CacheAnswer) -> String {
     };
     text += &format!("{}; {times}{again} tokens paid for again{cost}\n", counted(answer.n_breaks, "break"));
     text += &next_text(answer);
-    text += &format!("{}\n", UsedPrice::line(&answer.prices));
+    text += &format!("{}\n", name(&UsedPrice::line(&answer.prices)));
     text
 }
 

@@ -77,7 +77,7 @@ pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, ProgramFailu
     if code == ExitCode::SUCCESS {
         let outcome = Outcome::new(args, &items, tokens, &session);
         let text = if args.json { format!("{:#}\n", outcome.json()) } else { outcome.text() };
-        print::either(&text, OutputFormat::of(args.json))?;
+        print::report(&text, OutputFormat::of(args.json))?;
         if args.dry_run {
             style::note(&dry_run_note(&file.meta.id, args.edit && args.summary.is_none() || asks_model));
         }

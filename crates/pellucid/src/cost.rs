@@ -39,6 +39,7 @@ use crate::pack::table::table;
 use crate::prices;
 use crate::print;
 use crate::screen::OutputFormat;
+use crate::screen::name;
 use crate::sessions;
 use crate::start::ProgramFailure;
 use crate::style;
@@ -98,7 +99,7 @@ pub fn run(shared: &Shared, args: &CostArgs) -> Result<ExitCode, ProgramFailure>
     } else {
         columns_text(&answer, &columns, columns[0].n_different(&requests))
     };
-    print::either(&text, OutputFormat::of(args.json))?;
+    print::report(&text, OutputFormat::of(args.json))?;
     Ok(ExitCode::from(if is_known { 0 } else { NOT_KNOWN }))
 }
 
@@ -179,7 +180,7 @@ impl CostedSession {
 
 fn answer_text(answer: &CostAnswer) -> String {
     let row = |group: &CostGroup| {
-        let mut row = vec![group.name.clone()];
+        let mut row = vec![name(&group.name).into_owned()];
         row.extend(cells(&group.usage, group.cost.as_ref()));
         row
     };
@@ -187,7 +188,7 @@ fn answer_text(answer: &CostAnswer) -> String {
     let heading = answer.by.as_str().to_uppercase();
     let mut text = table(&[&heading, "READ", "WRITTEN", "UNCACHED", "ANSWERED", "COST"], &rows);
     text += &notes(answer);
-    text += &format!("{}\n", UsedPrice::line(&answer.prices));
+    text += &format!("{}\n", name(&UsedPrice::line(&answer.prices)));
     text
 }
 
@@ -195,7 +196,7 @@ fn columns_text(answer: &CostAnswer, columns: &[SimulatedCost], n_different: usi
     let mut text = String::new();
     for column in columns {
         if let Some(setting) = &column.setting {
-            text += &format!("{setting}: {}\n", column.note);
+            text += &format!("{}: {}\n", name(setting), name(&column.note));
         }
     }
     if n_different > 0 {
@@ -205,7 +206,7 @@ fn columns_text(answer: &CostAnswer, columns: &[SimulatedCost], n_different: usi
         );
     }
     let mut headings = vec!["TOKENS".to_owned(), "RECORDED".to_owned(), "SIMULATED".to_owned()];
-    headings.extend(columns.iter().filter_map(|column| column.setting.clone()));
+    headings.extend(columns.iter().filter_map(|column| Some(name(column.setting.as_ref()?).into_owned())));
     let recorded = cells(&answer.total.usage, answer.total.cost.as_ref());
     let simulated: Vec<_> = columns.iter().map(|column| cells(&column.usage, column.cost.as_ref())).collect();
     let names = ["read", "written", "uncached", "answered", "cost"];
@@ -223,7 +224,7 @@ fn columns_text(answer: &CostAnswer, columns: &[SimulatedCost], n_different: usi
     let mut prices: Vec<UsedPrice> = columns.iter().flat_map(|column| column.prices.clone()).collect();
     prices.sort();
     prices.dedup();
-    text += &format!("{}\n", UsedPrice::line(&prices));
+    text += &format!("{}\n", name(&UsedPrice::line(&prices)));
     text
 }
 

@@ -55,7 +55,7 @@ pub struct DoctorSection {
 pub fn run(shared: &Shared, args: &DoctorArgs) -> Result<ExitCode, ProgramFailure> {
     let sections = look::look(shared, args.cd.as_deref());
     let text = if args.json { format!("{:#}\n", json(&sections)) } else { text(&sections) };
-    print::either(&text, OutputFormat::of(args.json))?;
+    print::report(&text, OutputFormat::of(args.json))?;
     Ok(if is_good(&sections) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

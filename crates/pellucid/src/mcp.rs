@@ -56,7 +56,7 @@ pub fn run(shared: &Shared, args: McpArgs) -> Result<ExitCode, ProgramFailure> {
         McpCommand::Login(args) => return Err(no_login(&start, &args.name)),
         McpCommand::Logout(args) => return Err(no_login(&start, &args.name)),
     };
-    print::either(&format!("{said}\n"), OutputFormat::of(is_json))?;
+    print::report(&format!("{said}\n"), OutputFormat::of(is_json))?;
     Ok(ExitCode::SUCCESS)
 }
 

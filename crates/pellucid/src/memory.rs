@@ -85,7 +85,7 @@ pub fn run(shared: &Shared, args: &MemoryArgs) -> Result<ExitCode, ProgramFailur
             opened.keep(&format!("{n} {} forgotten", if n == 1 { "card" } else { "cards" }), &args.of)?
         }
     };
-    print::either(&text, OutputFormat::of(is_json))?;
+    print::report(&text, OutputFormat::of(is_json))?;
     Ok(ExitCode::SUCCESS)
 }
 

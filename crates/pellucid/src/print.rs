@@ -9,17 +9,16 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use crate::screen;
 use crate::screen::OutputFormat;
 use crate::screen::StandardStream;
 use crate::start::ProgramFailure;
 
-/// Prints a text for people.
+/// Prints a text for people, with lines that fit the terminal.
 pub fn out(text: &str) -> Result<(), ProgramFailure> {
-    either(text, OutputFormat::People)
+    arrived(StandardStream::Out.write_report(text))
 }
 
-/// Prints a text for people or for programs.
+/// Prints a text for people or for programs, with the lines that it has.
 pub fn either(text: &str, kind: OutputFormat) -> Result<(), ProgramFailure> {
     arrived(StandardStream::Out.write(text, kind))
 }
@@ -27,10 +26,8 @@ pub fn either(text: &str, kind: OutputFormat) -> Result<(), ProgramFailure> {
 /// Prints a report, for people with lines that fit the terminal.
 pub fn report(text: &str, kind: OutputFormat) -> Result<(), ProgramFailure> {
     match kind {
-        OutputFormat::People if StandardStream::Out.is_terminal() => {
-            out(&screen::folded(text, StandardStream::Out.columns()))
-        }
-        _ => either(text, kind),
+        OutputFormat::People => out(text),
+        OutputFormat::Json => either(text, kind),
     }
 }
 

@@ -58,7 +58,7 @@ fn print_request(shared: &Shared, args: &PromptArgs) -> Result<(), RequestRefusa
     };
     match kind {
         OutputFormat::Json => print::json(&text)?,
-        OutputFormat::People => print::out(&String::from_utf8_lossy(&text))?,
+        OutputFormat::People => print::either(&String::from_utf8_lossy(&text), kind)?,
     }
     if let ShownRequest::Coming(coming) = &shown {
         if kind == OutputFormat::Json {

@@ -20,7 +20,7 @@ pub fn run(shared: &Shared, args: PromptsArgs) -> Result<ExitCode, ProgramFailur
     let start = Start::new(shared, &TurnArgs { cd: args.cd, ..TurnArgs::default() })?;
     let prompts = custom_prompts::load(&start.config.folders.home);
     let text = if args.json { json(&prompts) } else { table(&prompts) };
-    print::either(&text, OutputFormat::of(args.json))?;
+    print::report(&text, OutputFormat::of(args.json))?;
     Ok(ExitCode::SUCCESS)
 }
 

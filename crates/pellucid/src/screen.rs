@@ -95,6 +95,17 @@ impl StandardStream {
         }
     }
 
+    /// Writes a text for people; on a terminal no line is wider than it.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn write_report(self, text: &str) -> io::Result<()> {
+        match self.is_terminal() {
+            true => self.write_bytes(folded(text, self.columns()).as_bytes()),
+            false => self.write(text, OutputFormat::People),
+        }
+    }
+
     /// Writes exactly these bytes.
     ///
     /// # Errors
@@ -117,6 +128,9 @@ const COLUMNS: usize = 80;
 /// Narrower and wider terminals get lines of these widths.
 const COLUMNS_MIN: usize = 40;
 const COLUMNS_MAX: usize = 200;
+
+/// How far the stops of a tab are from each other.
+const TAB_CELLS: usize = 8;
 
 /// Marks begin with this character, which Unicode reserves for use inside of programs.
 const MARK_BEGIN: char = '\u{fdd0}';
@@ -208,34 +222,76 @@ fn shown(text: &str, is_terminal: bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A text whose lines are broken between words where they are longer than this many columns, with the rest indented.
-pub fn folded(text: &str, columns: usize) -> String {
-    let lines = text.split('\n').map(|line| if cells(line) <= columns { line.to_owned() } else { fold(line, columns) });
+/// A text as a terminal gets it, with lines broken between words where they are longer than this many columns, and the rest
+/// indented. A word that is longer than a line is broken itself.
+///
+/// Marks are carried out and hidden characters made visible first: only then is it known how wide a line is, and a line
+/// break that is put in is not one that a name brought along.
+fn folded(text: &str, columns: usize) -> String {
+    let shown = shown(text, true);
+    let lines =
+        shown.split('\n').map(|line| if cells(line) <= columns { line.to_owned() } else { fold(line, columns) });
     lines.collect::<Vec<_>>().join("\n")
 }
 
 fn fold(line: &str, columns: usize) -> String {
-    let indent = (line.len() - line.trim_start_matches(' ').len() + 2).min(columns / 2);
+    let leading = line.len() - line.trim_start_matches(' ').len();
+    let indent = (leading + 2).min(columns / 2);
     let (mut out, mut used) = (String::new(), 0);
     for word in line.split_inclusive(' ') {
         let width = cells(word.trim_end_matches(' '));
         if width > 0 && used > indent && used + width > columns {
-            out.truncate(out.trim_end_matches(' ').len());
-            out.push('\n');
-            out += &" ".repeat(indent);
-            used = indent;
+            new_line(&mut out, &mut used, indent);
         }
-        out += word;
-        used += cells(word);
+        for (piece, cells) in pieces(word, used) {
+            // A space at the end of a full line is of no use.
+            if piece == " " && used >= columns {
+                continue;
+            }
+            if used + cells > columns {
+                new_line(&mut out, &mut used, indent);
+            }
+            out += piece;
+            used += cells;
+        }
     }
     out
 }
 
-/// How many cells a text takes, without its marks.
+fn new_line(out: &mut String, used: &mut usize, indent: usize) {
+    out.truncate(out.trim_end_matches(' ').len());
+    out.push('\n');
+    *out += &" ".repeat(indent);
+    *used = indent;
+}
+
+/// How many cells a text takes that a terminal gets: our own commands take none, and a tab reaches up to the next stop.
 fn cells(text: &str) -> usize {
-    let mut pieces = text.split(MARK.as_str());
-    let first = pieces.next().map_or(0, fit::width);
-    pieces.fold(first, |sum, piece| sum + fit::width(piece.split_once(MARK_END).map_or(piece, |(_, rest)| rest)))
+    pieces(text, 0).map(|(_, cells)| cells).sum()
+}
+
+/// The characters and commands of a text that a terminal gets, each with the cells that it takes.
+fn pieces(text: &str, start: usize) -> impl Iterator<Item = (&str, usize)> {
+    let (mut rest, mut column) = (text, start);
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let (len, cells) = match first {
+            '\u{1b}' => (command_len(rest), 0),
+            '\t' => (1, TAB_CELLS - column % TAB_CELLS),
+            first => (first.len_utf8(), fit::width(&rest[..first.len_utf8()])),
+        };
+        column += cells;
+        let (piece, behind) = rest.split_at(len);
+        rest = behind;
+        Some((piece, cells))
+    })
+}
+
+/// How many bytes one of our own commands has: a colour, or the beginning or end of a link.
+fn command_len(text: &str) -> usize {
+    let end =
+        if text.starts_with("\x1b]") { text.find("\x1b\\").map(|at| at + 2) } else { text.find('m').map(|at| at + 1) };
+    end.unwrap_or(1)
 }
 
 /// A writer for people, for those who want one.
@@ -284,11 +340,24 @@ mod tests {
     fn long_lines_are_broken_between_words() {
         assert_eq!(folded("one two three\nfour\n", 9), "one two\n  three\nfour\n");
         assert_eq!(folded("  a bbbb cccc", 8), "  a bbbb\n    cccc");
-        assert_eq!(folded("a-word-that-is-too-long b", 9), "a-word-that-is-too-long\n  b");
-        assert_eq!(folded("名名名 名名", 8), "名名名\n  名名");
+        assert_eq!(folded("a-word-that-is-too-long b", 9), "a-word-th\n  at-is-t\n  oo-long\n  b");
+        assert_eq!(
+            folded("\u{540d}\u{540d}\u{540d} \u{540d}\u{540d}", 8),
+            "\u{540d}\u{540d}\u{540d}\n  \u{540d}\u{540d}"
+        );
+        assert_eq!(folded("a\tb\tc d", 12), "a\tb\n  \tc d");
+        assert_eq!(folded("one \u{1b}[8m two", 9), "one\n  \\u{1b}[\n  8m two");
+        let link = linked(Path::new("/a/b"), "long-name");
+        let seen = folded(&format!("{link} and {link}"), 12).replace("\x1b]8;;file:///a/b\x1b\\", "<");
+        assert!(
+            ["<long-name>\n  and\n  <long-name>", "long-name\n  and\n  long-name"]
+                .contains(&seen.replace("\x1b]8;;\x1b\\", ">").as_str()),
+            "{seen:?}"
+        );
+        assert_eq!(folded(&format!("{} is a name", name("a\nb c")), 9), "a\\nb c is\n  a name");
         let painted = format!("one {} three", painted("31", "two"));
-        assert_eq!(shown(&folded(&painted, 9), true), "one \x1b[31mtwo\x1b[0m\n  three");
-        assert_eq!(folded(&painted, 13), painted);
+        assert_eq!(folded(&painted, 9), "one \x1b[31mtwo\x1b[0m\n  three");
+        assert_eq!(folded(&painted, 13), shown(&painted, true));
     }
 
     #[track_caller]

@@ -39,7 +39,7 @@ pub fn run(shared: &Shared, args: SkillsArgs) -> Result<ExitCode, ProgramFailure
         _ => None,
     };
     let text = if args.json { format!("{}\n", json(&skills, &has)) } else { table(&skills, &has) };
-    print::either(&text, OutputFormat::of(args.json))?;
+    print::report(&text, OutputFormat::of(args.json))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -144,12 +144,10 @@ pub fn line(text: &str) {
 /// A piece of a line on standard error.
 pub fn part(text: &str) {
     const MESSAGES: [&str; 4] = ["error: ", "warning: ", "note: ", "hint: "];
-    if MESSAGES.iter().any(|word| text.starts_with(word)) && StandardStream::Error.is_terminal() {
-        let text = screen::folded(text, StandardStream::Error.columns());
-        let _ = StandardStream::Error.write(&text, OutputFormat::People);
-        return;
-    }
-    let _ = StandardStream::Error.write(text, OutputFormat::People);
+    let _ = match MESSAGES.iter().any(|word| text.starts_with(word)) {
+        true => StandardStream::Error.write_report(text),
+        false => StandardStream::Error.write(text, OutputFormat::People),
+    };
 }
 
 /// Lines of the log as errors for people, without time, level and place.

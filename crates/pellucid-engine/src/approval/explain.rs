@@ -16,6 +16,7 @@ use crate::approval::decide::RuleMatch;
 use crate::approval::part::Split;
 use crate::approval::rules::Rule;
 use crate::command_line::joined;
+use crate::visible::visible_name;
 
 /// A decision in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -106,11 +107,12 @@ impl std::fmt::Display for Explanation {
         }
         writeln!(f, "taken apart: {}", self.split)?;
         for part in &self.parts {
-            writeln!(f, "  {}: {}", joined(&part.command), part.decision)?;
+            // A line break in a word must not look like a line of the explanation.
+            writeln!(f, "  {}: {}", visible_name(&joined(&part.command)), part.decision)?;
             for rule in &part.rules {
                 writeln!(f, "    {}: {}", rule.place, rule.rule)?;
                 if let Some(seen) = &rule.seen {
-                    writeln!(f, "      matches `{}` in it", joined(seen))?;
+                    writeln!(f, "      matches `{}` in it", visible_name(&joined(seen)))?;
                 }
             }
             for rule in &part.ignored {

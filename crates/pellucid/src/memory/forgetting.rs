@@ -31,7 +31,7 @@ pub fn run(args: &ForgetSessionArgs) -> Result<ExitCode, ProgramFailure> {
     } else {
         described(&done, args.dry_run)
     };
-    print::either(&text, OutputFormat::of(args.json))?;
+    print::report(&text, OutputFormat::of(args.json))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -42,7 +42,7 @@ pub fn run(shared: &Shared, args: &RunArgs) -> Result<ExitCode, ProgramFailure> 
     let session = start.session(Opening::New { session_id: None, keep: Persistence::File })?;
     let outcome = exec::runtime()?.block_on(memories::run(&session)).map_err(ProgramFailure::new)?;
     let text = if args.json { format!("{}\n", json!(outcome)) } else { described(&outcome, &folder) };
-    print::either(&text, OutputFormat::of(args.json))?;
+    print::report(&text, OutputFormat::of(args.json))?;
     let is_failed = |reading: &SessionReading| matches!(reading, SessionReading::Failed { .. });
     let has_failed = outcome.read.iter().any(|it| is_failed(&it.reading));
     let is_ok = !has_failed && !matches!(outcome.merged, Merged::Failed { .. });
@@ -94,7 +94,7 @@ pub fn status(shared: &Shared, args: &StatusArgs) -> Result<ExitCode, ProgramFai
         let state = if is_on { "memories are on" } else { OFF };
         format!("{state}\nscope: {scope}\nfolder: {}\n{}", folder.display(), table(&extracts, &jobs))
     };
-    print::either(&text, OutputFormat::of(args.json))?;
+    print::report(&text, OutputFormat::of(args.json))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -35,7 +35,7 @@ pub fn run(shared: &Shared, args: &SkillsCheckArgs) -> Result<ExitCode, ProgramF
     let checked: Vec<Checked> = paths.into_iter().map(check).collect();
     let is_good = checked.iter().all(|it| it.faults.is_empty());
     let text = if args.json { format!("{}\n", to_json(&checked)) } else { described(&checked) };
-    print::either(&text, OutputFormat::of(args.json))?;
+    print::report(&text, OutputFormat::of(args.json))?;
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -467,13 +467,13 @@ fn the_next_request_is_said_with_what_the_provider_keeps() {
         assert_eq!(ran.status, 0, "{}", ran.stderr);
     };
     exec("script.toml", id);
-    let answer = |args: &[&str]| -> serde_json::Value {
+    let answer = |args: &[&str]| -> Value {
         let ran = world.run(&[&["cache", "--json", id], args].concat());
         assert_eq!(ran.status, 0, "{}", ran.stderr);
         serde_json::from_slice(&ran.stdout).unwrap()
     };
     let same = answer(&[]);
-    assert_eq!(same["next"], serde_json::json!({"verdict": "extends"}), "{same}");
+    assert_eq!(same["next"], json!({"verdict": "extends"}), "{same}");
     assert_eq!(same["requests"][0]["cache_seconds"], 300);
     let other = answer(&["-c", "model=\"gpt-5.1-codex\""]);
     assert_eq!((&other["next"]["verdict"], &other["next"]["cause"]), (&"diverges".into(), &"model".into()), "{other}");

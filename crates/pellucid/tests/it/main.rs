@@ -60,6 +60,8 @@ mod undo;
 #[cfg(unix)]
 mod visible;
 mod why;
+#[cfg(unix)]
+mod widths;
 mod worked_example;
 
 use std::io::Write;

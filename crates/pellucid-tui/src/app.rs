@@ -5,6 +5,7 @@
 //! - `messages`: what is sent, given to the running turn, or waits
 //! - `asking`: approvals and questions
 //! - `commands`, `menus`, `fields`: what the commands that begin with `/` do
+//! - `keys`: the page of keys
 //! - `pages`: pages that cover the screen
 //! - `view`, `footer`: the rows of the viewport
 //! - `notify`: notifications of the terminal
@@ -15,6 +16,7 @@ mod commands;
 pub mod farewell;
 mod fields;
 mod footer;
+mod keys;
 mod menus;
 mod messages;
 mod notify;

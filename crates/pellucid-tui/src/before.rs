@@ -65,7 +65,7 @@ impl Asker {
     ///
     /// # Errors
     /// The terminal cannot be read or written.
-    pub async fn start(depth: ColourDepth) -> io::Result<Self> {
+    pub async fn start(depth: ColourDepth, keymap: Keymap) -> io::Result<Self> {
         let mut terminal = ClientTerminal::new()?;
         terminal.enter()?;
         terminal.write(modes::QUESTIONS.as_bytes())?;
@@ -75,7 +75,7 @@ impl Asker {
             terminal,
             reader: InputReader::default(),
             palette: Palette::new(depth, None),
-            keymap: Keymap::standard(),
+            keymap,
             typed: Vec::new(),
         };
         let (mut row, mut is_over) = (size.rows - 1, false);

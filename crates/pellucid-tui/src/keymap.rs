@@ -3,17 +3,22 @@
 //!
 //! - `table`: every action with its name, its keys and its help
 //! - `spelling`: keys as people write them in the configuration
+//! - `changes`: the keys of the configuration, and what is wrong with them
 //!
 //! Not here: what an action does. That is in the part of the client that has the place of the action.
 
+pub mod changes;
 pub mod spelling;
 pub mod table;
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::collections::HashMap;
-use std::fmt;
 
 use crate::key::Key;
+use crate::keymap::changes::Changed;
+use crate::keymap::changes::KeyChange;
+use crate::keymap::changes::KeymapProblem;
 use crate::keymap::spelling::parse_key;
 use crate::keymap::table::ACTIONS;
 use crate::keymap::table::Action;
@@ -25,6 +30,8 @@ use crate::keymap::table::Place;
 pub struct Keymap {
     actions: HashMap<(Place, Key), Action>,
     keys: BTreeMap<Action, Vec<Key>>,
+    changed: BTreeSet<Action>,
+    problems: Vec<KeymapProblem>,
 }
 
 impl Default for Keymap {
@@ -39,34 +46,23 @@ impl Keymap {
         Self::with_keys(|row| row.keys.iter().filter_map(|key| parse_key(key).ok()).collect())
     }
 
-    /// The keys of the table, except for actions that the configuration names. An action with an empty list has no key.
-    ///
-    /// # Errors
-    ///
-    /// For a name that is no action, a key that cannot be read, and a key that two actions of one place would have.
-    pub fn with(changes: &BTreeMap<String, Vec<String>>) -> Result<Self, KeymapError> {
-        let mut changed: BTreeMap<Action, Vec<Key>> = BTreeMap::new();
-        for (name, keys) in changes {
-            let row = ACTIONS.iter().find(|row| row.name == name);
-            let row = row.ok_or_else(|| KeymapError::UnknownAction { name: name.clone() })?;
-            let keys: Result<Vec<Key>, KeymapError> = keys
-                .iter()
-                .map(|key| {
-                    parse_key(key).map_err(|why| KeymapError::UnknownKey { name: name.clone(), key: key.clone(), why })
-                })
-                .collect();
-            changed.insert(row.action, keys?);
-        }
-        let map = Self::with_keys(|row| match changed.get(&row.action) {
+    /// The keys of the table, except for actions that the configuration names. What the configuration gets wrong is
+    /// left out and found in [`Keymap::problems`].
+    pub fn with(changes: &[KeyChange]) -> Self {
+        let Changed { keys, problems } = changes::read(changes);
+        let map = Self::with_keys(|row| match keys.get(&row.action) {
             Some(keys) => keys.clone(),
-            None => row.keys.iter().filter_map(|key| parse_key(key).ok()).collect(),
+            None => {
+                let is_free = |key: &Key| !changes::is_taken(&keys, row, *key);
+                row.keys.iter().filter_map(|key| parse_key(key).ok()).filter(is_free).collect()
+            }
         });
-        map.check()?;
-        Ok(map)
+        Self { problems, changed: keys.into_keys().collect(), ..map }
     }
 
     fn with_keys(keys_of: impl Fn(&ActionRow) -> Vec<Key>) -> Self {
-        let mut map = Self { actions: HashMap::new(), keys: BTreeMap::new() };
+        let mut map =
+            Self { actions: HashMap::new(), keys: BTreeMap::new(), changed: BTreeSet::new(), problems: Vec::new() };
         for row in ACTIONS {
             let keys = keys_of(row);
             for key in &keys {
@@ -77,18 +73,19 @@ impl Keymap {
         map
     }
 
-    /// Refuses a key with two meanings in one place.
-    fn check(&self) -> Result<(), KeymapError> {
-        let mut taken: HashMap<(Place, Key), &'static str> = HashMap::new();
-        for row in ACTIONS {
-            for key in self.keys(row.action) {
-                if let Some(first) = taken.insert((row.place, *key), row.name) {
-                    let key = key.to_string();
-                    return Err(KeymapError::Conflict { key, first: first.to_owned(), second: row.name.to_owned() });
-                }
-            }
-        }
-        Ok(())
+    /// What the configuration gets wrong about keys, and keys that it takes from other actions.
+    pub fn problems(&self) -> &[KeymapProblem] {
+        &self.problems
+    }
+
+    /// Whether the configuration gives an action its keys.
+    pub fn is_changed(&self, action: Action) -> bool {
+        self.changed.contains(&action)
+    }
+
+    /// The first key of an action as people read it; absent if the action has no key.
+    pub fn hint(&self, action: Action) -> Option<String> {
+        self.keys(action).first().map(ToString::to_string)
     }
 
     /// What a key does in a place.
@@ -102,93 +99,35 @@ impl Keymap {
     }
 }
 
-/// Why the keys of the configuration cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeymapError {
-    /// No action has this name.
-    UnknownAction {
-        /// The name in the configuration.
-        name: String,
-    },
-    /// The text names no key.
-    UnknownKey {
-        /// The name of the action.
-        name: String,
-        /// The key as it was written.
-        key: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// Two actions of one place would have the same key.
-    Conflict {
-        /// The key as people write it.
-        key: String,
-        /// The action that has it first in the table.
-        first: String,
-        /// The other action.
-        second: String,
-    },
-}
-
-impl fmt::Display for KeymapError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownAction { name } => write!(f, "no action is called `{name}`; /keymap lists the actions"),
-            Self::UnknownKey { name, key, why } => write!(f, "`{key}`, given for `{name}`, is not a key: {why}"),
-            Self::Conflict { key, first, second } => {
-                write!(f, "`{key}` would be the key of both `{first}` and `{second}`")
-            }
-        }
-    }
-}
-
-impl std::error::Error for KeymapError {}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]
     fn every_key_of_the_table_can_be_read_and_has_one_meaning_in_its_place() {
         let mut names = BTreeSet::new();
+        let mut taken = BTreeMap::new();
         for row in ACTIONS {
             assert!(names.insert(row.name), "{} twice", row.name);
             for key in row.keys {
                 let read = parse_key(key).unwrap_or_else(|why| panic!("{}: {key}: {why}", row.name));
                 assert_eq!(read.to_string(), *key, "{}", row.name);
+                assert_eq!(taken.insert((row.place, *key), row.name), None, "{key}");
             }
         }
-        assert_eq!(Keymap::standard().check(), Ok(()));
     }
 
     #[test]
-    fn an_action_takes_the_keys_of_the_configuration() {
-        let changes = BTreeMap::from([("composer.undo".to_owned(), vec!["f2".to_owned()])]);
-        let map = Keymap::with(&changes).unwrap();
-        assert_eq!(map.action(Place::Composer, parse_key("f2").unwrap()), Some(Action::Undo));
-        assert_eq!(map.action(Place::Composer, parse_key("ctrl-_").unwrap()), None);
-    }
-
-    #[track_caller]
-    fn check_refused(name: &str, key: &str, message: &str) {
-        let changes = BTreeMap::from([(name.to_owned(), vec![key.to_owned()])]);
-        assert_eq!(Keymap::with(&changes).unwrap_err().to_string(), message);
-    }
-
-    #[test]
-    fn a_configuration_that_cannot_hold_is_refused_by_name() {
-        check_refused("composer.fly", "f2", "no action is called `composer.fly`; /keymap lists the actions");
-        check_refused(
-            "composer.undo",
-            "hyper-x",
-            "`hyper-x`, given for `composer.undo`, is not a key: `hyper` is neither ctrl, alt nor shift",
-        );
-        check_refused(
-            "composer.undo",
-            "ctrl-a",
-            "`ctrl-a` would be the key of both `composer.undo` and `composer.line-start`",
-        );
+    fn every_action_can_have_another_key() {
+        let key = parse_key("f12").unwrap();
+        for row in ACTIONS {
+            let change = KeyChange { name: row.name.to_owned(), keys: vec!["f12".to_owned()], location: String::new() };
+            let map = Keymap::with(&[change]);
+            assert_eq!(map.problems(), [], "{}", row.name);
+            assert_eq!((map.action(row.place, key), map.keys(row.action)), (Some(row.action), &[key][..]));
+            for old in row.keys {
+                assert_eq!(map.action(row.place, parse_key(old).unwrap()), None, "{}", row.name);
+            }
+        }
     }
 }

@@ -1,8 +1,11 @@
 //! Settings of the terminal client.
 
+use std::collections::BTreeMap;
+
 use crate::keys::default::flag_or_default;
 use crate::reader::Reader;
 use crate::reader::texts;
+use crate::value::Table;
 use crate::value::Value;
 
 /// What the configuration says about the terminal client.
@@ -16,6 +19,8 @@ pub struct TerminalSettings {
     pub second_screen: Option<bool>,
     /// What the last row shows, instead of hints and the context meter.
     pub status_line: Option<Vec<String>>,
+    /// The keys of actions that do not have their usual ones, by the place and name of the action with a dot between.
+    pub keymap: BTreeMap<String, Vec<String>>,
     /// Whether many keys at once are taken for a paste.
     pub finds_bursts: bool,
     /// Whether full access is given without a second question.
@@ -73,10 +78,25 @@ impl TerminalSettings {
                 _ => None,
             }),
             status_line: reader.texts("tui.status_line"),
+            keymap: keymap(reader),
             finds_bursts: !flag_or_default!(reader, "disable_paste_burst"),
             skips_full_access_warning: flag_or_default!(reader, "notice.hide_full_access_warning"),
             keeps_messages: reader.text("history.persistence").as_deref() != Some("none"),
             messages_bytes_max: reader.count("history.max_bytes"),
         }
     }
+}
+
+fn keymap(reader: &Reader<'_>) -> BTreeMap<String, Vec<String>> {
+    let mut keymap = BTreeMap::new();
+    for place in reader.table("tui.keymap").into_iter().flat_map(Table::iter) {
+        for action in place.value.as_table().into_iter().flat_map(Table::iter) {
+            let keys = match action.value.as_str() {
+                Some(key) => vec![key.to_owned()],
+                None => texts(&action.value).unwrap_or_default(),
+            };
+            keymap.insert(format!("{}.{}", place.key, action.key), keys);
+        }
+    }
+    keymap
 }

@@ -90,7 +90,7 @@ fn samples(kind: &ValueKind, without: &[&str]) -> (String, String) {
 /// The path of a key in a document, with names in place of the placeholders.
 fn path_of(key: &Key) -> String {
     let path: String = key.path.replace("<id>", "n").replace("<name>", "n").replace("<role>", "n");
-    let path = path.replace("<path>", "n").replace("<key>", "undo");
+    let path = path.replace("<path>", "n").replace("<key>", "undo").replace("<place>", "n").replace("<action>", "n");
     if key.scope == Scope::ProfileOnly { format!("profiles.p.{path}") } else { path }
 }
 

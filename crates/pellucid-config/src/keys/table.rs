@@ -670,6 +670,13 @@ pub const SECTIONS: &[KeySection] = &[
                 "Whether the terminal's second screen is used.",
             ),
             top(FREE, "tui.status_line", ValueKind::STRINGS, "", "What the last row of the terminal client shows."),
+            top(
+                ACCEPTED,
+                "tui.keymap.<place>.<action>",
+                ValueKind::Either(&ValueKind::String, &ValueKind::STRINGS),
+                "",
+                "The keys of an action of the terminal client, in place of its usual ones; `[]` for none.",
+            ),
             top(FREE, "windows_wsl_setup_acknowledged", ValueKind::Bool, "`false`", "The hint at WSL was read.")
                 .not_used("Pellucid does not run on Windows"),
         ],

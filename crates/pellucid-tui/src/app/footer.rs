@@ -11,6 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use super::App;
 use super::status::short;
 use crate::cells::session::short_path;
+use crate::keymap::table::Action;
 
 /// The tokens of every request that a person cannot change, which do not count.
 const BASELINE: i64 = 12_000;
@@ -19,13 +20,14 @@ impl App {
     pub(super) fn footer(&self) -> Line<'static> {
         let dim = self.palette.dim();
         let left = if self.is_armed {
-            Span::styled("  esc again to edit an earlier message", dim)
+            Span::styled(self.key_hint("  ", Action::Escape, "again to edit an earlier message"), dim)
         } else if self.session.is_working() && !self.composer.draft().is_empty() {
-            Span::styled("  tab to keep the message for the next turn", dim)
+            Span::styled(self.key_hint("  ", Action::Queue, "to keep the message for the next turn"), dim)
         } else if let Some(items) = self.settings.status_line.as_ref().filter(|items| !items.is_empty()) {
             Span::styled(format!("  {}", self.status_items(items)), dim)
         } else if self.mode == CollaborationModeKind::Plan {
-            Span::styled("  Plan mode (shift-tab to change)", self.palette.mode())
+            let hint = self.key_hint(" (", Action::NextMode, "to change)");
+            Span::styled(format!("  Plan mode{hint}"), self.palette.mode())
         } else {
             Span::styled("  ? for keys", dim)
         };
@@ -40,6 +42,11 @@ impl App {
         }
         let gap = " ".repeat(room - right.width() - 2);
         Line::from(vec![left, Span::raw(gap), Span::styled(right, dim)])
+    }
+
+    /// What a key does, with the key that the person has for it; empty if there is none.
+    pub(super) fn key_hint(&self, before: &str, action: Action, what: &str) -> String {
+        self.settings.keymap.hint(action).map_or_else(String::new, |key| format!("{before}{key} {what}"))
     }
 
     /// The items that the person chose, without those that have no value.

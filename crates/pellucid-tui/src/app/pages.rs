@@ -12,7 +12,6 @@ use crate::host::HostCall;
 use crate::host::MenuEntry;
 use crate::host::OpenWish;
 use crate::key::Key;
-use crate::keymap::table::ACTIONS;
 use crate::pager::Pager;
 use crate::pager::PagerOutcome;
 use crate::picker::Picker;
@@ -104,20 +103,6 @@ impl App {
         };
         let text: String = line.chars().map(|char| if char == '\t' { ' ' } else { char }).collect();
         Line::from(Span::styled(crate::text::clean::line(&text).into_owned(), style))
-    }
-
-    /// Lists every key with what it does.
-    pub(super) fn show_keys(&mut self) {
-        let row = |row: &crate::keymap::table::ActionRow| {
-            let keys: Vec<String> = self.settings.keymap.keys(row.action).iter().map(ToString::to_string).collect();
-            Line::from(vec![
-                Span::styled(format!("{:<28}", keys.join(", ")), self.palette.accent()),
-                Span::raw(format!("{:<28}", row.name)),
-                Span::styled(row.help, self.palette.dim()),
-            ])
-        };
-        let lines = ACTIONS.iter().map(row).collect();
-        self.open_text("Keys", lines);
     }
 
     /// Shows stored sessions.

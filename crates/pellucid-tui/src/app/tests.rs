@@ -18,8 +18,10 @@ use super::settings::Surroundings;
 use super::*;
 use crate::cells::transcript::TranscriptOptions;
 use crate::commands::COMMANDS;
+use crate::host::OpenedSession;
 use crate::key::KeyCode;
 use crate::keymap::Keymap;
+use crate::keymap::changes::KeyChange;
 use crate::keymap::spelling::parse_key;
 use crate::screen::Insertion;
 use crate::screen::Screen;
@@ -288,6 +290,39 @@ fn every_command_of_the_table_does_something() {
         let is_seen = desk.screen() != before || !desk.effects.is_empty() || !desk.app.take_history().is_empty();
         assert!(is_seen || row.name == "copy", "/{}", row.name);
     }
+}
+
+/// A client whose configuration gives actions these keys.
+fn with_keys(changes: &[(&str, &[&str])]) -> Desk {
+    let change = |(name, keys): &(&str, &[&str])| KeyChange {
+        name: (*name).to_owned(),
+        keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+        location: "config.toml:7".to_owned(),
+    };
+    let keymap = Keymap::with(&changes.iter().map(change).collect::<Vec<_>>());
+    let mut desk = Desk { app: App::new(AppSettings { keymap, ..settings() }), seconds: 0, effects: Vec::new() };
+    desk.app.begin_with(OpenedSession { history: Vec::new(), notes: Vec::new(), name: None });
+    desk.event(configured());
+    desk
+}
+
+#[test]
+fn keys_of_the_configuration_are_pressed_shown_and_checked() {
+    let mut desk = with_keys(&[("composer.escape", &["f9"]), ("composer.fly", &["f2"])]);
+    let said: String = desk.app.take_history().iter().map(|line| format!("{line}\n")).collect();
+    assert!(said.contains("config.toml:7: `tui.keymap.composer.fly`"), "{said}");
+    desk.event(started());
+    assert!(desk.screen().contains("f9 to interrupt"), "{}", desk.screen());
+    desk.press("esc");
+    assert_eq!(desk.submitted(), [""; 0]);
+    desk.press("f9");
+    assert_eq!(desk.submitted(), ["interrupt"]);
+    desk.app.command("keymap", "", &mut desk.effects);
+    desk.app.resize(ScreenSize { columns: 100, rows: 90 });
+    let page = desk.screen();
+    assert!(page.contains("`tui.keymap.composer.fly`"), "{page}");
+    let row = page.lines().find(|line| line.contains("composer.escape")).unwrap();
+    assert!(row.starts_with("f9 ") && row.ends_with("(changed)"), "{row}");
 }
 
 #[derive(Debug, Clone)]

@@ -190,6 +190,7 @@ impl App {
         for note in opened.notes {
             self.say(NoticeKind::Warning, &note, None);
         }
+        self.say_key_problems();
     }
 
     /// The change of settings that selects the mode, with the model and the effort of now.

@@ -16,6 +16,7 @@ use crate::composer::drawing::PartStyles;
 use crate::composer::popup::PopupEntry;
 use crate::key::KeyCode;
 use crate::keymap::table::ACTIONS;
+use crate::keymap::table::Action;
 use crate::keymap::table::ActionRow;
 use crate::keymap::table::Place;
 use crate::lists::approval::ApprovalRequest;
@@ -119,7 +120,7 @@ impl App {
         Some(Line::from(vec![
             Span::styled("• ", dim),
             Span::styled(word, Style::new().add_modifier(Modifier::BOLD)),
-            Span::styled(format!(" ({time} • esc to interrupt)"), dim),
+            Span::styled(format!(" ({time}{})", self.key_hint(" • ", Action::Escape, "to interrupt")), dim),
         ]))
     }
 
@@ -132,7 +133,8 @@ impl App {
             lines.push(Line::from(Span::styled(format!("  ↳ {first}"), dim)));
         }
         if !self.queue.is_empty() {
-            lines.push(Line::from(Span::styled("    alt-up to edit", dim)));
+            let hint = self.key_hint("    ", Action::EditQueued, "to edit");
+            lines.push(Line::from(Span::styled(hint, dim)));
         }
         lines
     }

@@ -15,6 +15,22 @@ pub enum Place {
     Picker,
 }
 
+impl Place {
+    /// Every place, in the order of the documentation.
+    pub const ALL: [Self; 5] = [Self::Composer, Self::Popup, Self::Options, Self::Pager, Self::Picker];
+
+    /// The heading of the place's keys.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Composer => "While you write",
+            Self::Popup => "In a list that opened while typing",
+            Self::Options => "In a question or menu",
+            Self::Pager => "On a page of text",
+            Self::Picker => "In the list of sessions",
+        }
+    }
+}
+
 /// What a key can do.
 #[expect(missing_docs, reason = "the table says what each action does")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -26,6 +26,7 @@ use crate::start::Which;
 use crate::tui::ClientTarget;
 use crate::tui::SessionChoice;
 use crate::tui::entries;
+use crate::tui::settings;
 use crate::tui::unusable;
 
 /// What the screens before a session did.
@@ -67,7 +68,7 @@ async fn asker(start: &Start) -> Result<Asker, ProgramFailure> {
     let env = &start.env;
     let depth =
         ColourDepth::of(env.text("NO_COLOR").as_deref(), env.text("COLORTERM").as_deref(), env.text("TERM").as_deref());
-    Asker::start(depth).await.map_err(unusable)
+    Asker::start(depth, settings::keymap(&start.config)).await.map_err(unusable)
 }
 
 /// Whether the provider wants an account's login and there is none.

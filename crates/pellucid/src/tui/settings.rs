@@ -22,6 +22,7 @@ use pellucid_tui::commands::CommandGate;
 use pellucid_tui::composer::popup::PromptEntry;
 use pellucid_tui::composer::popup::SkillEntry;
 use pellucid_tui::keymap::Keymap;
+use pellucid_tui::keymap::changes::KeyChange;
 use pellucid_tui::screen::Insertion;
 use pellucid_tui::text::palette::ColourDepth;
 use pellucid_workspace::custom_prompts;
@@ -56,7 +57,7 @@ pub fn read(start: &Start, first: Option<FirstMessage>) -> AppSettings {
             personality: config.model.personality,
         },
         began: jiff::Timestamp::now().as_second(),
-        keymap: Keymap::standard(),
+        keymap: keymap(config),
         depth: ColourDepth::of(
             env.text("NO_COLOR").as_deref(),
             env.text("COLORTERM").as_deref(),
@@ -76,6 +77,25 @@ pub fn read(start: &Start, first: Option<FirstMessage>) -> AppSettings {
         notifying: notifying(config, env),
         first,
     }
+}
+
+/// Which key does what, by the configuration.
+pub fn keymap(config: &Config) -> Keymap {
+    let location = |name: &str| {
+        let place = config.layers().merged().at(["tui", "keymap"].into_iter().chain(name.split('.')))?.place;
+        Some(config.layers().layer_of(place)?.location(place).to_string())
+    };
+    let changes: Vec<KeyChange> = config
+        .terminal
+        .keymap
+        .iter()
+        .map(|(name, keys)| KeyChange {
+            name: name.clone(),
+            keys: keys.clone(),
+            location: location(name).unwrap_or_default(),
+        })
+        .collect();
+    Keymap::with(&changes)
 }
 
 fn reasoning(config: &Config) -> ShownReasoning {

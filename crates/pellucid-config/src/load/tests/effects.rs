@@ -97,6 +97,7 @@ fn written(key: &Key, value: &str) -> String {
     let path = match key.path {
         "features.<key>" => "features.sqlite".to_owned(),
         "projects.<path>.trust_level" => "projects.'$R/work'.trust_level".to_owned(),
+        "tui.keymap.<place>.<action>" => "tui.keymap.some.some".to_owned(),
         path => path.replace("<id>", "some").replace("<name>", "some").replace("<role>", "some"),
     };
     let company = company(key.path);

@@ -19,6 +19,7 @@ use super::fold::FoldedOutput;
 use super::texts;
 use super::work::elapsed;
 use crate::text::clean;
+use crate::text::code::Highlighter;
 use crate::text::wrap::Breaking;
 use crate::text::wrap::Indent;
 use crate::text::wrap::wrap;
@@ -132,13 +133,18 @@ impl CommandCell {
         let shown =
             if folding == Folding::Folded && script.len() > SCRIPT_ROWS { SCRIPT_ROWS - 1 } else { script.len() };
         let mut out = Vec::new();
+        let mut highlighter = Highlighter::of_commands();
         for (number, line) in script.iter().take(shown.max(1)).enumerate() {
-            let text = Span::raw(clean::line(line).into_owned());
+            let line = clean::line(line);
+            let text = match &mut highlighter {
+                Some(highlighter) => highlighter.line(&line, palette),
+                None => vec![Span::raw(line.into_owned())],
+            };
             let (spans, indent) = if number == 0 {
-                let spans = vec![Span::styled(word, palette.bold()), Span::raw(" "), text];
+                let spans = [vec![Span::styled(word, palette.bold()), Span::raw(" ")], text].concat();
                 (spans, Indent { first: vec![Span::styled(BULLET, mark)], rest: continued(palette.dim()) })
             } else {
-                (vec![text], Indent { first: continued(palette.dim()), rest: continued(palette.dim()) })
+                (text, Indent { first: continued(palette.dim()), rest: continued(palette.dim()) })
             };
             out.extend(wrap(&spans, canvas.columns, &indent, Breaking::Words));
         }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use pulldown_cmark::CodeBlockKind;
 use pulldown_cmark::Event;
 use pulldown_cmark::HeadingLevel;
 use pulldown_cmark::Options;
@@ -13,6 +14,7 @@ use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 use ratatui_core::text::Span;
 
+use super::code::Highlighter;
 use super::inline::Inline;
 use super::inline::is_line_break;
 use super::palette::Palette;
@@ -54,6 +56,8 @@ pub(super) struct Before {
     kind: Option<Kind>,
     /// Whether the source had a blank line since then.
     is_blank: bool,
+    /// The reader of the code that was drawn last, for the lines of it that follow.
+    code: Option<Highlighter>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -167,7 +171,17 @@ impl<'a> Drawer<'a> {
                 self.lists.push(number);
             }
             Tag::Item => self.item(&range),
-            Tag::CodeBlock(_) | Tag::HtmlBlock => {
+            Tag::CodeBlock(kind) => {
+                self.flush();
+                self.verbatim = Some(String::new());
+                if self.continued != Continued::Code {
+                    self.before.code = match kind {
+                        CodeBlockKind::Fenced(language) => Highlighter::of(&language),
+                        CodeBlockKind::Indented => None,
+                    };
+                }
+            }
+            Tag::HtmlBlock => {
                 self.flush();
                 self.verbatim = Some(String::new());
             }
@@ -305,6 +319,7 @@ impl<'a> Drawer<'a> {
 
     fn code(&mut self, range: &Range<usize>) {
         let code = self.verbatim.take().unwrap_or_default();
+        let mut highlighter = self.before.code;
         if std::mem::take(&mut self.continued) == Continued::Code {
             self.begin_without_gap(Kind::Code);
         } else {
@@ -314,8 +329,13 @@ impl<'a> Drawer<'a> {
             let mut indent = self.indent();
             indent.first.push(Span::raw("  "));
             indent.rest.push(Span::raw("  "));
-            self.out.extend(wrap(&[Span::raw(line.to_owned())], self.columns, &indent, Breaking::Anywhere));
+            let spans = match &mut highlighter {
+                Some(highlighter) => highlighter.line(line, self.palette),
+                None => vec![Span::raw(line.to_owned())],
+            };
+            self.out.extend(wrap(&spans, self.columns, &indent, Breaking::Anywhere));
         }
+        self.before.code = highlighter;
         self.end = range.end;
     }
 
@@ -378,7 +398,7 @@ impl<'a> Drawer<'a> {
     }
 
     fn begin_without_gap(&mut self, kind: Kind) {
-        self.before = Before { kind: Some(kind), is_blank: false };
+        self.before = Before { kind: Some(kind), is_blank: false, code: None };
     }
 
     fn end_at(&mut self, end: usize) {

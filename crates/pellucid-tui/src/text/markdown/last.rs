@@ -74,7 +74,8 @@ impl LastBlock {
         source[..self.start].rfind('\n').map_or(0, |at| at + 1)
     }
 
-    /// The line that opens the code, without the name of the language.
+    /// The line that opens the code, without the name of the language. What reads the lines keeps
+    /// the language and its place in it.
     pub(super) fn fence<'a>(&self, source: &'a str) -> &'a str {
         let line = source[self.line_start(source)..].lines().next().unwrap_or_default();
         let blanks = line.len() - line.trim_start_matches(' ').len();

@@ -5,6 +5,7 @@
 //! - `messages`: what is sent, given to the running turn, or waits
 //! - `asking`: approvals and questions
 //! - `commands`, `menus`, `fields`: what the commands that begin with `/` do
+//! - `changes`: changes that a person judges
 //! - `keys`: the page of keys
 //! - `pages`: pages that cover the screen
 //! - `view`, `footer`: the rows of the viewport
@@ -12,6 +13,7 @@
 //! - `status`, `farewell`: what is reported of the session
 
 mod asking;
+mod changes;
 mod commands;
 pub mod farewell;
 mod fields;

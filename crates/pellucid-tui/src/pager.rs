@@ -24,6 +24,8 @@ pub enum PagerOutcome {
     Left,
     /// Go back to this message of the person, counted from 0.
     Confirmed(usize),
+    /// Hide changes of blanks, or show them again.
+    Blanks,
 }
 
 /// A page of text.
@@ -132,6 +134,7 @@ impl Pager {
                     return PagerOutcome::Confirmed(marked);
                 }
             }
+            Some(Action::PagerBlanks) => return PagerOutcome::Blanks,
             Some(Action::PagerLeave) => return PagerOutcome::Left,
             _ => {}
         }
@@ -439,6 +442,8 @@ mod tests {
 
     #[test]
     fn the_page_is_left() {
+        let mut plain = Pager::at_start("PAGE", vec![Line::raw("text")]);
+        assert_eq!(plain.press(parse_key("w").unwrap(), &Keymap::standard()), PagerOutcome::Blanks);
         for key in ["q", "ctrl-t", "ctrl-c"] {
             let mut pager = page();
             assert_eq!(pager.press(parse_key(key).unwrap(), &Keymap::standard()), PagerOutcome::Left, "{key}");

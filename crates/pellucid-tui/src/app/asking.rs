@@ -11,7 +11,6 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::App;
 use super::Effect;
-use crate::cells::Folding;
 use crate::cells::decision::AskedAbout;
 use crate::cells::patch::PatchCell;
 use crate::key::Key;
@@ -22,6 +21,7 @@ use crate::lists::approval::command_text;
 use crate::lists::options::ListOutcome;
 use crate::lists::question::QuestionForm;
 use crate::lists::question::QuestionOutcome;
+use crate::text::clean;
 
 /// How much of a command a notification has.
 const COMMAND_MAX: usize = 30;
@@ -40,6 +40,8 @@ fn cut(command: &str) -> String {
 pub(super) struct Asking {
     pub(super) approvals: Approvals,
     pub(super) questions: VecDeque<(RequestUserInput, QuestionForm)>,
+    /// Whether changes of blanks are left out of diffs.
+    pub(super) hides_blanks: bool,
 }
 
 impl Asking {
@@ -102,6 +104,7 @@ impl App {
             match list.press(key, now, &self.settings.keymap) {
                 ListOutcome::Draft(key) => return self.composer_key(key, now),
                 ListOutcome::Whole => self.show_request(),
+                ListOutcome::Blanks => self.switch_blanks(),
                 outcome => {
                     if let Some(answered) = self.asking.approvals.outcome(outcome, now) {
                         self.decided(answered, now, &mut effects);
@@ -166,14 +169,16 @@ impl App {
     /// Shows the whole request on a page.
     fn show_request(&mut self) {
         let Some((request, _)) = self.asking.approvals.open() else { return };
-        let lines = match request {
+        match request {
             ApprovalRequest::Command(request) => {
-                command_text(&request.command).lines().map(|line| line.to_owned().into()).collect()
+                let command = command_text(&request.command);
+                let lines = clean::lines(&command).map(|line| line.into_owned().into()).collect();
+                self.open_text("Request", lines);
             }
             ApprovalRequest::Patch(request) => {
-                PatchCell::proposed(&request.changes, None).lines(&self.canvas(), Folding::Unfolded)
+                let changes = PatchCell::proposed(&request.changes, None);
+                self.show_changes("Request", changes);
             }
-        };
-        self.open_text("Request", lines);
+        }
     }
 }

@@ -228,7 +228,7 @@ impl App {
                 }
             }
             ListOutcome::Draft(key) => return self.composer_key(key, now),
-            ListOutcome::Open | ListOutcome::Whole | ListOutcome::Explain => {}
+            ListOutcome::Open | ListOutcome::Whole | ListOutcome::Explain | ListOutcome::Blanks => {}
         }
         effects
     }

@@ -1,12 +1,11 @@
 //! Pages that cover the screen: the transcript, a diff, a request, the keys, stored sessions.
 
 use pellucid_protocol::operation::Operation;
-use ratatui_core::style::Style;
 use ratatui_core::text::Line;
-use ratatui_core::text::Span;
 
 use super::App;
 use super::Effect;
+use super::changes::ChangesPage;
 use crate::composer::drawing::Drawn;
 use crate::host::HostCall;
 use crate::host::MenuEntry;
@@ -25,6 +24,8 @@ pub(super) enum OpenPage {
     Transcript { pager: Pager, is_back: bool },
     /// A text to read.
     Text(Pager),
+    /// Changes to judge.
+    Changes(Box<ChangesPage>),
     /// Stored sessions to continue.
     Sessions(Picker),
 }
@@ -70,7 +71,7 @@ impl App {
     /// Draws an open transcript again, because more was said or the size changed.
     pub(super) fn refresh_page(&mut self) {
         if !matches!(self.page, Some(OpenPage::Transcript { .. })) {
-            return;
+            return self.refresh_changes();
         }
         let (lines, messages) = self.transcript_lines();
         if let Some(OpenPage::Transcript { pager, .. }) = &mut self.page {
@@ -81,28 +82,6 @@ impl App {
     /// Shows a text on a page.
     pub(super) fn open_text(&mut self, title: &str, lines: Vec<Line<'static>>) {
         self.page = Some(OpenPage::Text(Pager::at_start(title, lines)));
-    }
-
-    /// Shows the changes of the work tree.
-    pub(super) fn show_diff(&mut self, diff: Option<String>) {
-        let lines = match diff {
-            None => vec![Line::from("not inside a git repository, so there is no diff")],
-            Some(diff) if diff.trim().is_empty() => vec![Line::from("nothing has changed")],
-            Some(diff) => diff.lines().map(|line| self.diff_line(line)).collect(),
-        };
-        self.open_text("Diff", lines);
-    }
-
-    fn diff_line(&self, line: &str) -> Line<'static> {
-        let style = match line.as_bytes().first() {
-            _ if line.starts_with("diff ") || line.starts_with("+++") || line.starts_with("---") => self.palette.bold(),
-            Some(b'+') => self.palette.added(),
-            Some(b'-') => self.palette.removed(),
-            Some(b'@') => self.palette.accent(),
-            _ => Style::new(),
-        };
-        let text: String = line.chars().map(|char| if char == '\t' { ' ' } else { char }).collect();
-        Line::from(Span::styled(crate::text::clean::line(&text).into_owned(), style))
     }
 
     /// Shows stored sessions.
@@ -132,7 +111,7 @@ impl App {
         let keymap = &self.settings.keymap;
         match &mut self.page {
             Some(OpenPage::Transcript { pager, is_back }) => match pager.press(key, keymap) {
-                PagerOutcome::Open => {}
+                PagerOutcome::Open | PagerOutcome::Blanks => {}
                 PagerOutcome::Left => self.page = None,
                 PagerOutcome::Confirmed(at) if *is_back || pager.marked().is_some() => {
                     self.page = None;
@@ -142,6 +121,11 @@ impl App {
             },
             Some(OpenPage::Text(pager)) => match pager.press(key, keymap) {
                 PagerOutcome::Left => self.page = None,
+                PagerOutcome::Open | PagerOutcome::Confirmed(_) | PagerOutcome::Blanks => {}
+            },
+            Some(OpenPage::Changes(page)) => match page.pager.press(key, keymap) {
+                PagerOutcome::Left => self.page = None,
+                PagerOutcome::Blanks => self.switch_blanks(),
                 PagerOutcome::Open | PagerOutcome::Confirmed(_) => {}
             },
             Some(OpenPage::Sessions(picker)) => match picker.press(key, keymap) {
@@ -171,6 +155,7 @@ impl App {
         let styles = self.part_styles();
         match &mut self.page {
             Some(OpenPage::Transcript { pager, .. } | OpenPage::Text(pager)) => pager.draw(columns, rows, &styles),
+            Some(OpenPage::Changes(page)) => page.pager.draw(columns, rows, &styles),
             Some(OpenPage::Sessions(picker)) => picker.draw(columns, rows, self.settings.began, &styles),
             None => Drawn::default(),
         }

@@ -1,7 +1,9 @@
 use std::path::PathBuf;
 
+use pellucid_protocol::approval::ApplyPatchApprovalRequest;
 use pellucid_protocol::approval::ExecApprovalRequest;
 use pellucid_protocol::approval::ReviewDecision;
+use pellucid_protocol::change::FileChange;
 use pellucid_protocol::event::AbortReason;
 use pellucid_protocol::event::Event;
 use pellucid_protocol::event::EventMessage;
@@ -290,6 +292,53 @@ fn every_command_of_the_table_does_something() {
         let is_seen = desk.screen() != before || !desk.effects.is_empty() || !desk.app.take_history().is_empty();
         assert!(is_seen || row.name == "copy", "/{}", row.name);
     }
+}
+
+fn asked_to_patch(unified: &str) -> EventMessage {
+    let change = FileChange::Update { unified_diff: unified.to_owned(), move_path: None };
+    EventMessage::ApplyPatchApprovalRequest(ApplyPatchApprovalRequest {
+        call_id: "c".to_owned(),
+        turn_id: TurnId::new("t"),
+        changes: [(PathBuf::from("/w/a.txt"), change)].into(),
+        reason: None,
+        grant_root: None,
+    })
+}
+
+#[test]
+fn changes_of_blanks_can_be_hidden_before_a_decision() {
+    let mut desk = Desk::new();
+    desk.event(started());
+    desk.event(asked_to_patch("@@ -1,3 +1,3 @@\n-  a b\n+a  b\n same\n-c\n+d\n"));
+    let all = desk.screen();
+    assert!(all.contains("-  a b") && all.contains("w hides changes of blanks"), "{all}");
+    desk.press("w");
+    let hidden = desk.screen();
+    assert!(!hidden.contains("-  a b") && hidden.contains("2 changed lines differ only in blanks"), "{hidden}");
+    desk.press("ctrl-a");
+    assert!(!desk.screen().contains("-  a b"));
+    desk.press("w");
+    assert!(desk.screen().contains("-  a b"), "the page has the same key");
+    desk.press("q");
+    assert!(desk.screen().contains("-  a b"));
+    assert_eq!(desk.submitted(), [""; 0]);
+}
+
+#[test]
+fn a_diff_that_does_not_fit_says_so_and_is_wide_on_a_wide_terminal() {
+    let body: String = (0..60).map(|n| format!("-old {n}\n")).chain((0..60).map(|n| format!("+new {n}\n"))).collect();
+    let mut desk = Desk::new();
+    desk.event(asked_to_patch(&format!("@@ -1,60 +1,60 @@\n{body}")));
+    let narrow = desk.screen();
+    assert!(narrow.contains(" rows, ctrl-a shows all"), "{narrow}");
+    desk.app.resize(ScreenSize { columns: 160, rows: 40 });
+    assert!(desk.screen().lines().any(|row| row.contains("-old 3 ") && row.contains("+new 3")));
+    desk.press("ctrl-a");
+    assert!(desk.screen().lines().any(|row| row.contains("-old 3 ") && row.contains("+new 3")));
+    desk.app.resize(ScreenSize { columns: 80, rows: 150 });
+    let rows = desk.screen();
+    assert!(rows.lines().all(|row| !(row.contains("-old 3") && row.contains("+new 3"))), "the page is laid out again");
+    assert_eq!(rows.lines().filter(|row| row.contains("old ") || row.contains("new ")).count(), 120);
 }
 
 /// A client whose configuration gives actions these keys.

@@ -8,8 +8,6 @@ use ratatui_core::text::Line;
 use ratatui_core::text::Span;
 
 use super::App;
-use crate::cells::Folding;
-use crate::cells::patch::PatchCell;
 use crate::cells::work::elapsed;
 use crate::composer::drawing::Drawn;
 use crate::composer::drawing::PartStyles;
@@ -88,10 +86,8 @@ impl App {
             Some((request, list)) => {
                 let drawn = list.draw(columns, room, styles);
                 if let ApprovalRequest::Patch(request) = request {
-                    let folder = self.session.configured.as_ref().map(|it| it.cwd.as_path());
-                    let diff = PatchCell::proposed(&request.changes, folder).lines(&self.canvas(), Folding::Folded);
                     let fits = usize::from(room).saturating_sub(drawn.lines.len());
-                    lines.extend(diff.into_iter().take(fits));
+                    lines.extend(self.asked_changes(&request.changes, fits));
                 }
                 drawn
             }

@@ -37,6 +37,11 @@ pub struct PatchView {
 }
 
 impl PatchView {
+    /// The lines that a question about changes has room for.
+    pub fn asked(columns: usize) -> Self {
+        Self { limit: LINES_MAX, ..Self::whole(columns) }
+    }
+
     /// All lines, in two columns if the terminal is wide.
     pub fn whole(columns: usize) -> Self {
         Self { is_beside: columns >= BESIDE_COLUMNS, hides_blanks: false, limit: usize::MAX }
@@ -50,6 +55,13 @@ impl PatchView {
             true => diff.draw_beside(columns, &canvas.palette),
             false => diff.draw(columns, self.limit, &canvas.palette),
         }
+    }
+
+    /// What is said of changes that are left out, so that nothing is missed that is not named.
+    fn hidden(self, diff: &FileDiff, canvas: &CellCanvas) -> Option<Line<'static>> {
+        let n_hidden = if self.hides_blanks { diff.blank_changes() } else { 0 };
+        let text = format!("… {n_hidden} changed lines differ only in blanks");
+        (n_hidden > 0).then(|| Line::from(Span::styled(text, canvas.palette.dim())))
     }
 }
 
@@ -65,6 +77,8 @@ struct PatchedFile {
     verb: &'static str,
     name: String,
     diff: FileDiff,
+    /// What changed beside the lines, such as the mode of the file.
+    notes: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,10 +109,22 @@ impl PatchCell {
 
     /// A patch of a session file, from the text that the model wrote.
     pub fn stored(patch: &str, error: Option<&str>) -> Option<Self> {
-        let files: Vec<PatchedFile> =
-            sections(patch).into_iter().map(|(verb, name, diff)| PatchedFile { verb, name, diff }).collect();
+        let files: Vec<PatchedFile> = sections(patch)
+            .into_iter()
+            .map(|(verb, name, diff)| PatchedFile { verb, name, diff, notes: Vec::new() })
+            .collect();
         let state = error.map_or(PatchState::Applied, |error| PatchState::Failed(FoldedOutput::new(error)));
         (!files.is_empty()).then_some(Self { files, state })
+    }
+
+    /// The changes of a work tree, from what `git diff` printed.
+    pub fn of_git(diff: &str) -> Self {
+        Self { files: git_files(diff), state: PatchState::Applied }
+    }
+
+    /// How many changed lines differ only in blanks.
+    pub fn blank_changes(&self) -> usize {
+        self.files.iter().map(|file| file.diff.blank_changes()).sum()
     }
 
     /// The files and their changed lines.
@@ -139,7 +165,9 @@ impl PatchCell {
                 title.extend(file.title(canvas));
                 out.push(Line::from([vec![Span::raw("  └ ")], title].concat()));
             }
-            for mut line in view.draw(&file.diff, canvas) {
+            let notes = file.notes.iter().map(|note| Line::from(Span::styled(note.clone(), palette.dim())));
+            let lines = notes.chain(view.draw(&file.diff, canvas)).chain(view.hidden(&file.diff, canvas));
+            for mut line in lines {
                 line.spans.insert(0, Span::raw("    "));
                 out.push(line);
             }
@@ -183,9 +211,43 @@ fn files(changes: &Changes, folder: Option<&Path>) -> Vec<PatchedFile> {
             FileChange::Update { move_path: Some(to), .. } => ("Edited", format!("{} → {}", name(path), name(to))),
             FileChange::Update { .. } => ("Edited", name(path)),
         };
-        PatchedFile { verb, name, diff: FileDiff::of(change) }
+        PatchedFile { verb, name, diff: FileDiff::of(change), notes: Vec::new() }
     };
     changes.iter().map(file).collect()
+}
+
+/// The files of what `git diff` printed.
+fn git_files(diff: &str) -> Vec<PatchedFile> {
+    let mut out: Vec<(PatchedFile, String)> = Vec::new();
+    for line in diff.split_inclusive('\n') {
+        let bare = line.trim_end_matches(['\n', '\r']);
+        if let Some(names) = bare.strip_prefix("diff --git ") {
+            // Names with blanks cannot be told apart here; the lines that follow name the file again.
+            let name = names.rsplit_once(" b/").map_or(names, |(_, name)| name);
+            let file =
+                PatchedFile { verb: "Edited", name: shown_name(name), diff: FileDiff::default(), notes: Vec::new() };
+            out.push((file, String::new()));
+            continue;
+        }
+        let Some((file, body)) = out.last_mut() else { continue };
+        if !body.is_empty() || bare.starts_with("@@") {
+            body.push_str(line);
+        } else if bare.starts_with("new file") {
+            file.verb = "Added";
+        } else if bare.starts_with("deleted file") {
+            file.verb = "Deleted";
+        } else if let Some(name) = bare.strip_prefix("+++ b/").or_else(|| bare.strip_prefix("--- a/")) {
+            file.name = shown_name(name.trim_end_matches('\t'));
+        } else if !["index ", "--- ", "+++ "].iter().any(|known| bare.starts_with(known)) {
+            file.notes.push(shown_name(bare));
+        }
+    }
+    let read = |(file, body): (PatchedFile, String)| PatchedFile { diff: FileDiff::read(&body), ..file };
+    out.into_iter().map(read).collect()
+}
+
+fn shown_name(name: &str) -> String {
+    crate::text::clean::line(name).into_owned()
 }
 
 /// The files of a patch as the model writes it, each with its lines. Their numbers are not known.
@@ -207,8 +269,7 @@ fn sections(patch: &str) -> Vec<(&'static str, String, FileDiff)> {
             _ => {}
         }
     }
-    let name = |name: &str| crate::text::clean::line(name).into_owned();
-    out.into_iter().map(|(verb, path, body)| (verb, name(&path), FileDiff::without_numbers(&body))).collect()
+    out.into_iter().map(|(verb, path, body)| (verb, shown_name(&path), FileDiff::without_numbers(&body))).collect()
 }
 
 #[cfg(test)]
@@ -321,5 +382,87 @@ mod tests {
         "#]]
         .assert_eq(&shown(&cell.lines(&CANVAS(40), Folding::Folded)));
         assert_eq!(PatchCell::stored("nothing", None), None);
+    }
+
+    #[test]
+    fn what_git_prints_is_shown_by_file() {
+        let diff = "diff --git a/a b.txt b/a b.txt\nindex 1..2 100644\n--- a/a b.txt\t\n+++ b/a b.txt\t\n@@ -1,2 +1,2 @@\n-one\n+ONE\n  two\n\\ No newline at end of file\ndiff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\ndiff --git a/n b/n\nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+diff --git a/x b/x\ndiff --git a/p.png b/p.png\nindex 1..2\nBinary files a/p.png and b/p.png differ\n";
+        let cell = PatchCell::of_git(diff);
+        expect![[r#"
+            • Edited 4 files (+2 -1)|
+              └ Edited a b.txt (+1 -1)|
+                1 -one|
+                1 +ONE|
+                2   two (no line end)|
+            |
+              └ Edited run.sh (+0 -0)|
+                old mode 100644|
+                new mode 100755|
+            |
+              └ Added n (+1 -0)|
+                1 +diff --git a/x b/x|
+            |
+              └ Edited p.png (+0 -0)|
+                Binary files a/p.png and b/p.png differ|
+        "#]]
+        .assert_eq(&shown(&cell.viewed(PatchView::whole(40), &CANVAS(40))));
+    }
+
+    #[test]
+    fn hidden_changes_of_blanks_are_counted() {
+        let edited = update("@@ -1,3 +1,3 @@\n-  a b\n+a  b\n same\n-c\n+d\n", None);
+        let cell = PatchCell::proposed(&Changes::from([change("/w/a.txt", edited)]), None);
+        assert_eq!(cell.blank_changes(), 2);
+        let view = PatchView { hides_blanks: true, ..PatchView::whole(40) };
+        expect![[r#"
+            • Edited /w/a.txt (+2 -2)|
+                1  a  b|
+                2  same|
+                3 -c|
+                3 +d|
+                … 2 changed lines differ only in blanks|
+        "#]]
+        .assert_eq(&shown(&cell.viewed(view, &CANVAS(40))));
+        let beside = PatchView { is_beside: true, ..view };
+        expect![[r#"
+            • Edited /w/a.txt (+2 -2)|
+                1  a  b               │ 1  a  b|
+                2  same               │ 2  same|
+                3 -c                  │ 3 +d|
+                … 2 changed lines differ only in blanks|
+        "#]]
+        .assert_eq(&shown(&cell.viewed(beside, &CANVAS(50))));
+    }
+
+    /// What is approved is what is read: files that differ in any byte are shown differently.
+    #[test]
+    fn every_byte_of_an_approved_change_is_seen() {
+        let contents = [
+            "a\n",
+            "a",
+            "a \n",
+            " a\n",
+            "a\u{200b}\n",
+            "a\u{202e}\n",
+            "a\r\nb\n",
+            "a\nb\n",
+            "\u{1b}[8ma\n",
+            "a\n\n",
+            "\u{ad}a\n",
+            "",
+        ];
+        let mut seen = std::collections::BTreeMap::new();
+        for content in contents {
+            let added = FileChange::Add { content: content.to_owned() };
+            let body: String = content.split_inclusive('\n').map(|line| format!("+{line}")).collect();
+            let end = if content.ends_with('\n') { "" } else { "\n\\ No newline at end of file\n" };
+            let edited = update(&format!("@@ -1 +1,2 @@\n-x\n{body}{end}"), None);
+            for change in [added, edited] {
+                let kind = matches!(change, FileChange::Add { .. });
+                let cell = PatchCell::proposed(&Changes::from([("/w/f".into(), change)]), None);
+                let lines = shown(&cell.viewed(PatchView::whole(80), &CANVAS(80)));
+                assert_eq!(seen.insert((kind, lines.clone()), content), None, "{content:?}: {lines}");
+            }
+        }
     }
 }

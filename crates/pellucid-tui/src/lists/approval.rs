@@ -196,7 +196,11 @@ impl Approvals {
                 self.waiting.clear();
                 ReviewDecision::Abort
             }
-            ListOutcome::Open | ListOutcome::Whole | ListOutcome::Explain | ListOutcome::Draft(_) => return None,
+            ListOutcome::Open
+            | ListOutcome::Whole
+            | ListOutcome::Explain
+            | ListOutcome::Blanks
+            | ListOutcome::Draft(_) => return None,
         };
         let (request, _) = self.open.take()?;
         self.open_next(now);

@@ -87,6 +87,8 @@ pub enum ListOutcome {
     Whole,
     /// Explain why the question is asked.
     Explain,
+    /// Hide changes of blanks, or show them again.
+    Blanks,
     /// The key belongs to the draft.
     Draft(Key),
 }
@@ -166,6 +168,7 @@ impl OptionList {
             Some(Action::OptionAbort) => return ListOutcome::Aborted,
             Some(Action::OptionWhole) => return ListOutcome::Whole,
             Some(Action::OptionExplain) => return ListOutcome::Explain,
+            Some(Action::OptionBlanks) => return ListOutcome::Blanks,
             _ => {}
         }
         ListOutcome::Open
@@ -312,6 +315,7 @@ mod tests {
         check_key(&["ctrl-c"], ListOutcome::Aborted);
         check_key(&["ctrl-a"], ListOutcome::Whole);
         check_key(&["?"], ListOutcome::Explain);
+        check_key(&["w"], ListOutcome::Blanks);
     }
 
     #[test]

@@ -26,6 +26,9 @@ const AROUND: usize = 3;
 /// Lines with more words are shown without setting the changed ones off.
 const WORDS_MAX: usize = 300;
 
+/// What is said of a last line without a line end.
+const NO_END: &str = " (no line end)";
+
 /// The lines of a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileDiff {
@@ -45,6 +48,8 @@ enum DiffRow {
         text: String,
         /// The bytes of the text that changed, if only a part did.
         changed: Vec<Range<usize>>,
+        /// Whether the file ends with this line, without a line end.
+        lacks_end: bool,
     },
 }
 
@@ -66,19 +71,30 @@ impl FileDiff {
     }
 
     fn whole(content: &str, sign: Sign) -> Self {
-        let line = |(number, text): (usize, &str)| row(sign, number + 1, 0, text);
-        Self { rows: content.lines().enumerate().map(line).collect() }
+        let lines = Lines::of(content);
+        let mut diff = Self { rows: lines.enumerate().map(|(number, text)| row(sign, number + 1, 0, text)).collect() };
+        if !content.ends_with('\n') {
+            diff.mark_end();
+        }
+        diff
+    }
+
+    /// Marks the last line: its file has no line end.
+    fn mark_end(&mut self) {
+        if let Some(DiffRow::Line { lacks_end, .. }) = self.rows.last_mut() {
+            *lacks_end = true;
+        }
     }
 
     /// Reads a unified diff, with or without the lines that name the files.
     pub fn read(unified: &str) -> Self {
-        let (mut rows, mut old, mut new) = (Vec::new(), 1, 1);
+        let (mut diff, mut old, mut new) = (Self::default(), 1, 1);
         let mut is_inside = false;
-        for line in unified.lines() {
+        for line in Lines::of(unified) {
             if let Some(begin) = line.strip_prefix("@@").and_then(hunk) {
                 (old, new) = begin;
                 if is_inside {
-                    rows.push(DiffRow::Gap);
+                    diff.rows.push(DiffRow::Gap);
                 }
                 is_inside = true;
                 continue;
@@ -89,14 +105,18 @@ impl FileDiff {
                 Some(b'-') => (Sign::Removed, &line[1..]),
                 Some(b' ') => (Sign::Same, &line[1..]),
                 None => (Sign::Same, line),
-                // "\ No newline at end of file" and the header of a next file.
+                Some(b'\\') => {
+                    diff.mark_end();
+                    continue;
+                }
+                // The header of a next file.
                 _ => continue,
             };
-            rows.push(row(sign, if sign == Sign::Removed { old } else { new }, old, text));
+            diff.rows.push(row(sign, if sign == Sign::Removed { old } else { new }, old, text));
             old += usize::from(sign != Sign::Added);
             new += usize::from(sign != Sign::Removed);
         }
-        let mut diff = Self { rows: near_changes(rows) };
+        diff.rows = near_changes(diff.rows);
         diff.set_words_off();
         diff
     }
@@ -104,7 +124,7 @@ impl FileDiff {
     /// Reads lines with signs, of which it is not known where they are in their files.
     pub fn without_numbers(lines: &str) -> Self {
         let mut diff = Self::default();
-        for line in lines.lines() {
+        for line in Lines::of(lines) {
             match line.split_at_checked(1) {
                 Some(("+", text)) => diff.rows.push(row(Sign::Added, 0, 0, text)),
                 Some(("-", text)) => diff.rows.push(row(Sign::Removed, 0, 0, text)),
@@ -187,7 +207,7 @@ impl FileDiff {
 impl DiffRow {
     /// One line behind a number and its sign.
     fn drawn(&self, number: usize, digits: usize, columns: usize, palette: &Palette) -> Vec<Line<'static>> {
-        let Self::Line { sign, text, changed, .. } = self else {
+        let Self::Line { sign, text, changed, lacks_end, .. } = self else {
             return vec![Line::from(Span::styled(format!("{:>digits$} ⋮", ""), palette.dim()))];
         };
         let style = sign.style(palette);
@@ -197,7 +217,11 @@ impl DiffRow {
             first: vec![gutter, Span::styled(sign.mark(), style)],
             rest: vec![Span::raw(" ".repeat(digits + 2))],
         };
-        wrap(&styled(text, changed, style), columns, &indent, Breaking::Anywhere)
+        let mut spans = styled(text, changed, style);
+        if *lacks_end {
+            spans.push(Span::styled(NO_END, palette.dim()));
+        }
+        wrap(&spans, columns, &indent, Breaking::Anywhere)
     }
 }
 
@@ -220,7 +244,36 @@ impl Sign {
 }
 
 fn row(sign: Sign, number: usize, old: usize, text: &str) -> DiffRow {
-    DiffRow::Line { sign, number, old, text: clean::line(text).into_owned(), changed: Vec::new() }
+    let text = clean::line(text).into_owned();
+    DiffRow::Line { sign, number, old, text, changed: Vec::new(), lacks_end: false }
+}
+
+/// The lines of a text between line feeds. A carriage return before a line feed belongs to the line end only if every line
+/// has one: otherwise it is a difference that a person must see.
+struct Lines<'a> {
+    lines: std::str::SplitTerminator<'a, char>,
+    are_dos: bool,
+}
+
+impl<'a> Lines<'a> {
+    fn of(text: &'a str) -> Self {
+        // The lines that a diff itself adds, such as `@@`, may end in another way.
+        let is_of_file =
+            |line: &&str| line.starts_with(['+', '-', ' ']) && !line.starts_with("+++") && !line.starts_with("---");
+        let is_diff = text.lines().any(|line| line.starts_with("@@"));
+        let mut counted = text.split_terminator('\n').filter(|line| !is_diff || is_of_file(line)).peekable();
+        let are_dos = counted.peek().is_some() && counted.all(|line| line.ends_with('\r'));
+        Self { lines: text.split_terminator('\n'), are_dos }
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let line = self.lines.next()?;
+        Some(if self.are_dos { line.strip_suffix('\r').unwrap_or(line) } else { line })
+    }
 }
 
 /// The first lines of a hunk in the old and the new file, from ` -3,7 +3,8 @@ fn main()`.
@@ -359,7 +412,7 @@ mod tests {
                  12  four|
                     ⋮|
                 100 -old|
-                101 +new|
+                101 +new (no line end)|
             "#]],
         );
     }

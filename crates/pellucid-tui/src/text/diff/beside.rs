@@ -46,6 +46,12 @@ impl FileDiff {
         out
     }
 
+    /// How many changed lines [`FileDiff::without_blank_changes`] would not show as changed.
+    pub fn blank_changes(&self) -> usize {
+        let all = |(added, removed): (usize, usize)| added + removed;
+        all(self.counts()) - all(self.without_blank_changes().counts())
+    }
+
     /// The same diff in which lines that differ only in blanks count as unchanged.
     #[must_use]
     pub fn without_blank_changes(&self) -> Self {
@@ -68,22 +74,23 @@ impl FileDiff {
     }
 }
 
-/// The text of a line without blanks.
-fn bare(row: &DiffRow) -> String {
+/// The text of a line without blanks, and whether it lacks a line end.
+fn bare(row: &DiffRow) -> (String, bool) {
     match row {
-        DiffRow::Gap => String::new(),
-        DiffRow::Line { text, .. } => text.split_whitespace().collect(),
+        DiffRow::Gap => (String::new(), false),
+        DiffRow::Line { text, lacks_end, .. } => (text.split_whitespace().collect(), *lacks_end),
     }
 }
 
 fn unchanged(old: &DiffRow, new: &DiffRow) -> Option<DiffRow> {
     match (old, new) {
-        (DiffRow::Line { number: old, .. }, DiffRow::Line { number, text, .. }) => Some(DiffRow::Line {
+        (DiffRow::Line { number: old, .. }, DiffRow::Line { number, text, lacks_end, .. }) => Some(DiffRow::Line {
             sign: Sign::Same,
             number: *number,
             old: *old,
             text: text.clone(),
             changed: Vec::new(),
+            lacks_end: *lacks_end,
         }),
         _ => None,
     }

@@ -23,6 +23,8 @@ mod menus;
 mod messages;
 mod notify;
 mod pages;
+#[cfg(test)]
+mod properties;
 pub mod settings;
 mod status;
 #[cfg(test)]
@@ -180,11 +182,14 @@ impl App {
     /// Takes text that was pasted.
     pub fn paste(&mut self, text: &str, now: Duration) -> Vec<Effect> {
         self.now = now;
-        if self.page.is_some() || self.asking.paste(text) {
+        let is_taken = if self.page.is_some() { self.page_paste(text) } else { self.asking.paste(text, now) };
+        if is_taken {
             return Vec::new();
         }
         let context = self.settings.context(self.session.is_working());
-        if let Some(field) = &mut self.field {
+        if let Some(field) = &mut self.field
+            && self.page.is_none()
+        {
             let _ = field.text.paste_text(&text.replace(['\r', '\n'], " "), &context);
             return Vec::new();
         }

@@ -233,7 +233,7 @@ impl Asker {
             for input in inputs {
                 let Input::Key(key) = input else { continue };
                 match picker.press(key, &self.keymap) {
-                    PickerOutcome::Open | PickerOutcome::LoadMore | PickerOutcome::Sorted(_) => {}
+                    PickerOutcome::Open => {}
                     PickerOutcome::Chosen(id) => return Ok(Some(id)),
                     PickerOutcome::New => return Ok(Some(String::new())),
                     PickerOutcome::Ended => return Ok(None),

@@ -141,6 +141,13 @@ impl Pager {
         PagerOutcome::Open
     }
 
+    /// Takes pasted text into the search that is being typed. False if none is.
+    pub fn paste(&mut self, text: &str) -> bool {
+        let Some(typing) = &mut self.search.typing else { return false };
+        typing.extend(text.chars().filter(|it| !it.is_control()));
+        true
+    }
+
     fn scroll(&mut self, direction: isize, by: usize) {
         self.top = if direction < 0 { self.top.saturating_sub(by) } else { self.top.saturating_add(by) };
         self.follows = direction > 0 && self.top >= self.top_max();
@@ -216,8 +223,8 @@ impl Pager {
         for index in self.top..(self.top + self.height).min(self.lines.len()) {
             lines.push(self.line(index, styles));
         }
-        if n_frame > 0 {
-            lines.resize(n_rows - 1, Line::styled("~", dim));
+        if n_frame > 0 || self.search.typing.is_some() {
+            lines.resize(n_rows.saturating_sub(1), Line::styled("~", dim));
             lines.push(self.last_row(dim));
         }
         lines.truncate(n_rows.max(1));

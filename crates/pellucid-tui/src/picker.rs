@@ -1,6 +1,4 @@
 //! The list of sessions: sorting, searching, and choosing one to continue.
-//!
-//! Sessions come in pages; the client loads more when the mark comes near the end of what is loaded.
 
 use pellucid_engine::visible::visible;
 use ratatui_core::style::Modifier;
@@ -15,9 +13,6 @@ use crate::key::Key;
 use crate::keymap::Keymap;
 use crate::keymap::table::Action;
 use crate::keymap::table::Place;
-
-/// The mark so near to the last loaded session asks for more.
-const NEAR_END: usize = 5;
 
 /// The title has at least so many columns, if the terminal has them.
 const TITLE_COLUMNS_MIN: usize = 28;
@@ -54,10 +49,6 @@ pub enum PickerSort {
 pub enum PickerOutcome {
     /// The list stays open.
     Open,
-    /// Load more sessions.
-    LoadMore,
-    /// Load sessions again, in this order.
-    Sorted(PickerSort),
     /// Continue this session.
     Chosen(String),
     /// Begin a new session.
@@ -71,7 +62,6 @@ pub enum PickerOutcome {
 pub struct Picker {
     title: String,
     rows: Vec<PickerRow>,
-    has_more: bool,
     sort: PickerSort,
     query: String,
     selected: usize,
@@ -83,24 +73,33 @@ pub struct Picker {
 impl Picker {
     /// An empty list; with `shows_folders` it has a column for the folders.
     pub fn new(title: impl Into<String>, shows_folders: bool) -> Self {
-        Self { title: title.into(), shows_folders, has_more: true, height: 1, ..Self::default() }
+        Self { title: title.into(), shows_folders, height: 1, ..Self::default() }
     }
 
-    /// Takes sessions that were loaded. Returns whether more have to be loaded now.
-    pub fn loaded(&mut self, rows: Vec<PickerRow>, has_more: bool) -> bool {
-        self.rows.extend(rows);
-        self.has_more = has_more;
-        self.wants_more()
+    /// Takes the sessions that can be chosen.
+    pub fn loaded(&mut self, rows: Vec<PickerRow>) {
+        self.rows = rows;
+        self.sort();
+    }
+
+    fn sort(&mut self) {
+        let time = |row: &PickerRow| match self.sort {
+            PickerSort::Created => row.created,
+            PickerSort::Updated => row.updated,
+        };
+        self.rows.sort_by_key(|row| std::cmp::Reverse(time(row)));
+    }
+
+    /// Takes pasted text into the search.
+    pub fn paste(&mut self, text: &str) {
+        self.query.extend(text.chars().filter(|it| !it.is_control()));
+        self.selected = 0;
     }
 
     /// The sessions that match the search.
     fn matching(&self) -> Vec<&PickerRow> {
         let query = self.query.to_lowercase();
         self.rows.iter().filter(|row| row.title.to_lowercase().contains(&query)).collect()
-    }
-
-    fn wants_more(&self) -> bool {
-        self.has_more && self.selected + NEAR_END >= self.matching().len()
     }
 
     /// Takes a key.
@@ -120,10 +119,8 @@ impl Picker {
                     PickerSort::Created => PickerSort::Updated,
                     PickerSort::Updated => PickerSort::Created,
                 };
-                self.rows.clear();
+                self.sort();
                 self.selected = 0;
-                self.has_more = true;
-                return PickerOutcome::Sorted(self.sort);
             }
             Some(Action::PickerTake) => {
                 let chosen = self.matching().get(self.selected).map(|row| row.id.clone());
@@ -132,16 +129,14 @@ impl Picker {
             Some(Action::PickerNew) => return PickerOutcome::New,
             Some(Action::PickerEnd) => return PickerOutcome::Ended,
             _ => {
-                let Some(char) = key.typed() else {
-                    return PickerOutcome::Open;
-                };
-                self.query.push(char);
-                self.selected = 0;
-                return if self.wants_more() { PickerOutcome::LoadMore } else { PickerOutcome::Open };
+                if let Some(char) = key.typed() {
+                    self.query.push(char);
+                    self.selected = 0;
+                }
             }
         }
         self.selected = self.selected.min(n.saturating_sub(1));
-        if self.wants_more() { PickerOutcome::LoadMore } else { PickerOutcome::Open }
+        PickerOutcome::Open
     }
 
     /// Draws the list; `now` is in seconds since 1970.
@@ -165,11 +160,7 @@ impl Picker {
             lines.push(self.row_line(row, index == selected, usize::from(width), now, styles));
         }
         if rows.is_empty() {
-            let text = match (self.has_more, self.rows.is_empty()) {
-                (true, _) => "loading sessions",
-                (false, true) => "no sessions yet",
-                (false, false) => "no session matches the search",
-            };
+            let text = if self.rows.is_empty() { "no sessions yet" } else { "no session matches the search" };
             lines.push(Line::styled(format!("  {text}"), dim));
         }
         lines.push(Line::default());
@@ -307,7 +298,7 @@ mod tests {
             branch: if index == 0 { "main".to_owned() } else { "a-very-long-name-of-a-branch".to_owned() },
             folder: format!("~/project-{index}"),
         };
-        picker.loaded((0..n).map(row).collect(), false);
+        picker.loaded((0..n).map(row).collect());
         picker
     }
 
@@ -428,14 +419,16 @@ mod tests {
         check_picker(
             "tab",
             &expect![[r#"
-            Continue a session  sorted by time updated
-            type to search
-              created         updated         branch                  folder                  conversation
-              loading sessions
+                Continue a session  sorted by time updated
+                type to search
+                  created         updated         branch                  folder                  conversation
+                > 30 seconds ago  30 seconds ago  main                    ~/project-0             Message 0 more
+                  1 minute ago    30 seconds ago  …long-name-of-a-branch  ~/project-1             Message 1 more
+                  2 minutes ago   30 seconds ago  …long-name-of-a-branch  ~/project-2             Message 2 more
 
-            enter continues · esc begins a new session · tab sorts · ctrl-c ends
-            Sorted(Updated)
-        "#]],
+                enter continues · esc begins a new session · tab sorts · ctrl-c ends
+                Open
+            "#]],
         );
         check_picker(
             "esc",
@@ -482,13 +475,16 @@ mod tests {
     }
 
     #[test]
-    fn more_sessions_are_loaded_near_the_end() {
-        let (mut picker, keymap) = (picker(7), Keymap::standard());
-        picker.has_more = true;
-        assert_eq!(picker.press(parse_key("down").unwrap(), &keymap), PickerOutcome::Open);
-        assert_eq!(picker.press(parse_key("down").unwrap(), &keymap), PickerOutcome::LoadMore);
-        assert_eq!(picker.press(Key::char('z'), &keymap), PickerOutcome::LoadMore);
-        assert!(!picker.loaded(Vec::new(), false));
+    fn tab_sorts_by_the_other_time_and_a_paste_is_searched_for() {
+        let mut picker = picker(3);
+        picker.rows[2].updated = 2000;
+        let titles = |picker: &Picker| picker.matching().iter().map(|row| row.id.clone()).collect::<Vec<_>>();
+        assert_eq!(picker.press(parse_key("tab").unwrap(), &Keymap::standard()), PickerOutcome::Open);
+        assert_eq!(titles(&picker), ["id-2", "id-0", "id-1"]);
+        picker.press(parse_key("tab").unwrap(), &Keymap::standard());
+        assert_eq!(titles(&picker), ["id-0", "id-1", "id-2"]);
+        picker.paste("message 1\n");
+        assert_eq!(titles(&picker), ["id-1"]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::App;
 use super::Effect;
 use crate::cells::decision::AskedAbout;
 use crate::cells::patch::PatchCell;
+use crate::composer::draft::Clip;
 use crate::key::Key;
 use crate::lists::approval::Answered;
 use crate::lists::approval::ApprovalRequest;
@@ -51,24 +52,32 @@ impl Asking {
     }
 
     /// Takes pasted text; false if nothing is asked that takes one.
-    pub(super) fn paste(&mut self, text: &str) -> bool {
+    pub(super) fn paste(&mut self, text: &str, now: Duration) -> bool {
         match self.questions.front_mut() {
-            Some((_, form)) if self.approvals.open().is_none() => {
-                form.paste(text);
-                true
-            }
+            Some((_, form)) if self.approvals.open().is_none() => form.paste(text, now),
             _ => false,
         }
     }
 
-    /// Forgets everything, because the turn ended.
-    pub(super) fn forget(&mut self) {
+    /// Forgets everything, because the turn ended. Returns what the person has written as answers.
+    fn forget(&mut self) -> Vec<Clip> {
         self.approvals.forget();
+        let written = self.questions.iter().flat_map(|(_, form)| form.written());
+        let written = written.map(Clip::plain).collect();
         self.questions.clear();
+        written
     }
 }
 
 impl App {
+    /// Forgets what is asked, because the turn ended. Answers that the person was writing go to the draft.
+    pub(super) fn forget_questions(&mut self) {
+        let written = self.asking.forget();
+        if !written.is_empty() {
+            self.add_to_draft(written);
+        }
+    }
+
     /// Takes an event that asks something.
     pub(super) fn asked(&mut self, event: &EventMessage, now: Duration, effects: &mut Vec<Effect>) {
         let (request, text) = match event {

@@ -76,6 +76,12 @@ impl App {
         }
         self.composer.set_draft(joined(all));
     }
+
+    /// Puts texts behind the draft, each on a line for itself.
+    pub(super) fn add_to_draft(&mut self, texts: Vec<Clip>) {
+        let draft = Some(self.composer.draft().clip()).filter(|draft| !draft.text.is_empty());
+        self.composer.set_draft(joined(draft.into_iter().chain(texts).collect()));
+    }
 }
 
 /// Texts in one, with a line end between them.

@@ -101,7 +101,7 @@ impl App {
             folder: text(entry, "folder"),
         };
         let mut picker = Picker::new("Continue an earlier session", everywhere);
-        picker.loaded(entries.iter().map(row).collect(), false);
+        picker.loaded(entries.iter().map(row).collect());
         self.page = Some(OpenPage::Sessions(picker));
     }
 
@@ -129,7 +129,7 @@ impl App {
                 PagerOutcome::Open | PagerOutcome::Confirmed(_) => {}
             },
             Some(OpenPage::Sessions(picker)) => match picker.press(key, keymap) {
-                PickerOutcome::Open | PickerOutcome::LoadMore | PickerOutcome::Sorted(_) => {}
+                PickerOutcome::Open => {}
                 PickerOutcome::Chosen(id) => {
                     self.page = None;
                     effects.push(Effect::Ask(HostCall::Open(OpenWish::Resume(id))));
@@ -139,6 +139,19 @@ impl App {
             None => {}
         }
         effects
+    }
+
+    /// Takes pasted text while a page is open. False if nothing on the page takes it; then it belongs to the draft.
+    pub(super) fn page_paste(&mut self, text: &str) -> bool {
+        match &mut self.page {
+            Some(OpenPage::Transcript { pager, .. } | OpenPage::Text(pager)) => pager.paste(text),
+            Some(OpenPage::Changes(page)) => page.pager.paste(text),
+            Some(OpenPage::Sessions(picker)) => {
+                picker.paste(text);
+                true
+            }
+            None => false,
+        }
     }
 
     /// Goes back to before a message of the person, which returns to the composer.

@@ -11,9 +11,10 @@ use pellucid_protocol::event::SessionConfigured;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::input::UserInput;
+use pellucid_protocol::question::RequestUserInput;
+use pellucid_protocol::question::UserQuestion;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxPolicy;
-use proptest::prelude::*;
 
 use super::settings::Notifying;
 use super::settings::Surroundings;
@@ -21,15 +22,13 @@ use super::*;
 use crate::cells::transcript::TranscriptOptions;
 use crate::commands::COMMANDS;
 use crate::host::OpenedSession;
-use crate::key::KeyCode;
 use crate::keymap::Keymap;
 use crate::keymap::changes::KeyChange;
 use crate::keymap::spelling::parse_key;
 use crate::screen::Insertion;
-use crate::screen::Screen;
 use crate::text::palette::ColourDepth;
 
-fn settings() -> AppSettings {
+pub(super) fn settings() -> AppSettings {
     AppSettings {
         version: "0".to_owned(),
         transcript: TranscriptOptions::default(),
@@ -129,7 +128,7 @@ impl Desk {
     }
 }
 
-fn configured() -> EventMessage {
+pub(super) fn configured() -> EventMessage {
     EventMessage::SessionConfigured(SessionConfigured {
         session_id: SessionId::new("s"),
         model: "m".to_owned(),
@@ -374,87 +373,53 @@ fn keys_of_the_configuration_are_pressed_shown_and_checked() {
     assert!(row.starts_with("f9 ") && row.ends_with("(changed)"), "{row}");
 }
 
-#[derive(Debug, Clone)]
-enum Happening {
-    Key(KeyCode, bool, bool, bool),
-    Paste(String),
-    Event(usize),
-    Resize(u16, u16),
-    Focus(bool),
+fn asked_freely() -> EventMessage {
+    let question = UserQuestion {
+        id: "q".to_owned(),
+        header: "h".to_owned(),
+        question: "Why?".to_owned(),
+        is_other: false,
+        is_secret: false,
+        options: None,
+    };
+    EventMessage::RequestUserInput(RequestUserInput {
+        call_id: "c".to_owned(),
+        turn_id: TurnId::new("t"),
+        questions: vec![question],
+    })
 }
 
-fn happening() -> impl Strategy<Value = Happening> {
-    let code = prop_oneof![
-        6 => prop::char::any().prop_filter("control characters are no keys", |it| !it.is_control()).prop_map(KeyCode::Char),
-        4 => prop::sample::select(vec!['a', '/', '@', '$', '!', '?', 'y', 'n', '1', '2', 'q', ' ', 'c', 't', 'd', 'u'])
-            .prop_map(KeyCode::Char),
-        6 => prop::sample::select(vec![
-            KeyCode::Enter, KeyCode::Esc, KeyCode::Tab, KeyCode::Backspace, KeyCode::Delete, KeyCode::Left,
-            KeyCode::Right, KeyCode::Up, KeyCode::Down, KeyCode::Home, KeyCode::End, KeyCode::PageUp,
-            KeyCode::PageDown, KeyCode::F(1), KeyCode::Insert,
-        ]),
-    ];
-    prop_oneof![
-        12 => (code, prop::bool::weighted(0.2), prop::bool::weighted(0.1), prop::bool::weighted(0.1))
-            .prop_map(|(code, ctrl, alt, shift)| Happening::Key(code, ctrl, alt, shift)),
-        1 => "\\PC{0,40}".prop_map(Happening::Paste),
-        4 => (0..9_usize).prop_map(Happening::Event),
-        1 => (1..120_u16, 1..40_u16).prop_map(|(columns, rows)| Happening::Resize(columns, rows)),
-        1 => any::<bool>().prop_map(Happening::Focus),
-    ]
-}
-
-fn some_event(at: usize) -> EventMessage {
-    match at {
-        0 => started(),
-        1 => complete(),
-        2 => aborted(),
-        3 => asked("a\nb"),
-        4 => {
-            EventMessage::Error { message: "bad\u{7}".to_owned(), codex_error_info: None, failure: Default::default() }
-        }
-        5 => EventMessage::Warning { message: "漢字 e\u{301}".to_owned() },
-        6 => EventMessage::ThreadRolledBack { num_turns: 1 },
-        7 => EventMessage::BackgroundEvent { message: "x".to_owned() },
-        _ => EventMessage::AgentMessageContentDelta {
-            thread_id: SessionId::new("s"),
-            turn_id: TurnId::new("t"),
-            item_id: "i".to_owned(),
-            delta: "# A `b`\n| c |\n".to_owned(),
-        },
+#[test]
+fn a_question_without_options_takes_no_word_of_a_sentence_that_is_being_typed() {
+    let mut desk = Desk::new();
+    desk.event(started());
+    desk.write("tr");
+    let now = Duration::from_secs(desk.seconds);
+    desk.app.event(&Event { id: String::new(), msg: asked_freely() }, now);
+    for (at, key) in [Key::char('y'), Key::plain(crate::key::KeyCode::Enter)].into_iter().enumerate() {
+        let later = now + Duration::from_millis(50 * u64::try_from(at).unwrap());
+        desk.effects.extend(desk.app.key(key, later));
     }
+    assert_eq!(desk.submitted(), ["settings", "say try"], "Enter sent the draft");
+    desk.write("because");
+    desk.press("enter");
+    let answered = desk.submitted();
+    assert!(matches!(&answered[..], [one] if one.contains("because")), "{answered:?}");
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
-
-    #[test]
-    fn anything_leaves_a_state_that_can_be_drawn(happenings in prop::collection::vec(happening(), 0..60)) {
-        let mut app = App::new(settings());
-        let mut screen = Screen::new(ScreenSize { columns: 80, rows: 24 }, 0, Insertion::Region);
-        let mut effects = app.event(&Event { id: String::new(), msg: configured() }, Duration::ZERO);
-        for (at, happening) in happenings.into_iter().enumerate() {
-            let now = Duration::from_millis(u64::try_from(at).unwrap() * 300);
-            effects.extend(match happening {
-                Happening::Key(code, ctrl, alt, shift) => {
-                    app.key(Key { code, mods: crate::key::KeyMods { ctrl, alt, shift } }, now)
-                }
-                Happening::Paste(text) => app.paste(&text, now),
-                Happening::Event(at) => app.event(&Event { id: String::new(), msg: some_event(at) }, now),
-                Happening::Focus(has_focus) => app.focus(has_focus),
-                Happening::Resize(columns, rows) => {
-                    let size = ScreenSize { columns, rows };
-                    app.resize(size);
-                    screen.resize(size, None);
-                    Vec::new()
-                }
-            });
-            if app.has_page() != screen.has_page() {
-                screen.set_page(app.has_page());
-            }
-            let history = app.take_history();
-            let view = app.view(now);
-            screen.frame(history, &view);
-        }
-    }
+#[test]
+fn pasted_text_and_half_written_answers_are_never_dropped() {
+    let mut desk = Desk::new();
+    desk.event(started());
+    desk.event(asked_freely());
+    desk.write("half an answer");
+    let now = desk.now();
+    desk.app.paste(" and more", now);
+    desk.event(aborted());
+    assert_eq!(desk.draft(), "half an answer and more", "the turn ended before the answer was sent");
+    desk.press("ctrl-t");
+    let now = desk.now();
+    desk.app.paste("!", now);
+    desk.press("q");
+    assert_eq!(desk.draft(), "half an answer and more!", "a page has no place for a paste");
 }

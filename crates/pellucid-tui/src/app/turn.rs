@@ -76,7 +76,7 @@ impl App {
             }
             EventMessage::TaskComplete { last_agent_message, .. } => {
                 self.session.is_working = false;
-                self.asking.forget();
+                self.forget_questions();
                 if last_agent_message.is_some() {
                     self.session.last_answer.clone_from(last_agent_message);
                 }
@@ -88,7 +88,7 @@ impl App {
             }
             EventMessage::TurnAborted { .. } => {
                 self.session.is_working = false;
-                self.asking.forget();
+                self.forget_questions();
                 self.take_back_queue();
             }
             EventMessage::ItemCompleted { item: TurnItem::Plan { .. }, .. } => self.session.has_plan = true,
@@ -174,7 +174,7 @@ impl App {
             self.say_note(&line);
         }
         self.session = SessionState { name: opened.name.clone(), ..SessionState::default() };
-        self.asking.forget();
+        self.forget_questions();
         self.processes.clear();
         self.begin_with(opened);
     }

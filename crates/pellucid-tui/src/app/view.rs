@@ -43,7 +43,7 @@ impl App {
             lines.push(status);
         }
         lines.extend(self.queue_rows());
-        let bottom = self.bottom(columns, height_max);
+        let bottom = fitted(self.bottom(columns, height_max), usize::from(height_max));
         let room = usize::from(height_max).saturating_sub(bottom.lines.len());
         let cut = lines.len().saturating_sub(room);
         lines.drain(..cut);
@@ -175,4 +175,17 @@ impl App {
         };
         rows.map(|row| Line::from(Span::styled(text(row), self.palette.dim()))).collect()
     }
+}
+
+/// As many rows as there is room for: those with the cursor, or else the last ones.
+fn fitted(mut drawn: Drawn, rows: usize) -> Drawn {
+    let excess = drawn.lines.len().saturating_sub(rows);
+    let start = match drawn.cursor {
+        Some((_, y)) => (usize::from(y) + 1).saturating_sub(rows).min(excess),
+        None => excess,
+    };
+    drawn.lines.drain(..start);
+    drawn.lines.truncate(rows);
+    drawn.cursor = drawn.cursor.map(|(x, y)| (x, y.saturating_sub(u16::try_from(start).unwrap_or(u16::MAX))));
+    drawn
 }

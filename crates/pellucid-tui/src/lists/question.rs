@@ -80,7 +80,9 @@ impl QuestionForm {
             return QuestionOutcome::Answered(UserAnswers::default());
         };
         let is_typed = key.typed().is_some() || key == Key::plain(KeyCode::Enter);
-        if is_typed && !self.is_note_open && !self.is_confirming && slot.list.has_grace(now) {
+        // The field of a question without options is open from the beginning, so a sentence would be typed into it.
+        let has_appeared = !self.is_note_open || slot.is_free();
+        if is_typed && has_appeared && !self.is_confirming && slot.list.has_grace(now) {
             let _ = slot.list.press(key, now, keymap);
             return QuestionOutcome::Draft(key);
         }
@@ -121,11 +123,18 @@ impl QuestionForm {
         QuestionOutcome::Open
     }
 
-    /// Takes text that was pasted, into the open note.
-    pub fn paste(&mut self, text: &str) {
-        if let Some(slot) = self.slots.get_mut(self.at).filter(|_| self.is_note_open) {
-            slot.note.push_str(&text.replace(['\r', '\n'], " "));
-        }
+    /// Takes text that was pasted, into the open note. False if no note is open.
+    pub fn paste(&mut self, text: &str, now: Duration) -> bool {
+        let open = self.slots.get_mut(self.at).filter(|slot| self.is_note_open && !slot.list.has_grace(now));
+        let Some(slot) = open else { return false };
+        slot.note.push_str(&text.replace(['\r', '\n'], " "));
+        true
+    }
+
+    /// What the person has written, without secrets.
+    pub fn written(&self) -> impl Iterator<Item = &str> {
+        let notes = self.slots.iter().filter(|slot| !slot.question.is_secret).map(|slot| slot.note.trim());
+        notes.filter(|note| !note.is_empty())
     }
 
     fn write_note(&mut self, key: Key, action: Option<Action>) -> QuestionOutcome {

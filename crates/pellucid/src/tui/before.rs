@@ -160,7 +160,7 @@ pub async fn target(start: &Start, target: ClientTarget) -> Result<Option<Sessio
             let rows = entries::sessions(&start.config, everywhere).into_iter().map(row).collect();
             let title = if is_fork { "Fork an earlier session" } else { "Continue an earlier session" };
             let mut picker = Picker::new(title, everywhere);
-            picker.loaded(rows, false);
+            picker.loaded(rows);
             let mut asker = asker(start).await?;
             let picked = asker.pick(picker, Timestamp::now().as_second()).await.map_err(unusable)?;
             asker.end().map_err(unusable)?;

@@ -26,7 +26,7 @@ mod pages;
 #[cfg(test)]
 mod properties;
 pub mod settings;
-mod status;
+pub(crate) mod status;
 #[cfg(test)]
 mod tests;
 mod turn;

@@ -109,13 +109,30 @@ impl TranscriptCell {
 }
 
 /// Whether long output is shortened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Folding {
     /// Long output is shortened to its first and last lines.
+    #[default]
     Folded,
+    /// The same, but more of it is kept: for a client that has no pager for the rest.
+    Longer,
     /// All output is shown.
     Unfolded,
 }
+
+impl Folding {
+    /// How many rows are kept where a folded cell keeps `folded` rows.
+    fn rows(self, folded: usize) -> usize {
+        match self {
+            Self::Folded => folded,
+            Self::Longer => folded.max(LONGER_ROWS),
+            Self::Unfolded => usize::MAX,
+        }
+    }
+}
+
+/// Rows that are kept of a long output without a pager.
+const LONGER_ROWS: usize = 20;
 
 /// The mark at the beginning of most cells.
 const BULLET: &str = "• ";

@@ -12,6 +12,7 @@
 //! - `app`: the state of the client
 //! - `before`: questions before a session begins
 //! - `host`: what the client asks of the program around it
+//! - `turn_view`: a turn that is watched without a composer, for `exec`
 //! - `terminal`, `run`: the terminal itself, and the driver that connects all of it
 //!
 //! State is pure: an event goes in, a new state and effects come out. Drawing reads the state and writes nothing else.
@@ -32,3 +33,4 @@ pub mod run;
 pub mod screen;
 pub mod terminal;
 pub mod text;
+pub mod turn_view;

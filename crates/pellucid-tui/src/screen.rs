@@ -9,6 +9,7 @@ mod model;
 pub mod modes;
 mod pen;
 mod rows;
+pub mod strip;
 #[cfg(test)]
 mod tests;
 

@@ -2,6 +2,8 @@
 //!
 //! The terminal is restored when the value is dropped, so also while a panic unwinds.
 
+pub mod echo;
+
 use std::io;
 
 use rustix::fs::Mode;

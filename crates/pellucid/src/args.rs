@@ -106,7 +106,7 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 pub enum ProgramCommand {
-    /// Run one turn without a terminal interface.
+    /// Run one turn and print its answer; at a terminal, draw the turn as it comes.
     #[command(visible_alias = "e")]
     Exec(ExecArgs),
     /// Review changes; the same as `exec review`.

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use pellucid_protocol::operation::Operation;
+use pellucid_tui::cells::transcript::ShownReasoning;
 
 use crate::args::demo::DemoArgs;
 use crate::args::shared::Shared;
@@ -48,16 +49,16 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, ProgramFailure> {
         ..TurnArgs::default()
     };
     let start = Start::in_home(&folder.path().join("home"), &Shared::default(), &turn)?;
+    let env = start.env.clone();
     let session = start.session(Opening::New { session_id: None, keep: Persistence::Nothing })?;
-    let paint = Paint::new(crate::args::exec::Color::Auto);
-    let human = exec::human(paint, PROMPT.to_owned(), &session);
-    let mut show = Show::Human(Box::new(human));
+    let color = crate::args::exec::Color::Auto;
+    let mut show = Show::people(color, ShownReasoning::Summary, PROMPT.to_owned(), &env, &session);
     let inputs = start::inputs(&[], Some(PROMPT.to_owned()));
     let input = Operation::UserInput { items: inputs, final_output_json_schema: None };
     let (session, outcome) = exec::run_operation(session, input, &mut show)?;
     show.finish(outcome.last_message.as_deref())?;
     style::line("\nAnd this is everything the model was given in the last request:\n");
-    context::report::print(&session, args.json, paint)?;
+    context::report::print(&session, args.json, Paint::new(color))?;
     style::line("\nTry it on your project: `pellucid context \"hello\"` shows the same for your next request.");
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,7 @@
-//! `exec`: one turn without a terminal interface.
+//! `exec`: one turn that asks nothing.
 //!
-//! Submits the prompt through the session's door and shows its events, as lines for people or as JSON. The exit
-//! status is 1 if any error was reported.
+//! Submits the prompt through the session's door and shows its events: as they come at a terminal (`live`), as lines for
+//! people (`human`), or as JSON (`json`). The exit status is 1 if any error was reported.
 
 mod absent;
 mod collab;
@@ -9,6 +9,7 @@ mod family;
 mod human;
 mod json;
 mod last_message;
+mod live;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,6 +18,7 @@ use pellucid_agent::door;
 use pellucid_agent::door::Door;
 use pellucid_agent::identity::new_turn_id;
 use pellucid_agent::session::Session;
+use pellucid_config::Env;
 use pellucid_engine::documents::listed::with_hidden;
 use pellucid_engine::report::why_text;
 use pellucid_engine::review;
@@ -27,7 +29,10 @@ use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
 use pellucid_protocol::review::ReviewRequest;
 use pellucid_protocol::review::ReviewTarget;
+use pellucid_tui::cells::transcript::ShownReasoning;
+use pellucid_tui::cells::transcript::TranscriptOptions;
 
+use crate::args::exec::Color;
 use crate::args::exec::ExecArgs;
 use crate::args::exec::ExecCommand;
 use crate::args::exec::ExecOptions;
@@ -38,6 +43,8 @@ use crate::exec::family::Family;
 use crate::exec::human::Human;
 use crate::exec::json::Json;
 use crate::exec::last_message::LastMessage;
+use crate::exec::live::LiveTurn;
+use crate::exec::live::Woken;
 use crate::screen::name;
 use crate::start;
 use crate::start::Opening;
@@ -49,6 +56,7 @@ use crate::stdin;
 use crate::stored::NoSession;
 use crate::style;
 use crate::style::Paint;
+use crate::tui::settings::shown_reasoning;
 
 pub fn run(shared: &Shared, args: &ExecArgs) -> Result<ExitCode, ProgramFailure> {
     if let Some(ExecCommand::Review(review_args)) = &args.command {
@@ -156,12 +164,13 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: ExecJob) -> Result<E
     let opening = opening(&start, &job.target, options, absent)?;
     start.make_ready()?;
     let tape = options.record.as_deref().map(|file| start.record(file)).transpose()?;
-    let hide_reasoning = start.config.display.hide_reasoning;
+    let reasoning = shown_reasoning(&start.config);
     let has_context_events = options.context_events || start.config.records.context_events;
     let limits = &mut start.config.limits;
     limits.max_tokens = options.max_tokens.or(limits.max_tokens);
     limits.max_requests = options.max_requests.or(limits.max_requests);
     limits.max_cost = options.max_cost.or(limits.max_cost);
+    let env = start.env.clone();
     let mut session = start.session(opening)?;
     if options.strict_context {
         session.refuse_losses();
@@ -175,11 +184,10 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: ExecJob) -> Result<E
     tell_omissions(&session, options.strict_context)?;
     tell_hidden(&session);
     let (prompt, operation) = operation(job.work, options)?;
-    let paint = Paint::new(options.color);
     let mut show = if options.json {
         Show::Json(Box::new(Json::new(has_context_events)))
     } else {
-        Show::Human(Box::new(Human::new(paint, hide_reasoning, prompt, &session)))
+        Show::people(options.color, reasoning, prompt, &env, &session)
     };
     let (mut session, mut outcome) = run_operation_with(session, operation, &mut show, options.strict_context)?;
     for warning in session.take_failures() {
@@ -365,15 +373,28 @@ const INTERRUPTED: u8 = 130;
 #[derive(Debug)]
 pub enum Show {
     Human(Box<Human>),
+    /// As it comes, at a terminal.
+    Live(Box<LiveTurn>),
     Json(Box<Json>),
     /// Nowhere, unless something is wrong.
     Trouble,
 }
 
 impl Show {
+    /// Shows a turn to people: as it comes if a person watches at a terminal, else line by line.
+    pub fn people(color: Color, reasoning: ShownReasoning, prompt: String, env: &Env, session: &Session) -> Self {
+        if LiveTurn::is_possible(env) {
+            let options = TranscriptOptions { home: env.user_home(), reasoning };
+            return Self::Live(Box::new(LiveTurn::new(color, env, options, session)));
+        }
+        let hide_reasoning = reasoning == ShownReasoning::Nothing;
+        Self::Human(Box::new(Human::new(Paint::new(color), hide_reasoning, prompt, session)))
+    }
+
     fn event(&mut self, event: &EventMessage) -> Result<(), ProgramFailure> {
         match (self, event) {
             (Self::Human(human), _) => human.event(event),
+            (Self::Live(live), _) => live.event(event),
             // Programs that read events know no such one.
             (Self::Json(_) | Self::Trouble, EventMessage::ToolCallFailed { name, why, .. }) => {
                 style::line(&call_failed(Paint::plain(), name, why));
@@ -393,9 +414,46 @@ impl Show {
         Ok(())
     }
 
-    /// After the last event: the answer goes to standard output.
-    pub fn finish(&self, last_message: Option<&str>) -> Result<(), ProgramFailure> {
+    /// An event of an agent that the session started.
+    fn agent_event(&mut self, event: &EventMessage) -> Result<(), ProgramFailure> {
         match self {
+            Self::Live(live) => live.agent_event(event),
+            _ => self.event(event)?,
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self) {
+        if let Self::Live(live) = self {
+            live.begin();
+        }
+    }
+
+    /// Waits until something has to be drawn although no event came.
+    async fn woken(&mut self) -> Woken {
+        match self {
+            Self::Live(live) => live.woken().await,
+            _ => std::future::pending().await,
+        }
+    }
+
+    fn answer(&mut self, woken: Woken) {
+        if let Self::Live(live) = self {
+            live.answer(woken);
+        }
+    }
+
+    /// Nothing is drawn in place from here on.
+    fn leave(&mut self) {
+        if let Self::Live(live) = self {
+            live.leave();
+        }
+    }
+
+    /// After the last event: the answer goes to standard output.
+    pub fn finish(&mut self, last_message: Option<&str>) -> Result<(), ProgramFailure> {
+        match self {
+            Self::Live(live) => live.finish(last_message),
             Self::Human(human) => human.finish(last_message),
             Self::Json(_) | Self::Trouble => Ok(()),
         }
@@ -433,6 +491,7 @@ fn run_operation_with(
         let (family, nursery) = Family::new(session.context_events_switch().are_wanted());
         session.crew().set_nursery(nursery);
         let (session, outcome) = tokio::join!(door::run(session, inside), watch(door, family, operation, show));
+        show.leave();
         Ok((session, outcome?))
     })
 }
@@ -454,6 +513,7 @@ async fn watch(
 ) -> Result<TurnOutcome, ProgramFailure> {
     let submit = |operation| Submission { id: new_turn_id(), operation };
     let mut outcome = TurnOutcome::default();
+    show.begin();
     // A send only fails when the session has ended, and then the event stream says so.
     let _ = door.submissions.send(submit(operation)).await;
     loop {
@@ -464,7 +524,11 @@ async fn watch(
             event = family.next() => {
                 // A refusal or failure in an agent does not end the session's turn, but counts for the exit status.
                 outcome.note(&event);
-                show.event(&event)?;
+                show.agent_event(&event)?;
+                continue;
+            }
+            woken = show.woken() => {
+                show.answer(woken);
                 continue;
             }
             interrupt = tokio::signal::ctrl_c() => {
@@ -499,11 +563,6 @@ async fn watch(
             _ => {}
         }
     }
-}
-
-/// Shows events to a person, with everything that the model thinks aloud.
-pub fn human(paint: Paint, prompt: String, session: &Session) -> Human {
-    Human::new(paint, false, prompt, session)
 }
 
 /// One line that reports a failed tool call.

@@ -5,7 +5,7 @@
 //! - `apply`: applies the changes of a stored session's last turn with `git apply`
 //! - `apply_patch`: patches from the command line, also when started as `apply_patch` or `applypatch`
 //! - `start`: from arguments to a session
-//! - `exec`: one turn without a terminal interface
+//! - `exec`: one turn that asks nothing
 //! - `resume`, `sessions`, `replay`: stored sessions
 //! - `prompt`, `context`: the next request, and the origins of its bytes
 //! - `compact`: replaces a stored session's history by a summary

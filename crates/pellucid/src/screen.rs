@@ -14,6 +14,8 @@ use std::io::IsTerminal;
 use std::io::Write;
 use std::path::Path;
 use std::sync::LazyLock;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 
 use pellucid_engine::visible;
 use pellucid_engine::visible::visible;
@@ -106,12 +108,20 @@ impl StandardStream {
         }
     }
 
-    /// Writes exactly these bytes.
+    /// Writes exactly these bytes, or holds them while rows are drawn on the terminal.
     ///
     /// # Errors
     /// As the system says.
-    #[expect(clippy::disallowed_methods, reason = "this is the file that may")]
     pub fn write_bytes(self, bytes: &[u8]) -> io::Result<()> {
+        if let Some(held) = HELD.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            held.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.write_at_once(bytes)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the file that may")]
+    fn write_at_once(self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Out => {
                 let mut out = io::stdout().lock();
@@ -119,6 +129,45 @@ impl StandardStream {
             }
             Self::Error => io::stderr().write_all(bytes),
         }
+    }
+}
+
+/// What was to be written while rows are drawn on the terminal; absent while none are.
+static HELD: Mutex<Option<Vec<u8>>> = Mutex::new(None);
+
+/// Holds what other parts of the program write to the terminal, so that it does not come between rows that are drawn there.
+#[derive(Debug)]
+pub struct HeldOutput(());
+
+impl HeldOutput {
+    /// Holds everything from now on.
+    pub fn begin() -> Self {
+        HELD.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
+        Self(())
+    }
+
+    /// The whole lines that were held so far.
+    pub fn take(&self) -> Vec<u8> {
+        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(bytes) = held.as_mut() else { return Vec::new() };
+        let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        bytes.drain(..end).collect()
+    }
+
+    /// Writes bytes past what is held.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn draw(&self, bytes: &[u8]) -> io::Result<()> {
+        StandardStream::Error.write_at_once(bytes)
+    }
+}
+
+impl Drop for HeldOutput {
+    fn drop(&mut self) {
+        let held = HELD.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // The terminal may be gone, and then there is nowhere to write to.
+        let _ = StandardStream::Error.write_at_once(&held.unwrap_or_default());
     }
 }
 

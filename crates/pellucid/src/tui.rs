@@ -13,7 +13,7 @@ mod editor;
 mod entries;
 mod history;
 mod host;
-mod settings;
+pub mod settings;
 
 use std::process::ExitCode;
 

@@ -38,7 +38,7 @@ fn totals(usage: &TokenUsage) -> String {
 }
 
 /// A number with commas between groups of three digits.
-pub(super) fn grouped(number: i64) -> String {
+pub(crate) fn grouped(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {

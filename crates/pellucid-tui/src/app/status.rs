@@ -49,7 +49,7 @@ fn permissions(approval: ApprovalPolicy, sandbox: &SandboxPolicy) -> String {
 }
 
 /// A number in short: `950`, `1.5K`, `272K`, `1.2M`.
-pub(super) fn short(number: i64) -> String {
+pub(crate) fn short(number: i64) -> String {
     let scaled = |by: i64, unit: &str| {
         let tenths = (number * 10 + by / 2) / by;
         if tenths >= 1000 || tenths % 10 == 0 {

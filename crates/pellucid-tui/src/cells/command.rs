@@ -29,6 +29,9 @@ const ROWS: usize = 5;
 const USER_ROWS: usize = 50;
 const RUNNING_ROWS: usize = 3;
 
+/// The same without a pager.
+const LONGER_RUNNING_ROWS: usize = 8;
+
 /// Lines of the command itself that are shown when it is folded.
 const SCRIPT_ROWS: usize = 4;
 
@@ -103,7 +106,10 @@ impl CommandCell {
     pub fn lines(&self, canvas: &CellCanvas, folding: Folding) -> Vec<Line<'static>> {
         let mut out = self.head(canvas, folding);
         match self.end {
-            CommandState::Running => out.extend(self.output.newest(RUNNING_ROWS, canvas)),
+            CommandState::Running => {
+                let rows = if folding == Folding::Longer { LONGER_RUNNING_ROWS } else { RUNNING_ROWS };
+                out.extend(self.output.newest(rows, canvas));
+            }
             _ if self.output.is_empty() => {
                 let is_over = matches!(self.end, CommandState::Ended { .. });
                 out.extend(
@@ -113,7 +119,10 @@ impl CommandCell {
                         .flatten(),
                 );
             }
-            _ => out.extend(self.output.lines(canvas, if self.is_users { USER_ROWS } else { ROWS }, folding)),
+            _ => {
+                let rows = folding.rows(if self.is_users { USER_ROWS } else { ROWS });
+                out.extend(self.output.lines(canvas, rows, folding));
+            }
         }
         out
     }
@@ -130,8 +139,8 @@ impl CommandCell {
             (CommandState::Ended { .. }, _) => (palette.removed(), self.ran()),
         };
         let script: Vec<&str> = self.script.trim_end().lines().collect();
-        let shown =
-            if folding == Folding::Folded && script.len() > SCRIPT_ROWS { SCRIPT_ROWS - 1 } else { script.len() };
+        let rows = folding.rows(SCRIPT_ROWS);
+        let shown = if script.len() > rows { rows - 1 } else { script.len() };
         let mut out = Vec::new();
         let mut highlighter = Highlighter::of_commands();
         for (number, line) in script.iter().take(shown.max(1)).enumerate() {

@@ -130,7 +130,7 @@ impl PatchCell {
     /// The files and their changed lines.
     pub fn lines(&self, canvas: &CellCanvas, folding: Folding) -> Vec<Line<'static>> {
         let folded = PatchView { is_beside: false, hides_blanks: false, limit: LINES_MAX };
-        let view = if folding == Folding::Folded { folded } else { PatchView::whole(canvas.columns) };
+        let view = if folding == Folding::Unfolded { PatchView::whole(canvas.columns) } else { folded };
         self.viewed(view, canvas)
     }
 

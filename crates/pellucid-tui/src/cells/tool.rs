@@ -111,7 +111,7 @@ impl ToolCell {
         };
         let mut out = heading(mark, self.word, rest, canvas);
         let output = output.filter(|output| !output.is_empty());
-        out.extend(output.map(|output| output.lines(canvas, ROWS, folding)).unwrap_or_default());
+        out.extend(output.map(|output| output.lines(canvas, folding.rows(ROWS), folding)).unwrap_or_default());
         out
     }
 }

@@ -109,6 +109,7 @@ pub struct Transcript {
     review: Option<String>,
     out: Vec<Line<'static>>,
     is_begun: bool,
+    folding: Folding,
 }
 
 /// What is not finished.
@@ -160,6 +161,12 @@ impl Transcript {
         Self { options, ..Self::default() }
     }
 
+    /// The same transcript for a client without a pager: more of a long output is shown.
+    #[must_use]
+    pub fn without_pager(self) -> Self {
+        Self { folding: Folding::Longer, ..self }
+    }
+
     /// The finished cells, in order.
     pub fn cells(&self) -> &[TranscriptCell] {
         &self.cells
@@ -193,6 +200,12 @@ impl Transcript {
         }
         self.said.push_back(cell.text().to_owned());
         self.write(TranscriptCell::User(cell), canvas);
+        self.changes()
+    }
+
+    /// Shows a cell that no event of the session makes.
+    pub fn show(&mut self, cell: TranscriptCell, canvas: &CellCanvas) -> Vec<TranscriptChange> {
+        self.write(cell, canvas);
         self.changes()
     }
 
@@ -246,10 +259,10 @@ impl Transcript {
         }
         block(self.thought_lines(canvas), false);
         for call in &self.live.running {
-            block(call.cell.draw(canvas, Folding::Folded), false);
+            block(call.cell.draw(canvas, self.folding), false);
         }
         for cell in &self.live.waiting {
-            block(cell.lines(canvas), false);
+            block(cell.draw(canvas, self.folding), false);
         }
         if let Some(retry) = &self.live.retry {
             let mark = Indent::hanging(Span::styled("• ", canvas.palette.dim()));
@@ -421,7 +434,7 @@ impl Transcript {
     }
 
     fn emit(&mut self, cell: TranscriptCell, canvas: &CellCanvas) {
-        let lines = cell.lines(canvas);
+        let lines = cell.draw(canvas, self.folding);
         if !lines.is_empty() {
             self.gap();
             self.out.extend(lines);

@@ -44,6 +44,11 @@ impl UserCell {
         &self.text
     }
 
+    /// How many images the message has.
+    pub fn images(&self) -> usize {
+        self.images
+    }
+
     /// The message on its ground, behind a dim mark.
     pub fn lines(&self, canvas: &CellCanvas) -> Vec<Line<'static>> {
         let ground = canvas.palette.ground();

@@ -81,6 +81,11 @@ impl Pen {
         self.at = None;
     }
 
+    /// Takes the cursor to be at the beginning of a row that counts as the first one.
+    pub(super) fn assume_row_start(&mut self) {
+        self.at = Some((0, 0));
+    }
+
     /// What was written since the last call.
     pub(super) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out).into_bytes()

@@ -23,6 +23,11 @@ pub(super) fn blank_row(columns: u16) -> Row {
     vec![Cell::EMPTY; usize::from(columns)]
 }
 
+/// A row that looks like no other, so that all of the row that replaces it is written.
+pub(super) fn unknown_row(columns: u16) -> Row {
+    vec![Cell::new("\0"); usize::from(columns)]
+}
+
 /// The cells of a line. What does not fit is cut. The line's background fills the row.
 pub(super) fn row_of(line: &Line<'_>, columns: u16) -> Row {
     let area = Rect::new(0, 0, columns, 1);
@@ -80,6 +85,11 @@ fn columns_of(cell: &Cell) -> usize {
         0 | 1 => 1,
         _ => symbol.width().clamp(1, 2),
     }
+}
+
+/// The columns up to the end of the last character of a row.
+pub(super) fn content_columns(row: &Row) -> usize {
+    row.iter().rposition(|cell| cell.symbol() != " ").map_or(0, |at| at + columns_of(&row[at])).min(row.len())
 }
 
 fn is_blank(cell: &Cell, bg: Color) -> bool {

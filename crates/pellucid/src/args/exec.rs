@@ -27,7 +27,7 @@ pub struct ExecArgs {
     pub command: Option<ExecCommand>,
 }
 
-/// How one turn is run without a terminal interface.
+/// How one turn is run that asks nothing.
 #[derive(Debug, ClapArgs)]
 pub struct ExecOptions {
     #[command(flatten)]

@@ -161,14 +161,13 @@ impl Human {
     fn header(&self, session: &SessionConfigured) {
         let paint = self.paint;
         style::line(&format!("Pellucid v{VERSION}\n--------"));
-        let effort = self.effort.map_or("not sent", |effort| effort.as_str());
         for (name, value) in [
             ("workdir:", session.cwd.display().to_string()),
             ("model:", session.model.clone()),
             ("provider:", session.model_provider_id.clone()),
             ("approval:", session.approval_policy.to_string()),
             ("sandbox:", sandbox(&session.sandbox_policy)),
-            ("reasoning effort:", effort.to_owned()),
+            ("reasoning effort:", effort_text(self.effort).to_owned()),
             ("reasoning summaries:", self.summary.to_string()),
             ("session id:", session.session_id.to_string()),
         ] {
@@ -316,8 +315,13 @@ fn duration(duration: Duration) -> String {
     }
 }
 
+/// How much the model is asked to reason, as the request says it.
+pub fn effort_text(effort: Option<ReasoningEffort>) -> &'static str {
+    effort.map_or("not sent", |effort| effort.as_str())
+}
+
 /// A policy in a few words.
-fn sandbox(policy: &SandboxPolicy) -> String {
+pub fn sandbox(policy: &SandboxPolicy) -> String {
     let (mut text, network) = match policy {
         SandboxPolicy::DangerFullAccess => ("danger-full-access".to_owned(), false),
         SandboxPolicy::ReadOnly => ("read-only".to_owned(), false),

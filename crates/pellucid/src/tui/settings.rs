@@ -46,7 +46,7 @@ pub fn read(start: &Start, first: Option<FirstMessage>) -> AppSettings {
     let address = provider.base_url.clone().unwrap_or_default();
     AppSettings {
         version: VERSION.to_owned(),
-        transcript: TranscriptOptions { home: env.user_home(), reasoning: reasoning(config) },
+        transcript: TranscriptOptions { home: env.user_home(), reasoning: shown_reasoning(config) },
         around: Surroundings {
             provider: [provider.name.as_str(), address.as_str()].join(" ").trim().to_owned(),
             instructions: instructions(&folders.cwd),
@@ -98,7 +98,8 @@ pub fn keymap(config: &Config) -> Keymap {
     Keymap::with(&changes)
 }
 
-fn reasoning(config: &Config) -> ShownReasoning {
+/// How much of the model's reasoning the configuration wants to be shown.
+pub fn shown_reasoning(config: &Config) -> ShownReasoning {
     match &config.display {
         display if display.hide_reasoning => ShownReasoning::Nothing,
         display if display.show_raw_reasoning => ShownReasoning::Raw,

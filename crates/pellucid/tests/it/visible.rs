@@ -41,7 +41,7 @@ fn check_terminal(world: &World, args: &[&str]) -> String {
     command.env("TERM", "xterm");
     let (seen, _) = run_at_terminal(command, b"");
     let seen = String::from_utf8(seen).unwrap();
-    let mut rest = seen.clone();
+    let mut rest = without_drawing(&seen);
     for colour in ["0", "1", "2", "31", "32", "33", "34", "36", "3;35"] {
         rest = rest.replace(&format!("\u{1b}[{colour}m"), "");
     }
@@ -58,6 +58,24 @@ fn check_terminal(world: &World, args: &[&str]) -> String {
     };
     assert_eq!(rest.chars().find(hostile), None, "{args:?}: {rest:?}");
     seen
+}
+
+/// A text without the sequences by which a turn is drawn in place: moves in the strip of rows, and its colours.
+fn without_drawing(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace("\u{1b}[?2026h", "").replace("\u{1b}[?2026l", "").replace('\r', "");
+    let mut pieces = text.split("\u{1b}[");
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let end = piece.find(|it: char| !it.is_ascii_digit() && it != ';').unwrap_or(piece.len());
+        let is_move = end < 3 && piece[end..].starts_with(['A', 'C', 'J', 'K']);
+        let is_colour = |code: &str| ["", "1", "2", "3", "4", "22", "23", "24", "31", "32", "36", "39"].contains(&code);
+        let is_look = piece[end..].starts_with('m') && piece[..end].split(';').all(is_colour);
+        match is_move || is_look {
+            true => out += &piece[end + 1..],
+            false => out += &format!("\u{1b}[{piece}"),
+        }
+    }
+    out
 }
 
 #[track_caller]
@@ -111,6 +129,10 @@ fn a_turn_and_the_session_that_it_leaves() {
     let script = world.files.path("answer.toml");
     let exec = ["exec", "--skip-git-repo-check", "--color", "always", "--script", script.to_str().unwrap(), HOSTILE];
     check_shows(&world, &exec);
+    let mut dumb = world.command(&exec);
+    dumb.env("TERM", "dumb");
+    let (lines, _) = run_at_terminal(dumb, b"");
+    assert!(String::from_utf8(lines).unwrap().contains("\\u{202e}E"));
     check_terminal(&world, &["sessions", "list"]);
     let list = world.run(&["sessions", "list", "--json"]);
     let list: serde_json::Value = serde_json::from_str(list.out()).unwrap();

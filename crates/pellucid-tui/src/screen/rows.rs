@@ -126,9 +126,10 @@ pub(super) fn write_changes(pen: &mut Pen, y: u16, old: &Row, new: &Row) {
     let content = new.iter().rposition(|cell| !is_blank(cell, bg)).map_or(0, |at| at + columns_of(&new[at]));
     let blank_from = content.min(columns);
     let mut x = 0;
+    let sure_to = sure_columns(old, new);
     // A wide character that is overwritten leaves an undefined cell behind it.
     let mut must_write_to = 0;
-    while x < blank_from {
+    while x < blank_from.min(sure_to) {
         let width = columns_of(&new[x]);
         if x >= must_write_to && is_same(&old[x], &new[x]) && columns_of(&old[x]) == width {
             x += width;
@@ -142,7 +143,37 @@ pub(super) fn write_changes(pen: &mut Pen, y: u16, old: &Row, new: &Row) {
         pen.text(new[x].symbol(), Look::of(&new[x]), column(width), column(columns));
         x += width;
     }
-    write_rest(pen, y, old, new, blank_from, must_write_to);
+    if sure_to < columns {
+        write_unsure(pen, y, old, new, x, must_write_to, blank_from);
+    } else {
+        write_rest(pen, y, old, new, blank_from, must_write_to);
+    }
+}
+
+/// The columns before the first character about whose width terminals disagree: one of several code points, such as an emoji of
+/// a family or letters of an Indic script that join. Behind it, no column is where it is counted to be.
+fn sure_columns(old: &Row, new: &Row) -> usize {
+    let is_unsure = |cell: &Cell| cell.symbol().len() > 1 && cell.symbol().chars().nth(1).is_some();
+    new.iter().zip(old).position(|(one, other)| is_unsure(one) || is_unsure(other)).unwrap_or(new.len())
+}
+
+/// Writes all cells from a column on if one of them differs: the terminal puts each character behind the one before it.
+fn write_unsure(pen: &mut Pen, y: u16, old: &Row, new: &Row, from: usize, must_write_to: usize, blank_from: usize) {
+    let columns = new.len();
+    if (from..columns).all(|x| x >= must_write_to && is_same(&old[x], &new[x])) {
+        return;
+    }
+    pen.go(column(from), y);
+    let mut x = from;
+    while x < blank_from {
+        let width = columns_of(&new[x]);
+        pen.text(new[x].symbol(), Look::of(&new[x]), column(width), column(columns));
+        x += width;
+    }
+    if blank_from < columns {
+        pen.erase_row(new[blank_from].bg);
+    }
+    pen.raw_move("");
 }
 
 /// Writes the blanks at the end of a row.

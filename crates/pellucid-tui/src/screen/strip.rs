@@ -246,6 +246,19 @@ mod tests {
         assert!(!String::from_utf8(bytes).unwrap().contains('q'));
     }
 
+    #[test]
+    fn characters_of_uncertain_width_lose_nothing_when_more_follows() {
+        // This terminal draws each code point of an emoji, so that the family takes six columns instead of two.
+        let mut terminal = Terminal::new(40, 6);
+        let mut strip = Strip::new(ScreenSize { columns: 40, rows: 6 }, WideRows::Wrapped);
+        let text = "A family 👨‍👩‍👧 of three lives here.";
+        for end in text.char_indices().map(|(at, _)| at).skip(1) {
+            terminal.feed(&strip.frame(&[], &lines(&[&text[..end], "status"])));
+        }
+        terminal.feed(&strip.frame(&lines(&[text]), &lines(&["status"])));
+        assert_eq!(terminal.everything(), [text, "status"]);
+    }
+
     /// A terminal after a change of its width that wraps what is too wide.
     fn narrower(terminal: &Terminal, columns: usize, rows: usize) -> Terminal {
         let mut out = Terminal::new(columns, rows);

@@ -32,6 +32,19 @@ fn the_viewport_begins_at_the_row_of_the_cursor_and_moves_down_with_history() {
 }
 
 #[test]
+fn characters_of_uncertain_width_lose_nothing_when_more_follows() {
+    // This terminal draws each code point of an emoji, so that the family takes six columns instead of two.
+    let mut terminal = Terminal::new(40, 8);
+    let mut screen = Screen::new(ScreenSize { columns: 40, rows: 8 }, 0, Insertion::Region);
+    let text = "A family 👨‍👩‍👧 of three lives here.";
+    for end in text.char_indices().map(|(at, _)| at).skip(1) {
+        terminal.feed(&screen.frame(Vec::new(), &view(&[&text[..end], "> draft"])));
+    }
+    terminal.feed(&screen.frame(lines(&[text]), &view(&["> draft", "footer"])));
+    assert_eq!(terminal.everything(), [text, "> draft", "footer"]);
+}
+
+#[test]
 fn one_typed_letter_costs_few_bytes() {
     let mut screen = Screen::new(ScreenSize { columns: 100, rows: 30 }, 20, Insertion::Region);
     let ground = Style::new().bg(Color::Rgb(57, 57, 57));

@@ -49,7 +49,8 @@ impl NoticeCell {
         let text = if self.text.trim().is_empty() { "unknown error" } else { self.text.trim() };
         let mut out = texts(text.lines(), text_style, &indent, canvas);
         let details = self.details.as_deref().unwrap_or_default();
-        out.extend(texts(details.trim().lines(), palette.dim(), &Indent::blanks(2), canvas));
+        // The blanks before the first line align it with the lines below.
+        out.extend(texts(details.trim_matches('\n').trim_end().lines(), palette.dim(), &Indent::blanks(2), canvas));
         out
     }
 
@@ -106,6 +107,18 @@ mod tests {
     fn check_notice(event: &EventMessage, expected: &Expect) {
         let lines: Vec<Line<'static>> = NoticeCell::of(event).iter().flat_map(|cell| cell.lines(&CANVAS(30))).collect();
         expected.assert_eq(&shown(&lines));
+    }
+
+    #[test]
+    fn details_keep_their_columns() {
+        let details = Some("\n  Model     a\n  Folder    b\n".to_owned());
+        let notice = NoticeCell { details, ..NoticeCell::new(NoticeKind::Info, "/status") };
+        expect![[r#"
+            • /status|
+                Model     a|
+                Folder    b|
+        "#]]
+        .assert_eq(&shown(&notice.lines(&CANVAS(30))));
     }
 
     #[test]

@@ -44,4 +44,5 @@ pub use swapper::Swapper;
 pub use swapper::n_race_rounds;
 #[cfg(unix)]
 pub use terminal::run_at_terminal;
+pub use terminal::run_at_terminal_of;
 pub use workspace::Workspace;

@@ -9,13 +9,22 @@ use rustix::fs::Mode;
 use rustix::fs::OFlags;
 use rustix::pty::OpenptFlags;
 use rustix::termios::OptionalActions;
+use rustix::termios::Winsize;
 
 /// Runs a command with a terminal as its standard input, output and error. Returns all bytes that it wrote there, in
 /// order and without any change by the terminal, and its exit code.
 ///
 /// # Panics
 /// If there is no terminal available, or the command cannot be started.
-pub fn run_at_terminal(mut command: Command, input: &[u8]) -> (Vec<u8>, i32) {
+pub fn run_at_terminal(command: Command, input: &[u8]) -> (Vec<u8>, i32) {
+    run_at_terminal_of(None, command, input)
+}
+
+/// The same at a terminal with so many columns and rows.
+///
+/// # Panics
+/// As [`run_at_terminal`].
+pub fn run_at_terminal_of(size: Option<(u16, u16)>, mut command: Command, input: &[u8]) -> (Vec<u8>, i32) {
     use std::io::Write as _;
     let control = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo terminal");
     rustix::pty::grantpt(&control).expect("the terminal's owner");
@@ -26,6 +35,10 @@ pub fn run_at_terminal(mut command: Command, input: &[u8]) -> (Vec<u8>, i32) {
     let mut settings = rustix::termios::tcgetattr(&terminal).expect("the terminal's settings");
     settings.make_raw();
     rustix::termios::tcsetattr(&terminal, OptionalActions::Now, &settings).expect("a terminal that changes nothing");
+    if let Some((columns, rows)) = size {
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        rustix::termios::tcsetwinsize(&terminal, size).expect("a terminal of that size");
+    }
     let mut control = File::from(control);
     control.write_all(input).expect("what a person types");
     let side = || Stdio::from(terminal.try_clone().expect("the terminal again"));

@@ -14,6 +14,7 @@ use tokio::signal::unix::signal;
 use crate::app::App;
 use crate::app::Effect;
 use crate::host::Host;
+use crate::host::OpenedSession;
 use crate::input::Input;
 use crate::input::InputReader;
 use crate::input::TerminalAnswer;
@@ -114,11 +115,11 @@ impl<H> std::fmt::Debug for Client<'_, H> {
 }
 
 impl<'h, H: Host> Client<'h, H> {
-    /// Takes the terminal, asks it what it can do, and shows the first frame.
+    /// Takes the terminal, asks it what it can do, and shows the first frame, with what was said before in the session.
     ///
     /// # Errors
     /// The terminal cannot be read or written.
-    pub async fn start(host: &'h mut H, mut app: App) -> io::Result<Self> {
+    pub async fn start(host: &'h mut H, mut app: App, opened: OpenedSession) -> io::Result<Self> {
         let begun = Instant::now();
         let signals = Signals::new()?;
         let mut terminal = ClientTerminal::new()?;
@@ -128,6 +129,8 @@ impl<'h, H: Host> Client<'h, H> {
         let (row, typed) = first_answers(&terminal, &mut reader, &mut app).await?;
         let size = terminal.size();
         app.resize(size);
+        // What is stored is drawn for the width and the colours of this terminal, so not before they are known.
+        app.begin_with(opened);
         let screen = Screen::new(size, row.unwrap_or(size.rows - 1), app.insertion());
         let mut client = Self {
             host,

@@ -133,9 +133,7 @@ pub fn run_job(shared: &Shared, job: ClientJob) -> Result<ExitCode, ProgramFailu
         settings.has_alternate_screen &= has_alternate_screen;
         let how = HowToOpen { shared: shared.clone(), turn, policy };
         let (mut host, opened) = SessionHost::open(how, start, opening).await?;
-        let mut app = App::new(settings);
-        app.begin_with(opened);
-        let client = Client::start(&mut host, app).await.map_err(unusable)?;
+        let client = Client::start(&mut host, App::new(settings), opened).await.map_err(unusable)?;
         let (end, app) = client.run().await.map_err(unusable)?;
         for line in app.farewell("pellucid") {
             print::out(&format!("{line}\n"))?;

@@ -1,6 +1,8 @@
-//! `exec` at a terminal: drawn as it comes, everything once; the same command elsewhere is as it was.
+//! `exec` at a terminal: drawn as it comes, everything once; the same command elsewhere is as it was. And the width for which
+//! the client draws what is stored.
 
 use pellucid_testkit::run_at_terminal;
+use pellucid_testkit::run_at_terminal_of;
 
 use crate::World;
 
@@ -64,4 +66,21 @@ fn elsewhere_lines_are_printed_as_before() {
         let seen = seen(&world, more, variables);
         assert!(!seen.contains(FRAME) && seen.contains("Done."), "{seen:?}");
     }
+}
+
+#[test]
+fn a_continued_session_is_drawn_for_the_width_of_the_terminal() {
+    let world = World::new("//- work/script.toml\n[[reply]]\nsay = \"Done.\"\n");
+    let prompt = "a message of one hundred and ten columns, which fits into one row of this wide terminal, but not of a usual one";
+    let config = format!("[projects.{:?}]\ntrust_level = \"trusted\"\n", world.files.path("work"));
+    world.files.write("home/config.toml", config);
+    let ran = world.run(&["exec", "--script", "script.toml", prompt]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let mut command = world.command(&["resume", "--last", "--script", "script.toml"]);
+    command.env("TERM", "xterm");
+    // The answers of the terminal to the client's questions, and Ctrl-D.
+    let (bytes, status) = run_at_terminal_of(Some((140, 30)), command, b"\x1b[1;1R\x1b[?62c\x04");
+    let seen = String::from_utf8(bytes).unwrap();
+    assert_eq!(status, 0, "{seen:?}");
+    assert!(seen.contains(prompt), "{seen:?}");
 }

@@ -120,7 +120,7 @@ impl Screen {
         if n_kept == history.len() {
             self.shift(&rows);
         }
-        self.insert(&history[n_kept..], height);
+        self.insert(&history[n_kept..], height, &rows);
         self.height = height;
         let below = (rows.len()..usize::from(self.size.rows - self.top)).map(|_| rows::blank_row(columns));
         let top = usize::from(self.top);
@@ -194,19 +194,28 @@ impl Screen {
     /// complete. Returns how many lines are in their place by that.
     fn keep_as_history(&mut self, lines: &[Line<'static>]) -> usize {
         let columns = self.size.columns;
+        let n_max = usize::from(self.height.min(self.size.rows - self.top)).saturating_sub(1);
+        let mut rows = Vec::new();
+        // Blank rows are kept only before a row with text: a blank row alone is as likely the one above the status.
         let mut n_kept = 0;
-        while let Some(line) = lines.get(n_kept).filter(|line| rows::rows_taken(line, columns) == 1) {
+        for (line, shown) in lines.iter().zip(&self.shown[usize::from(self.top)..]).take(n_max) {
             let row = rows::row_of(line, columns);
-            let is_in_viewport = self.height > 1 && self.top + 1 < self.size.rows;
-            if !is_in_viewport || !rows::is_mostly(&self.shown[usize::from(self.top)], &row) {
+            let is_kept = rows::is_mostly(shown, &row);
+            if rows::rows_taken(line, columns) != 1 || !(is_kept || rows::is_equal(shown, &row)) {
                 break;
             }
+            rows.push(row);
+            if is_kept {
+                n_kept = rows.len();
+            }
+        }
+        rows.truncate(n_kept);
+        for row in rows {
             let y = usize::from(self.top);
             rows::write_changes(&mut self.pen, self.top, &self.shown[y], &row);
             self.shown[y] = row;
             self.top += 1;
             self.height -= 1;
-            n_kept += 1;
         }
         n_kept
     }
@@ -248,8 +257,8 @@ impl Screen {
         self.shown.splice(top..top, blank);
     }
 
-    /// Inserts lines above the viewport and moves it so that `height` rows fit.
-    fn insert(&mut self, lines: &[Line<'static>], height: u16) {
+    /// Inserts lines above the viewport and moves it so that `height` rows fit, which are to show `rows`.
+    fn insert(&mut self, lines: &[Line<'static>], height: u16, rows: &[Row]) {
         let taken = |line| u32::from(rows::rows_taken(line, self.size.columns));
         let n_rows = lines.iter().map(taken).sum::<u32>();
         let wished = u32::from(self.top) + n_rows;
@@ -264,6 +273,10 @@ impl Screen {
             return;
         }
         let old = self.top;
+        if top < old && lines.is_empty() {
+            self.move_up_with_history(old - top, rows);
+            return;
+        }
         if top > old {
             self.move_viewport_down(top - old);
         }
@@ -285,6 +298,30 @@ impl Screen {
         if scrolled > 0 {
             self.pen.region(None);
         }
+    }
+
+    /// Moves history up by `n` rows to make room for the viewport, and with it the first rows of the viewport that stay as they
+    /// are: the lines of a paragraph that gets one more.
+    fn move_up_with_history(&mut self, n: u16, rows: &[Row]) {
+        let top = usize::from(self.top);
+        let old = &self.shown[top..(top + usize::from(self.height)).min(self.shown.len())];
+        let n_equal = old.iter().zip(rows).take_while(|(one, other)| rows::is_equal(one, other)).count();
+        // The row behind them has often got its last words in the same frame.
+        let is_grown = old.get(n_equal).zip(rows.get(n_equal)).is_some_and(|(one, other)| rows::is_mostly(one, other));
+        let n_same = n_equal + usize::from(is_grown);
+        let bottom = self.top + row_number(n_same) - 1;
+        self.pen.region(Some((0, bottom)));
+        self.pen.go(0, bottom);
+        for _ in 0..n {
+            self.pen.next_row(bottom);
+        }
+        self.pen.region(None);
+        // Rows above the viewport are not looked at, so it does not matter which of them goes.
+        self.shown.drain(..usize::from(n));
+        let end = top + n_same - usize::from(n);
+        let blank = (0..n).map(|_| rows::blank_row(self.size.columns)).collect::<Vec<_>>();
+        self.shown.splice(end..end, blank);
+        self.top -= n;
     }
 
     /// Writes lines below the row before `from`, in rows that scroll at `bottom`.

@@ -54,6 +54,13 @@ const MODIFIERS: [(Modifier, u8, u8); 8] = [
     (Modifier::CROSSED_OUT, 9, 29),
 ];
 
+/// The modifiers that show on a blank too.
+const SHOWN_ON_BLANKS: Modifier = Modifier::UNDERLINED
+    .union(Modifier::SLOW_BLINK)
+    .union(Modifier::REVERSED)
+    .union(Modifier::HIDDEN)
+    .union(Modifier::CROSSED_OUT);
+
 /// Collects bytes for the terminal.
 #[derive(Debug)]
 pub(super) struct Pen {
@@ -93,6 +100,27 @@ impl Pen {
 
     pub(super) fn is_empty(&self) -> bool {
         self.out.is_empty()
+    }
+
+    /// Column and row of the cursor; absent if unknown.
+    pub(super) fn place(&self) -> Option<(u16, u16)> {
+        self.at
+    }
+
+    /// Whether a cell looks as it should when it is written in the present style. The foreground of a blank does not show.
+    pub(super) fn can_write(&self, cell: &Cell) -> bool {
+        let look = Look::of(cell);
+        look == self.look
+            || (cell.symbol() == " "
+                && look.bg == self.look.bg
+                && look.modifier.is_empty()
+                && !self.look.modifier.intersects(SHOWN_ON_BLANKS))
+    }
+
+    /// Writes a character of one column in the present style. The cursor must be before the last column.
+    pub(super) fn more(&mut self, symbol: &str) {
+        self.out.push_str(symbol);
+        self.at = self.at.map(|(x, y)| (x + 1, y));
     }
 
     /// Moves the cursor.

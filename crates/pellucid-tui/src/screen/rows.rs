@@ -18,6 +18,9 @@ pub(super) type Row = Vec<Cell>;
 /// A run of this many blanks at the end of a row is erased; fewer are written.
 const ERASED_FROM: usize = 4;
 
+/// So many cells that do not change are written rather than skipped; a move of the cursor takes three bytes or four.
+const WRITTEN_TO: usize = 3;
+
 /// A row without content.
 pub(super) fn blank_row(columns: u16) -> Row {
     vec![Cell::EMPTY; usize::from(columns)]
@@ -139,7 +142,7 @@ pub(super) fn write_changes(pen: &mut Pen, y: u16, old: &Row, new: &Row) {
         if let Some(hidden) = old.get(x + 1).filter(|_| width == 2) {
             must_write_to = must_write_to.max(x + 1 + columns_of(hidden));
         }
-        pen.go(column(x), y);
+        go_or_write(pen, new, x, y);
         pen.text(new[x].symbol(), Look::of(&new[x]), column(width), column(columns));
         x += width;
     }
@@ -148,6 +151,23 @@ pub(super) fn write_changes(pen: &mut Pen, y: u16, old: &Row, new: &Row) {
     } else {
         write_rest(pen, y, old, new, blank_from, must_write_to);
     }
+}
+
+/// Moves the pen to a column. The cells in between that stay as they are are written where that is shorter than a move.
+fn go_or_write(pen: &mut Pen, row: &Row, x: usize, y: u16) {
+    if let Some((from, row_of_pen)) = pen.place() {
+        let from = usize::from(from);
+        // The cursor may be inside of a wide character, whose second half cannot be written.
+        let is_inside = from.checked_sub(1).is_some_and(|before| columns_of(&row[before]) == 2);
+        let is_short = row_of_pen == y && from < x && x - from <= WRITTEN_TO;
+        if is_short && !is_inside && row[from..x].iter().all(|cell| cell.symbol().len() == 1 && pen.can_write(cell)) {
+            for cell in &row[from..x] {
+                pen.more(cell.symbol());
+            }
+            return;
+        }
+    }
+    pen.go(column(x), y);
 }
 
 /// The columns before the first character about whose width terminals disagree: one of several code points, such as an emoji of

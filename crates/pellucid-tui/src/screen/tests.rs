@@ -238,6 +238,51 @@ fn check_stream(rows: usize, top: usize, words_per_frame: usize, n_words: usize)
     (n_bytes, n_text)
 }
 
+/// Streams a paragraph of many lines, which are in the viewport until the paragraph ends.
+fn check_paragraphs(rows: u16, top: u16, n_lines: usize, n_paragraphs: usize) -> (usize, usize) {
+    let mut terminal = Terminal::new(80, usize::from(rows));
+    let mut screen = Screen::new(ScreenSize { columns: 80, rows }, top.min(rows - 1), Insertion::Region);
+    let (mut n_bytes, mut n_text, mut said) = (0, 0, Vec::new());
+    for paragraph in 0..n_paragraphs {
+        let mut open = vec![String::new()];
+        for n in 0..n_lines * 8 {
+            let word = format!("{paragraph}w{n} ");
+            n_text += word.len();
+            if n % 8 == 0 {
+                open.push("  ".to_owned());
+            }
+            open.last_mut().unwrap().push_str(&word);
+            if n % 4 == 3 {
+                let mut view = view(&["", "working", "", "> draft", "footer"]);
+                view.lines.splice(0..0, open.iter().map(|line| Line::from(line.clone())));
+                view.cursor = Some((2, u16::try_from(view.lines.len()).unwrap() - 2));
+                let bytes = screen.frame(Vec::new(), &view);
+                n_bytes += bytes.len();
+                terminal.feed(&bytes);
+            }
+        }
+        said.extend(open.iter().map(|line| line.trim_end().to_owned()));
+        let history = open.into_iter().map(Line::from).collect();
+        let mut view = view(&["", "working", "", "> draft", "footer"]);
+        view.cursor = Some((2, 3));
+        let bytes = screen.frame(history, &view);
+        n_bytes += bytes.len();
+        terminal.feed(&bytes);
+    }
+    said.extend(["", "working", "", "> draft", "footer"].map(str::to_owned));
+    // The rows above the first row of the viewport are blank from the beginning.
+    assert_eq!(terminal.everything()[usize::from(top.min(rows - 1))..], said);
+    (n_bytes, n_text)
+}
+
+#[test]
+fn the_lines_of_a_paragraph_are_written_once() {
+    for top in [0, 3, 29] {
+        let (n_bytes, n_text) = check_paragraphs(30, top, 5, 40);
+        assert!(n_bytes <= 3 * n_text, "{n_bytes} bytes for {n_text} from row {top}");
+    }
+}
+
 #[test]
 fn a_streamed_line_is_written_once() {
     for top in [0, 3, 29] {
@@ -257,6 +302,16 @@ proptest! {
         n_words in 1_usize..120,
     ) {
         check_stream(rows, top, words_per_frame, n_words);
+    }
+
+    #[test]
+    fn paragraphs_of_any_length_are_complete(
+        rows in 8_u16..20,
+        top in 0_u16..20,
+        n_lines in 1_usize..3,
+        n_paragraphs in 1_usize..8,
+    ) {
+        check_paragraphs(rows, top, n_lines, n_paragraphs);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `cargo xtask tui`: plays the terminal scenarios and compares them with the recorded reference.
 //!
-//! With `--claimed`, checks what `tui/claimed.txt` promises; with `--claim`, writes into it what is equal.
+//! With `--claimed`, checks what `tui/claimed.txt` promises, and plays the scenarios of `tui/other_terminals.txt` on terminals
+//! of other widths and on a slow one; with `--claim`, writes into the first file what is equal.
 //!
 //! Not here: how a screen is read. The harness is Python and can be used without this command.
 
@@ -17,6 +18,12 @@ use crate::program;
 use crate::scratch::Scratch;
 
 const CLAIMED: &str = "tui/claimed.txt";
+
+/// The scenarios that are played on other terminals too.
+const OTHER_TERMINALS: &str = "tui/other_terminals.txt";
+
+/// The other terminals, as the harness names them.
+const TERMINALS: [[&str; 2]; 3] = [["--columns", "60"], ["--columns", "160"], ["--slow", "4000"]];
 
 /// The lines before the names in the file of claims.
 const HEAD: &str = "\
@@ -49,20 +56,33 @@ pub fn run(mut args: Args) -> Result<Outcome> {
         None => program::release_binary()?,
     };
     let (folder, scratch) = (program::root().join("tui"), Scratch::new()?);
-    let mut command = Command::new(python);
-    // Compiled files beside the sources would be copied and compared.
-    command.env("PYTHONDONTWRITEBYTECODE", "1").arg(folder.join("run.py"));
-    command.arg("--bin").arg(binary).arg("--out").arg(scratch.path()).args(["--within", WITHIN_SECONDS]);
-    command.arg("--compare").arg(folder.join("goldens"));
-    if let Some(pattern) = &pattern {
-        command.args(["--match", pattern]);
-    }
-    let claims = claims()?;
+    let harness = || {
+        let mut command = Command::new(&python);
+        // Compiled files beside the sources would be copied and compared.
+        command.env("PYTHONDONTWRITEBYTECODE", "1").arg(folder.join("run.py"));
+        command.arg("--bin").arg(&binary).arg("--out").arg(scratch.path()).args(["--within", WITHIN_SECONDS]);
+        command.arg("--compare").arg(folder.join("goldens"));
+        if let Some(pattern) = &pattern {
+            command.args(["--match", pattern]);
+        }
+        command
+    };
+    let file_of = |name: &String| folder.join("scenarios").join(format!("{name}.json"));
+    let claims = names_in(CLAIMED)?;
+    let mut command = harness();
     if is_claimed {
-        command.args(claims.iter().map(|name| folder.join("scenarios").join(format!("{name}.json"))));
+        command.args(claims.iter().map(file_of));
     }
     if !is_claim {
-        return program::outcome_of(&mut command);
+        let mut outcome = program::outcome_of(&mut command)?;
+        let others = if is_claimed && pattern.is_none() { names_in(OTHER_TERMINALS)? } else { BTreeSet::new() };
+        for terminal in TERMINALS.iter().filter(|_| !others.is_empty()) {
+            println!("tui: {}", terminal.join(" "));
+            if program::outcome_of(harness().args(terminal).args(others.iter().map(file_of)))? == Outcome::Bad {
+                outcome = Outcome::Bad;
+            }
+        }
+        return Ok(outcome);
     }
     let output = command.output().context("could not start the scenarios")?;
     let report = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -79,15 +99,15 @@ pub fn run(mut args: Args) -> Result<Outcome> {
     Ok(if lost.is_empty() { Outcome::Good } else { Outcome::Bad })
 }
 
-/// The names in the file of claims.
-fn claims() -> Result<BTreeSet<String>> {
-    let text = fs::read_to_string(program::root().join(CLAIMED)).unwrap_or_default();
+/// The names in a file of scenarios.
+fn names_in(list: &str) -> Result<BTreeSet<String>> {
+    let text = fs::read_to_string(program::root().join(list)).unwrap_or_default();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines
         .map(|name| {
             let file = program::root().join("tui/scenarios").join(format!("{name}.json"));
             if !file.is_file() {
-                bail!("{CLAIMED} names {name}, which is no scenario");
+                bail!("{list} names {name}, which is no scenario");
             }
             Ok(name.to_owned())
         })
@@ -121,5 +141,12 @@ mod tests {
         let equal: Vec<String> = equal_scenarios(&all, report).unwrap().into_iter().collect();
         assert_eq!(equal, ["a", "c"]);
         assert_eq!(equal_scenarios(&all, "broken"), None);
+    }
+
+    #[test]
+    fn ten_scenarios_that_are_claimed_are_played_on_other_terminals() {
+        let (others, claims) = (names_in(OTHER_TERMINALS).unwrap(), names_in(CLAIMED).unwrap());
+        assert_eq!(others.len(), 10);
+        assert!(others.is_subset(&claims), "{others:?}");
     }
 }

@@ -174,4 +174,51 @@ proptest! {
         }
         prop_assert_eq!(read(&pieces), whole);
     }
+
+    /// What a terminal sent is the same whether it came at once or byte by byte.
+    #[test]
+    fn any_bytes_are_the_same_byte_by_byte(
+        pieces in prop::collection::vec(
+            prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..6),
+                "\u{1b}\\[[<?>=]?[0-9;:]{0,6}[a-zA-Z~]".prop_map(String::into_bytes),
+                "\u{1b}[\\]P_^XO][0-9a-z;:/?]{0,9}(\u{7}|\u{1b}\\\\)?".prop_map(String::into_bytes),
+                "(é|漢|👩)".prop_map(String::into_bytes),
+            ],
+            0..12,
+        ),
+    ) {
+        let bytes = pieces.concat();
+        let single: Vec<&[u8]> = bytes.chunks(1).collect();
+        prop_assert_eq!(read(&single), read(&[&bytes]));
+    }
+}
+
+/// Every sequence in two parts at every place, and in three parts at every two places.
+#[test]
+fn every_sequence_is_whole_in_any_two_or_three_parts() {
+    let all: [&[u8]; 12] = [
+        b"\x1b[I",
+        b"\x1b[O",
+        "漢".as_bytes(),
+        "👩".as_bytes(),
+        b"\x1b[1;5C",
+        b"\x1b[97;5u",
+        b"\x1b[97:65;2;97u",
+        b"\x1b]11;rgb:1010/1010/1010\x1b\\",
+        b"\x1bOP",
+        b"\x1b[200~a\x1b[Ab\x1b[201~",
+        b"\x1b[3;4R",
+        b"\x1b[?62;22c",
+    ];
+    for bytes in all {
+        let whole = read(&[bytes]);
+        assert_eq!(whole.len(), 1, "{bytes:?}");
+        for one in 0..=bytes.len() {
+            for other in one..=bytes.len() {
+                let parts = [&bytes[..one], &bytes[one..other], &bytes[other..]];
+                assert_eq!(read(&parts), whole, "{parts:?}");
+            }
+        }
+    }
 }

@@ -195,8 +195,9 @@ impl QuestionForm {
     }
 
     fn answers(&self) -> UserAnswers {
-        let answers = self.slots.iter().filter(|slot| slot.is_answered());
-        UserAnswers { answers: answers.map(|slot| (slot.question.id.clone(), slot.answer())).collect() }
+        // A note without a choice is no answer, but what was written is sent.
+        let answers = self.slots.iter().map(|slot| (slot.question.id.clone(), slot.answer()));
+        UserAnswers { answers: answers.filter(|(_, answer)| !answer.answers.is_empty()).collect() }
     }
 
     /// Draws the question that is asked.
@@ -424,6 +425,18 @@ mod tests {
               3. None of the above
         "#]],
         );
+    }
+
+    #[test]
+    fn a_note_without_a_choice_is_sent_if_the_person_sends_anyway() {
+        let (mut form, keymap) = (QuestionForm::new(&request(), Duration::ZERO), Keymap::standard());
+        let mut outcome = QuestionOutcome::Open;
+        for key in "tab x page-down page-down enter enter".split(' ') {
+            outcome = form.press(parse_key(key).unwrap(), Duration::from_secs(5), &keymap);
+        }
+        let QuestionOutcome::Answered(answers) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(answers.answers["colour"].answers, ["user_note: x"]);
+        assert_eq!(answers.answers.len(), 1);
     }
 
     #[test]

@@ -179,6 +179,11 @@ impl App {
         self.composed(wishes, is_armed)
     }
 
+    /// Notes that the keys of a read have been handled and drawn.
+    pub fn keys_handled(&mut self, now: Duration) {
+        self.composer.keys_handled(now);
+    }
+
     /// Takes text that was pasted.
     pub fn paste(&mut self, text: &str, now: Duration) -> Vec<Effect> {
         self.now = now;

@@ -465,6 +465,11 @@ impl Composer {
         true
     }
 
+    /// Notes that the keys of a read have been handled and drawn.
+    pub fn keys_handled(&mut self, now: Duration) {
+        self.bursts.handled(now);
+    }
+
     fn is_line_end_of_burst(&self, now: Duration) -> bool {
         self.bursts.is_in_burst(now) && self.popup.is_none() && !self.draft.text().starts_with('/')
     }

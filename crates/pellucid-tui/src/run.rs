@@ -230,6 +230,7 @@ impl<'h, H: Host> Client<'h, H> {
         if self.resizing.is_none() && self.is_stale {
             self.draw()?;
         }
+        self.app.keys_handled(self.now());
         Ok(())
     }
 

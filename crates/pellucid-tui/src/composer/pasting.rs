@@ -114,6 +114,11 @@ impl Bursts {
         self.is_burst |= self.n_keys >= BURST_KEYS_MIN;
     }
 
+    /// Notes that the keys of a read have been handled. Keys that came while the client was busy with a large paste are not late.
+    pub fn handled(&mut self, now: Duration) {
+        self.last = self.last.map(|last| last.max(now));
+    }
+
     fn is_near(&self, now: Duration) -> bool {
         self.last.is_some_and(|last| now.saturating_sub(last) <= Duration::from_millis(8))
     }
@@ -170,7 +175,23 @@ mod tests {
         assert!(!bursts.is_in_burst(at(300)));
         for ms in [310, 320, 330, 340] {
             bursts.typed(at(ms));
+            bursts.handled(at(ms + 1));
             assert!(!bursts.is_in_burst(at(ms)));
         }
+    }
+
+    #[test]
+    fn a_slow_client_does_not_end_a_burst() {
+        let at = Duration::from_millis;
+        let mut bursts = Bursts::default();
+        for _ in 0..3 {
+            bursts.typed(at(100));
+        }
+        bursts.handled(at(900));
+        assert!(bursts.is_in_burst(at(901)));
+        bursts.typed(at(902));
+        bursts.handled(at(1500));
+        assert!(bursts.is_in_burst(at(1501)), "the burst continues after every read");
+        assert!(!bursts.is_in_burst(at(1700)));
     }
 }

@@ -21,6 +21,7 @@ use crate::input::TerminalAnswer;
 use crate::screen::Screen;
 use crate::screen::modes;
 use crate::terminal::ClientTerminal;
+use crate::terminal::wide_rows;
 
 /// The least time between two frames that events ask for.
 const FRAME: Duration = Duration::from_millis(16);
@@ -131,7 +132,8 @@ impl<'h, H: Host> Client<'h, H> {
         app.resize(size);
         // What is stored is drawn for the width and the colours of this terminal, so not before they are known.
         app.begin_with(opened);
-        let screen = Screen::new(size, row.unwrap_or(size.rows - 1), app.insertion());
+        let mut screen = Screen::new(size, row.unwrap_or(size.rows - 1), app.insertion());
+        screen.set_wide_rows(wide_rows());
         let mut client = Self {
             host,
             app,

@@ -49,11 +49,21 @@ pub enum Insertion {
     WholeScreen,
 }
 
+/// What a terminal does with rows that are wider than its window after a change of its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WideRows {
+    /// Each takes as many rows as it needs, as in most terminals.
+    Wrapped,
+    /// Each stays one row and is cut, as in xterm.
+    Cut,
+}
+
 /// The terminal, as far as the client has written it.
 #[derive(Debug)]
 pub struct Screen {
     size: ScreenSize,
     insertion: Insertion,
+    wide: WideRows,
     pen: Pen,
     /// The first row of the viewport.
     top: u16,
@@ -76,6 +86,7 @@ impl Screen {
         Self {
             size,
             insertion,
+            wide: WideRows::Wrapped,
             pen: Pen::new(),
             top: top.min(size.rows - 1),
             height: 0,
@@ -84,6 +95,11 @@ impl Screen {
             page: None,
             held: Vec::new(),
         }
+    }
+
+    /// Sets what this terminal does with rows that are wider than its window.
+    pub fn set_wide_rows(&mut self, wide: WideRows) {
+        self.wide = wide;
     }
 
     /// The size of the terminal.
@@ -371,6 +387,7 @@ impl Screen {
     /// program has written. `row` is the row of the terminal's cursor, if the terminal reported it.
     pub fn resize(&mut self, size: ScreenSize, row: Option<u16>) -> Vec<u8> {
         let size = ScreenSize { columns: size.columns.max(1), rows: size.rows.max(1) };
+        let n_above = self.rows_above_cursor(size.columns);
         self.size = size;
         self.height = 0;
         self.shown = blank(size);
@@ -382,7 +399,7 @@ impl Screen {
             return Vec::new();
         }
         let top = match row {
-            Some(row) => row.saturating_sub(self.cursor.1),
+            Some(row) => row.saturating_sub(n_above),
             None => self.top,
         };
         self.top = top.min(size.rows - 1);
@@ -391,6 +408,17 @@ impl Screen {
         self.pen.go(0, self.top);
         self.pen.raw("\x1b[J");
         Vec::new()
+    }
+
+    /// How many rows of the viewport are above the cursor after the terminal has taken another width.
+    fn rows_above_cursor(&self, columns: u16) -> u16 {
+        let (x, y) = self.cursor;
+        if columns >= self.size.columns || self.wide == WideRows::Cut {
+            return y;
+        }
+        let (top, end) = (usize::from(self.top), usize::from(self.top + y).min(self.shown.len()));
+        let n_rows = rows::rows_after_wrapping(&self.shown[top.min(end)..end], columns);
+        row_number(n_rows).saturating_add(x / columns)
     }
 
     /// The bytes that leave the terminal as it was: the main screen, without the viewport.
@@ -410,7 +438,8 @@ impl Screen {
 
     /// Begins again at a row, after the program was stopped or another program had the terminal.
     pub fn come_back(&mut self, size: ScreenSize, top: u16) {
-        *self = Self { held: std::mem::take(&mut self.held), ..Self::new(size, top, self.insertion) };
+        let wide = self.wide;
+        *self = Self { held: std::mem::take(&mut self.held), wide, ..Self::new(size, top, self.insertion) };
     }
 }
 

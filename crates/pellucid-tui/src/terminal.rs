@@ -15,6 +15,7 @@ use rustix::termios::Termios;
 use tokio::net::unix::pipe;
 
 use crate::screen::ScreenSize;
+use crate::screen::WideRows;
 use crate::screen::modes;
 
 /// How many bytes are read at once.
@@ -22,6 +23,12 @@ const READ_BYTES_MAX: usize = 64 * 1024;
 
 /// The size of a terminal that does not say its size.
 const USUAL_SIZE: ScreenSize = ScreenSize { columns: 80, rows: 24 };
+
+/// What this terminal does with rows that are wider than its window, by the variable that xterm sets.
+pub fn wide_rows() -> WideRows {
+    let is_set = |name: &str| std::env::var_os(name).is_some();
+    if is_set("XTERM_VERSION") && !is_set("TMUX") { WideRows::Cut } else { WideRows::Wrapped }
+}
 
 /// The terminal of standard input and standard output.
 #[derive(Debug)]

@@ -95,6 +95,11 @@ pub(super) fn content_columns(row: &Row) -> usize {
     row.iter().rposition(|cell| cell.symbol() != " ").map_or(0, |at| at + columns_of(&row[at])).min(row.len())
 }
 
+/// How many rows these rows take after a terminal with so many columns has wrapped them.
+pub(super) fn rows_after_wrapping(rows: &[Row], columns: u16) -> usize {
+    rows.iter().map(|row| content_columns(row).div_ceil(usize::from(columns.max(1))).max(1)).sum()
+}
+
 fn is_blank(cell: &Cell, bg: Color) -> bool {
     cell.symbol() == " " && cell.modifier.is_empty() && cell.bg == bg
 }

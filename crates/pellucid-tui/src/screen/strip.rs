@@ -8,19 +8,11 @@ use ratatui_core::text::Line;
 
 use super::FRAME;
 use super::ScreenSize;
+use super::WideRows;
 use super::pen::Look;
 use super::pen::Pen;
 use super::rows;
 use super::rows::Row;
-
-/// What a terminal does with rows that are wider than its window after a change of its size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WideRows {
-    /// Each takes as many rows as it needs, as in most terminals.
-    Wrapped,
-    /// Each stays one row and is cut, as in xterm.
-    Cut,
-}
 
 /// The rows at the end of the output, as far as they were written.
 #[derive(Debug)]
@@ -81,11 +73,8 @@ impl Strip {
     /// Removes the strip after the terminal has changed its size. The next frame draws it again.
     pub fn resize(&mut self, size: ScreenSize) -> Vec<u8> {
         let size = at_least_one(size);
-        let columns = usize::from(size.columns);
         if size.columns < self.size.columns && self.wide == WideRows::Wrapped {
-            let taken = |row: &Row| rows::content_columns(row).div_ceil(columns).max(1);
-            let n_rows: usize = self.shown.iter().map(taken).sum();
-            self.y = n_rows.saturating_sub(1);
+            self.y = rows::rows_after_wrapping(&self.shown, size.columns).saturating_sub(1);
         }
         self.size = size;
         self.leave()

@@ -45,6 +45,21 @@ fn characters_of_uncertain_width_lose_nothing_when_more_follows() {
 }
 
 #[test]
+fn a_narrower_window_leaves_nothing_of_the_viewport() {
+    let mut terminal = Terminal::new(20, 12);
+    let mut screen = Screen::new(ScreenSize { columns: 20, rows: 12 }, 0, Insertion::Region);
+    let drawn = View { cursor: Some((7, 2)), ..view(&["a tail of 19 column", "", "> draft", "footer"]) };
+    terminal.feed(&screen.frame(lines(&["one"]), &drawn));
+    // The terminal wraps what is too wide, so the cursor moves down with the draft.
+    let mut narrow = Terminal::new(8, 12);
+    narrow.feed(terminal.everything().join("\r\n").as_bytes());
+    let row = narrow.rows().iter().position(|row| row == "> draft").unwrap();
+    screen.resize(ScreenSize { columns: 8, rows: 12 }, Some(u16::try_from(row).unwrap()));
+    narrow.feed(&screen.frame(lines(&["two"]), &view(&["> draft", "footer"])));
+    assert_eq!(narrow.everything(), ["one", "two", "> draft", "footer"]);
+}
+
+#[test]
 fn one_typed_letter_costs_few_bytes() {
     let mut screen = Screen::new(ScreenSize { columns: 100, rows: 30 }, 20, Insertion::Region);
     let ground = Style::new().bg(Color::Rgb(57, 57, 57));

@@ -17,9 +17,9 @@ use pellucid_tui::cells::notice::NoticeKind;
 use pellucid_tui::cells::session::short_path;
 use pellucid_tui::cells::transcript::TranscriptOptions;
 use pellucid_tui::screen::strip::Strip;
-use pellucid_tui::screen::strip::WideRows;
 use pellucid_tui::terminal::echo;
 use pellucid_tui::terminal::echo::EchoOff;
+use pellucid_tui::terminal::wide_rows;
 use pellucid_tui::text::palette::ColourDepth;
 use pellucid_tui::text::palette::Palette;
 use pellucid_tui::turn_view::TurnView;
@@ -105,10 +105,9 @@ impl LiveTurn {
     pub fn new(color: Color, env: &Env, options: TranscriptOptions, session: &Session) -> Self {
         let size = echo::size();
         let palette = Palette::new(depth(color, env), None);
-        let is_xterm = env.text("XTERM_VERSION").is_some() && env.text("TMUX").is_none();
         Self {
             view: TurnView::new(options.clone(), palette, size),
-            strip: Strip::new(size, if is_xterm { WideRows::Cut } else { WideRows::Wrapped }),
+            strip: Strip::new(size, wide_rows()),
             options,
             effort: effort_sent(session.wire_api(), session.facts()),
             terminal: None,

@@ -10,6 +10,7 @@ use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 use ratatui_core::text::Span;
 use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthChar;
 use unicode_width::UnicodeWidthStr;
 
 use crate::composer::drawing::Drawn;
@@ -238,7 +239,7 @@ fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     let mut rows = vec![String::new()];
     let mut n_used = 0;
-    for word in text.split_word_bounds() {
+    for word in words(text) {
         let word = if word.chars().any(char::is_control) { " " } else { word };
         let n_word = word.width();
         if n_used + n_word <= columns {
@@ -264,6 +265,21 @@ fn wrapped(text: &str, columns: usize) -> Vec<String> {
         }
     }
     rows
+}
+
+/// The pieces between which a row may end: at blanks and beside wide characters, but not at the hyphen of an option.
+fn words(text: &str) -> Vec<&str> {
+    let is_joined = |it: Option<char>| it.is_some_and(|it| !it.is_whitespace() && it.width() != Some(2));
+    let mut words = Vec::new();
+    let mut start = 0;
+    for (at, piece) in text.split_word_bound_indices() {
+        if !is_joined(text[..at].chars().next_back()) || !is_joined(piece.chars().next()) {
+            words.push(&text[start..at]);
+            start = at;
+        }
+    }
+    words.push(&text[start..]);
+    words
 }
 
 fn push(rows: &mut [String], text: &str) {
@@ -367,6 +383,19 @@ mod tests {
                 › 3. No (esc)
             "#]],
         );
+    }
+
+    #[test]
+    fn a_row_ends_at_blanks_and_hides_nothing() {
+        for (text, rows) in [
+            ("begin with `npm install left-pad`", &["begin with", "`npm install", "left-pad`"][..]),
+            ("rm --recursive /a/b", &["rm --recursive", "/a/b"]),
+            ("curl https://example.com/a", &["curl", "https://exampl", "e.com/a"]),
+            ("运行这个命令一次", &["运行这个命令一", "次"]),
+        ] {
+            let wrapped: Vec<String> = wrapped(text, 14).iter().map(|row| row.trim_end().to_owned()).collect();
+            assert_eq!(wrapped, rows);
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::session::Setup;
 const SIDE: &str = "again";
 
 /// Which messages are said again, and what was said so far.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Schedule {
     turns: BTreeMap<String, u64>,
     state: AgainState,
@@ -44,6 +44,10 @@ impl Schedule {
 }
 
 impl Habit for Schedule {
+    fn copied(&self) -> Box<dyn Habit> {
+        Box::new(self.clone())
+    }
+
     fn note(&mut self, setup: &mut Setup, happened: &Happened<'_>) {
         match happened {
             Happened::ContextRecorded | Happened::Shortened => self.state.said_all(),

@@ -19,6 +19,7 @@ pub struct ContextEvents {
 #[derive(Debug, Default)]
 struct Switch {
     is_on: AtomicBool,
+    has_usage_reader: AtomicBool,
     n_joined: AtomicUsize,
 }
 
@@ -27,6 +28,16 @@ impl ContextEvents {
     pub fn join(&self) {
         self.switch.n_joined.fetch_add(1, Ordering::Relaxed);
         self.switch.is_on.store(true, Ordering::Relaxed);
+    }
+
+    /// A client joins that wants to know what each request cost, and nothing else.
+    pub fn join_for_usage(&self) {
+        self.switch.has_usage_reader.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a client wants to know what each request cost.
+    pub fn is_usage_wanted(&self) -> bool {
+        self.are_wanted() || self.switch.has_usage_reader.load(Ordering::Relaxed)
     }
 
     /// The last client that wants events has left.

@@ -199,7 +199,7 @@ impl Shared {
         max: usize,
     ) -> Result<Member, AgentError> {
         let status = watch::Sender::default();
-        let (Door { submissions, events }, inside) = door::open_watched(&session, status.clone());
+        let (Door { submissions, events, .. }, inside) = door::open_watched(&session, status.clone());
         let member = Member { submissions: submissions.clone(), status: status.subscribe() };
         let nursery = {
             let mut state = self.state();

@@ -44,7 +44,7 @@ use crate::session::Setup;
 const SIDE: &str = "documents";
 
 /// The instruction files of a session, with what the model has seen of them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Documents {
     rules: ProjectDocs,
     known: KnownDocuments,
@@ -215,6 +215,10 @@ impl Documents {
 }
 
 impl Habit for Documents {
+    fn copied(&self) -> Box<dyn Habit> {
+        Box::new(self.clone())
+    }
+
     fn note(&mut self, setup: &mut Setup, happened: &Happened<'_>) {
         match happened {
             Happened::TurnBegins => self.refresh(&setup.sources, &mut setup.gathered.facts),

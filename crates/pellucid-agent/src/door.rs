@@ -24,6 +24,7 @@ use pellucid_tools::desk::FromTool;
 use pellucid_tools::queue;
 pub use pellucid_tools::queue::Receiver;
 pub use pellucid_tools::queue::Sender;
+use tokio::sync::oneshot;
 use tokio::sync::watch;
 
 use crate::child::StartedBy;
@@ -33,12 +34,16 @@ use crate::log::Log;
 use crate::mcp::Owner;
 use crate::review;
 use crate::session::Session;
+use crate::session::SessionCopy;
 
 /// How many submissions may wait.
 const SUBMISSIONS_MAX: usize = 64;
 
 /// How many events may wait.
 const EVENTS_MAX: usize = 256;
+
+/// How many questions about the next request may wait.
+const LOOKS_MAX: usize = 4;
 
 /// The client's end of the door.
 #[derive(Debug)]
@@ -47,12 +52,36 @@ pub struct Door {
     pub submissions: Sender<Submission>,
     /// Yields events to the client.
     pub events: Receiver<Event>,
+    /// Takes questions about the next request.
+    pub looks: Sender<LookQuestion>,
+}
+
+/// The question what the session would send next. It is answered with a copy of the session, and changes nothing.
+#[derive(Debug)]
+pub struct LookQuestion(pub oneshot::Sender<SessionCopy>);
+
+impl LookQuestion {
+    fn answer(self, copy: SessionCopy) {
+        // A client that asks something else meanwhile does not wait any more.
+        let _ = self.0.send(copy);
+    }
+
+    /// Answers with a copy of a session that is between two turns.
+    pub(crate) fn between_turns(self, session: &mut Session) {
+        self.answer(session.copy());
+    }
+
+    /// Answers with a copy of a session whose turn runs.
+    pub(crate) fn in_turn(self, session: &mut Session) {
+        self.answer(session.copy_in_turn());
+    }
 }
 
 /// The session's end of the door.
 #[derive(Debug)]
 pub struct Inside {
     pub(crate) submissions: Receiver<Submission>,
+    pub(crate) looks: Receiver<LookQuestion>,
     pub(crate) events: EventSender,
     /// Submissions that arrived during a turn and wait for its end.
     pub(crate) waiting: VecDeque<Submission>,
@@ -134,13 +163,15 @@ pub fn open(session: &Session) -> (Door, Inside) {
 pub(crate) fn open_watched(session: &Session, status: watch::Sender<AgentStatus>) -> (Door, Inside) {
     let (submissions, receiver) = queue::channel(SUBMISSIONS_MAX);
     let (sender, events) = queue::channel(EVENTS_MAX);
+    let (looks, asked) = queue::channel(LOOKS_MAX);
     let raw = session.setup.raw_reasoning;
     let inside = Inside {
         submissions: receiver,
+        looks: asked,
         events: EventSender { sender, raw, status, open_turn: Arc::default() },
         waiting: VecDeque::new(),
     };
-    (Door { submissions, events }, inside)
+    (Door { submissions, events, looks }, inside)
 }
 
 /// Runs a session until it is shut down or its client is gone, and returns it.
@@ -277,6 +308,7 @@ async fn next_submission(session: &mut Session, inside: &mut Inside) -> Result<O
         tokio::select! {
             biased;
             submission = inside.submissions.recv() => return Ok(submission),
+            Some(question) = inside.looks.recv() => question.between_turns(session),
             message = session.jobs.hear() => {
                 match message {
                     FromTool::Event(event) | FromTool::SessionEvent(event) => inside.events.send(&mut session.log, "", event).await?,

@@ -281,6 +281,10 @@ impl Driver<'_> {
             let event = tokio::select! {
                 biased;
                 submission = inside.submissions.recv() => self.submitted(submission, inside).await?,
+                Some(question) = inside.looks.recv() => {
+                    question.in_turn(self.session);
+                    None
+                }
                 happened = self.waiting.next() => return Ok(happened),
                 message = self.session.jobs.hear() => self.heard(message, inside).await?,
             };

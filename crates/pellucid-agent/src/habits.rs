@@ -30,6 +30,9 @@ use crate::standing::Standing;
 
 /// Something that is done around turns. A habit implements the hooks that it needs.
 pub(crate) trait Habit: Debug + Send + Sync {
+    /// A copy with its own state, for a session that is only looked at.
+    fn copied(&self) -> Box<dyn Habit>;
+
     /// Looks at a person's input before anything is recorded. An error refuses the input.
     fn prepare(&mut self, _setup: &mut Setup, _input: &ComingInput<'_>) -> Result<Prepared, String> {
         Ok(Prepared::default())
@@ -162,6 +165,11 @@ impl Habits {
 
     fn add(&mut self, habit: Option<impl Habit + 'static>) {
         self.0.extend(habit.map(|habit| Box::new(habit) as Box<dyn Habit>));
+    }
+
+    /// The same habits with their own state, for a session that is only looked at.
+    pub(crate) fn copied(&self) -> Self {
+        Self(self.0.iter().map(|habit| habit.copied()).collect())
     }
 
     /// Has all habits look at a person's input.

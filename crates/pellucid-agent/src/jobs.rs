@@ -56,9 +56,14 @@ pub(crate) struct Jobs {
 
 impl Jobs {
     pub(crate) fn new(toolbox: Toolbox) -> Self {
+        Self::sharing(Arc::new(toolbox))
+    }
+
+    /// No calls yet, with the tools of another session.
+    pub(crate) fn sharing(toolbox: Arc<Toolbox>) -> Self {
         let (desk, heard) = Desk::open();
         Self {
-            toolbox: Arc::new(toolbox),
+            toolbox,
             situation: None,
             desk,
             heard,

@@ -82,7 +82,7 @@ impl MemoryFile {
 }
 
 /// The memory of a session.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Memory {
     layout: MemoryLayout,
     prompt: String,
@@ -210,6 +210,11 @@ impl Memory {
 }
 
 impl Habit for Memory {
+    fn copied(&self) -> Box<dyn Habit> {
+        // Clones of the list are the same list, and what a copy asks is no request of the session.
+        Box::new(Self { asked: AskedList::default(), ..self.clone() })
+    }
+
     fn note(&mut self, _setup: &mut Setup, happened: &Happened<'_>) {
         match happened {
             Happened::Drafted(draft) => self.history.push(Kept::Draft((*draft).clone())),

@@ -146,6 +146,7 @@ async fn watch(
                     return Err(ClientGone);
                 }
             },
+            Some(question) = inside.looks.recv() => question.in_turn(session),
             event = door.events.recv() => {
                 let Some(event) = event else { return Ok(ending) };
                 match event.msg {

@@ -12,11 +12,12 @@
 //! - `asked_skills`: skills that a person's input asks for
 //! - `crate::habits`: what the pack does around turns; `recall`: the memory among them
 //!
-//! `next` runs a turn up to its first request without sending it, `rerun` has a recorded conversation again, `apart` asks questions beside the conversation, `mcp`
+//! `next` runs a turn up to its first request without sending it, `beside` copies a session to be looked at, `rerun` has a recorded conversation again, `apart` asks questions beside the conversation, `mcp`
 //! starts the MCP servers, `calls` records tool calls, `headers` are those of a request.
 
 mod apart;
 mod asked_skills;
+mod beside;
 mod calls;
 mod conversation;
 mod headers;
@@ -54,6 +55,8 @@ use pellucid_tools::situation::Situation;
 
 pub(crate) use self::apart::Answered;
 use self::asked_skills::AskedSkills;
+pub use self::beside::ComingRequest;
+pub use self::beside::SessionCopy;
 use self::conversation::Conversation;
 pub(crate) use self::headers::TurnHeaders;
 pub use self::next::NextPurpose;

@@ -53,7 +53,7 @@ const SIDE: &str = "reinject";
 const CHANNEL: &str = "CLI";
 
 /// The standing instructions of a session.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Standing {
     settings: ReinjectSettings,
     state: ReinjectState,
@@ -181,6 +181,10 @@ impl Standing {
 }
 
 impl Habit for Standing {
+    fn copied(&self) -> Box<dyn Habit> {
+        Box::new(self.clone())
+    }
+
     fn prepare(&mut self, setup: &mut Setup, input: &ComingInput<'_>) -> Result<Prepared, String> {
         let decided = self.decide(input.inputs, setup.gathered.facts.settings.cwd.as_ref(), input.occupancy);
         if decided.is_err() {

@@ -87,7 +87,16 @@ mod tests {
         });
         let kept_bytes = if broken.is_some() || is_shortened { 600 } else { 1000 };
         let extends_bytes = kept_bytes;
-        Continuity { kept_bytes, previous_bytes: 1000, extends_bytes, is_shortened, broken, changes: Vec::new() }
+        let items_end = extends_bytes;
+        Continuity {
+            kept_bytes,
+            previous_bytes: 1000,
+            extends_bytes,
+            items_end,
+            is_shortened,
+            broken,
+            changes: Vec::new(),
+        }
     }
 
     #[track_caller]

@@ -38,6 +38,8 @@ pub struct Continuity {
     pub previous_bytes: usize,
     /// How many bytes from the start of the body are those of the request before, in the order of the body.
     pub extends_bytes: usize,
+    /// The byte of the body at which the first item begins that the request before does not have.
+    pub items_end: usize,
     /// Whether turns were taken back, and everything that they left is kept.
     pub is_shortened: bool,
     /// The first difference; absent if the request extends the one before.
@@ -131,6 +133,18 @@ impl Cause {
         match self {
             Self::Compaction | Self::RollBack | Self::Model | Self::Tools | Self::Settings => true,
             Self::Memory | Self::Instructions | Self::Schema | Self::Items => false,
+        }
+    }
+
+    /// The section of the request that the first difference is in; absent for another model, which reads all of it anew.
+    pub fn section(self) -> Option<ReadSection> {
+        match self {
+            Self::Model => None,
+            Self::Tools => Some(ReadSection::Tools),
+            Self::Instructions => Some(ReadSection::Instructions),
+            Self::Schema => Some(ReadSection::Schema),
+            Self::Settings => Some(ReadSection::Settings),
+            Self::Compaction | Self::RollBack | Self::Memory | Self::Items => Some(ReadSection::Items),
         }
     }
 
@@ -272,7 +286,8 @@ fn continuity(before: &Frame, next: &NextRequest<'_>, items: Items) -> Option<Co
     };
     let changes = if before.is_same(frame) && !differs { Vec::new() } else { comparison.changes(items.n_before) };
     let broken = found.map(|found| comparison.broken(found, previous_bytes));
-    Some(Continuity { kept_bytes, previous_bytes, extends_bytes, is_shortened, broken, changes })
+    let items_end = head_len + kept;
+    Some(Continuity { kept_bytes, previous_bytes, extends_bytes, items_end, is_shortened, broken, changes })
 }
 
 /// Two requests side by side.

@@ -147,7 +147,7 @@ impl LoadedSession {
         };
         let path = session.path().map(ToOwned::to_owned);
         let context_events = session.context_events_switch().clone();
-        let (Door { submissions, events }, inside) = door::open(&session);
+        let (Door { submissions, events, .. }, inside) = door::open(&session);
         server.tasks.spawn("session", async move { drop(door::run(session, inside).await) });
         Self::behind(server, submissions, events, LoadedDescription { about, settings, path, context_events }, raw)
     }

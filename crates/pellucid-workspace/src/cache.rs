@@ -30,13 +30,13 @@ const ENTRIES_MAX: usize = 1024;
 const UNSETTLED: Duration = Duration::from_secs(2);
 
 /// Files read before, by path.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct DocumentCache {
     entries: HashMap<String, Entry>,
     n_reads: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Entry {
     stamp: Stamp,
     settled: bool,
@@ -147,7 +147,7 @@ impl Entry {
 }
 
 /// The metadata of one version of a file.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Stamp {
     size: u64,
     modified: Option<SystemTime>,

@@ -59,7 +59,7 @@ pub enum Instructions {
 }
 
 /// The texts of a workspace, with what was read before.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct StandingFiles {
     sources: StandingSources,
     workspace: PathBuf,
@@ -67,7 +67,7 @@ pub struct StandingFiles {
     n_reads: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Cached {
     path: PathBuf,
     modified: Option<SystemTime>,

@@ -37,14 +37,14 @@ pub(crate) enum Kept {
 }
 
 /// The whole conversation of a session.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct History {
     said: Vec<Said>,
     /// How often the same bytes were said.
     n_said: BTreeMap<Vec<u8>, u64>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Said {
     kept: Kept,
     item: Item,

@@ -24,7 +24,7 @@ use crate::skills;
 use crate::skills::Wanted;
 
 /// The skills that a person asked for.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct AskedSkills {
     /// The messages that follow the person's message.
     messages: Vec<Draft>,

@@ -17,7 +17,7 @@ use crate::restore::Restored;
 use crate::restore::SetAside;
 
 /// The conversation of a session.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Conversation {
     transcript: Transcript,
     meter: Meter,

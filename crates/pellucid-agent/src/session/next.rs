@@ -178,6 +178,20 @@ impl Session {
         Ok(TurnPreview { due, report, warnings: warnings.into_iter().chain(next.warnings).collect(), ..next })
     }
 
+    /// The next request of the turn that runs, if the person says this meanwhile.
+    ///
+    /// # Errors
+    /// Why nothing would be sent.
+    pub(super) fn steered_request(&mut self, inputs: &[UserInput]) -> Result<TurnPreview, String> {
+        let changed_files = self.requests.changed_files();
+        if !inputs.is_empty() {
+            self.record_message(inputs);
+        }
+        let next = self.next_answer(None)?;
+        let report = Report { changed_files, ..next.report };
+        Ok(TurnPreview { report, ..next })
+    }
+
     /// The request for an answer, after what has to be remembered for it.
     fn next_answer(&mut self, output_schema: Option<Value>) -> Result<TurnPreview, String> {
         self.record_before_request();

@@ -12,7 +12,7 @@ use pellucid_protocol::event::EventMessage;
 const STRICT: &str = "with --strict-context nothing is sent then";
 
 /// What people learn of a session.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Notices {
     omissions: Vec<Omission>,
     /// Whether input is refused when the model would not see every text unchanged.

@@ -81,7 +81,7 @@ impl Session {
             let reply = entry::ReplyEntry { cache, ..reply };
             if let (Some(request), Some(cache)) = (reply.split(), &reply.cache) {
                 let event = self.requests.spend(request, cache.clone());
-                if is_wanted {
+                if self.setup.context_events.is_usage_wanted() {
                     self.notices.send(event);
                 }
             }

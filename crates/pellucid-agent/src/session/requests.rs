@@ -53,7 +53,7 @@ use crate::replay::Before;
 use crate::replay::Reader;
 
 /// The requests of a session: the last ones, what they cost, and how the next one continues them.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Requests {
     last: Option<LastRequest>,
     /// The request before it, which is the last again if that one is not sent.
@@ -77,7 +77,7 @@ pub(super) struct Requests {
 }
 
 /// What the last request was made of.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct LastRequest {
     frame: Frame,
     n_items: usize,
@@ -195,10 +195,16 @@ impl Requests {
     /// request is compared with. It is read only for clients that ask for it and for the record itself.
     fn recall(&mut self, setup: &Setup, is_recording: bool) {
         let reader = if setup.context_events.are_wanted() { Reader::Client } else { Reader::InPassing };
-        let is_needed = reader == Reader::Client || is_recording;
-        let file = self.restored_from.take().filter(|_| is_needed);
+        if reader == Reader::Client || is_recording {
+            self.recall_by(setup, reader);
+        } else {
+            self.restored_from = None;
+        }
+    }
+
+    fn recall_by(&mut self, setup: &Setup, reader: Reader) {
         let home = &setup.sources.config.folders.home;
-        let Some(before) = file.and_then(|file| Before::read(home, &file, reader)) else {
+        let Some(before) = self.restored_from.take().and_then(|file| Before::read(home, &file, reader)) else {
             return;
         };
         self.spent.add(&before.usage);
@@ -206,6 +212,11 @@ impl Requests {
             self.cache.recall(&request);
             self.recorded = Some(Box::new(request.sent));
         }
+    }
+
+    /// Reads what the record has of earlier processes now, because a client asks what the next request would be.
+    pub(super) fn recall_for_client(&mut self, setup: &Setup) {
+        self.recall_by(setup, Reader::Client);
     }
 
     /// Refuses a request whose least number of tokens exceeds the window.

@@ -155,7 +155,7 @@ impl Session {
     fn note_answer(&mut self, response_id: Option<String>, usage: Option<&TokenUsage>) -> Option<EventMessage> {
         let (reply, event) = self.requests.answered(response_id, usage, self.setup.provider.cache_kept());
         self.log_reply(reply);
-        event.filter(|_| self.setup.context_events.are_wanted())
+        event.filter(|_| self.setup.context_events.is_usage_wanted())
     }
 
     /// Records that the turn no longer waits for the answer of a request, if one is under way.

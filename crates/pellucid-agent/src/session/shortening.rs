@@ -43,7 +43,7 @@ use crate::habits::Happened;
 use crate::sent::Extent;
 
 /// What is known of the history's summaries.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Shortening {
     /// A summary that is not recorded yet.
     pending: Option<Pending>,
@@ -54,7 +54,7 @@ pub(super) struct Shortening {
 }
 
 /// A summary that is not recorded yet.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Pending {
     message: String,
     /// The whole history, where the summary's text alone does not give it.

@@ -7,6 +7,7 @@ use pellucid_engine::request::Frame;
 use pellucid_engine::request::WireSettings;
 use pellucid_protocol::event::CacheBreak;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::provider::ReadSection;
 use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::usage::UsageSplit;
 use serde_json::Value;
@@ -18,6 +19,11 @@ impl Session {
     /// The API format of the session's provider.
     pub fn wire_api(&self) -> WireApi {
         self.setup.provider.wire_api
+    }
+
+    /// The order in which the provider's models read a request.
+    pub fn reading_order(&self) -> &[ReadSection] {
+        self.setup.provider.reading_order()
     }
 
     /// The body of a request with everything recorded so far, in an API format. The session stays as it is.

@@ -32,7 +32,7 @@ use crate::notify;
 use crate::notify::TurnOver;
 
 /// What held in the last turn, so that the next one can record what changed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct LastTurn {
     /// The facts of the last turn that began, or of the start.
     facts: Facts,

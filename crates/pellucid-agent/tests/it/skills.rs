@@ -112,7 +112,7 @@ impl World {
 /// Runs turns, doing something before each, and shows their events, what each said, and what is
 /// sent in the end.
 async fn run(world: &World, session: Session, turns: Vec<(&dyn Fn(), Vec<UserInput>)>) -> String {
-    let (door::Door { submissions, mut events }, inside) = door::open(&session);
+    let (door::Door { submissions, mut events, .. }, inside) = door::open(&session);
     let mut shown = String::new();
     let client = async {
         for (before, items) in turns {
@@ -278,7 +278,7 @@ fn a_person_is_asked_for_a_variable_and_commands_see_it() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     for (said, expected) in [("user_note: s3cret ", 0), ("s3cret", 1)] {
         let session = session_with_variable(&world);
-        let (door::Door { submissions, mut events }, inside) = door::open(&session);
+        let (door::Door { submissions, mut events, .. }, inside) = door::open(&session);
         let client = async {
             let operation =
                 Operation::UserInput { items: vec![UserInput::text("$deploy it")], final_output_json_schema: None };

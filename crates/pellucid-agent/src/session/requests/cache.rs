@@ -14,7 +14,7 @@ use pellucid_store::requests::entry;
 use crate::replay::LastRequest as LastRecorded;
 
 /// What is known of the requests of a session, as far as its provider's cache is concerned.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct CacheState {
     /// Whether the session sent something before the last request.
     has_before: bool,
@@ -36,7 +36,7 @@ struct Timed {
 }
 
 /// A request that is being answered.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Flight {
     sent_at: Option<Moment>,
     first_event_at: Option<Moment>,

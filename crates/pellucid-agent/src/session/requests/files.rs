@@ -6,7 +6,7 @@ use pellucid_engine::file_states::ChangedFile;
 use pellucid_engine::file_states::FileStates;
 
 /// The files of a session, by hash.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct FilesSeen {
     /// As they were for the last request; absent before the first, and where its record does not name them.
     before: Option<Arc<FileStates>>,

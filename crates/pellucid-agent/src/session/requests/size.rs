@@ -3,7 +3,7 @@
 /// What is known of the size of a session's requests. A byte is at most one token, so most requests need no count, and a
 /// request that grew needs none until it grew by what is left of the window. What a provider reports counts more than what
 /// is counted here: a provider may count otherwise, and only a request that is certain not to fit is refused.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Size {
     /// The bytes of the last request.
     bytes: u64,

@@ -15,6 +15,7 @@
 //! - `lock`: what the first request in a project is made of, and what changed since it was locked
 //! - `overview`: what fills a request, in a few groups
 //! - `packs`: the same facts under several packs
+//! - `panel`: the rows of a request, with cost and cache
 //! - `why`: why something is in a request, or is not
 //! - `grep`: which requests contain a text
 //! - `transcript`: what was said, called, printed and paid in a session
@@ -33,6 +34,7 @@ pub mod inspected;
 pub mod lock;
 pub mod overview;
 pub mod packs;
+pub mod panel;
 pub mod schemas;
 pub mod transcript;
 mod whole;

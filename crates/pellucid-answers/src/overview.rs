@@ -85,7 +85,7 @@ impl OverviewOrigin {
         }
     }
 
-    fn of(kind: OverviewKind, origin: &Origin) -> Self {
+    pub(crate) fn of(kind: OverviewKind, origin: &Origin) -> Self {
         match origin {
             Origin::Provided { .. } if kind == OverviewKind::McpTools => Self::Tool,
             Origin::File { .. } | Origin::Skill { .. } | Origin::Provided { .. } | Origin::User => Self::Yours,
@@ -138,7 +138,7 @@ impl OverviewKind {
         }
     }
 
-    fn of(row: &Row) -> Self {
+    pub(crate) fn of(row: &Row) -> Self {
         let is_tool = &*row.part == "tools" || row.part.starts_with("tools/");
         match &row.origin {
             Origin::Wire | Origin::Layout | Origin::Repair => Self::Notation,

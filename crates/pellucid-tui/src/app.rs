@@ -8,6 +8,7 @@
 //! - `changes`: changes that a person judges
 //! - `keys`: the page of keys
 //! - `pages`: pages that cover the screen
+//! - `look`: what the model will see, and what it costs
 //! - `view`, `footer`: the rows of the viewport
 //! - `notify`: notifications of the terminal
 //! - `status`, `farewell`: what is reported of the session
@@ -19,6 +20,7 @@ pub mod farewell;
 mod fields;
 mod footer;
 mod keys;
+mod look;
 mod menus;
 mod messages;
 mod notify;
@@ -158,7 +160,7 @@ impl App {
     /// Takes a key.
     pub fn key(&mut self, key: Key, now: Duration) -> Vec<Effect> {
         self.now = now;
-        if self.page.is_some() {
+        let mut effects = if self.page.is_some() {
             self.page_key(key)
         } else if self.asking.is_open() {
             self.asking_key(key, now)
@@ -168,7 +170,9 @@ impl App {
             self.menu_key(key, now)
         } else {
             self.composer_key(key, now)
-        }
+        };
+        self.look_after_key(&mut effects);
+        effects
     }
 
     /// Takes a key for the composer.
@@ -200,7 +204,9 @@ impl App {
         }
         self.is_armed = false;
         let wishes = self.composer.paste(text, &context);
-        self.composed(wishes, false)
+        let mut effects = self.composed(wishes, false);
+        self.look_after_key(&mut effects);
+        effects
     }
 
     /// Takes a report that the window got or lost the focus.
@@ -254,6 +260,8 @@ impl App {
                 ComposerEffect::Command { name, words } => self.command(name, &words, &mut effects),
                 ComposerEffect::Transcript => self.open_transcript(),
                 ComposerEffect::NextMode => self.next_mode(),
+                ComposerEffect::Context => self.step_context(),
+                ComposerEffect::Preview => self.ask_preview(&mut effects),
                 ComposerEffect::PasteImage => {
                     self.say_error("images of the clipboard cannot be read here; paste the path of an image file");
                 }

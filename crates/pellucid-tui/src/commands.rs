@@ -47,6 +47,10 @@ pub enum SlashCommand {
     Personality,
     Keymap,
     Copy,
+    Context,
+    Preview,
+    Cache,
+    Pack,
 }
 
 /// One row of the table of commands.
@@ -170,6 +174,16 @@ pub const COMMANDS: &[CommandRow] = {
             ..IDLE
         },
         CommandRow { command: C::Copy, name: "copy", help: "copy the last answer", takes_words: true, ..ALWAYS },
+        CommandRow { command: C::Context, name: "context", help: "show what the model will see", ..ALWAYS },
+        CommandRow { command: C::Preview, name: "preview", help: "show the bytes of the next request", ..ALWAYS },
+        CommandRow { command: C::Cache, name: "cache", help: "show what was paid for again, and why", ..ALWAYS },
+        CommandRow {
+            command: C::Pack,
+            name: "pack",
+            help: "show the same facts under other packs",
+            takes_words: true,
+            ..ALWAYS
+        },
         CommandRow { command: C::Keymap, name: "keymap", help: "list every key", ..ALWAYS },
     ]
 };

@@ -117,6 +117,10 @@ pub enum ComposerEffect {
     Editor(String),
     /// Show the whole transcript.
     Transcript,
+    /// Show what the model will see, or every row of it.
+    Context,
+    /// Show the bytes that Enter would send.
+    Preview,
     /// Fetch the image of the clipboard.
     PasteImage,
     /// Change to the next mode.
@@ -385,6 +389,8 @@ impl Composer {
             Action::End if self.draft.is_empty() => effects.push(ComposerEffect::End),
             Action::Editor => effects.push(ComposerEffect::Editor(self.draft.clip().expanded())),
             Action::Transcript => effects.push(ComposerEffect::Transcript),
+            Action::Context => effects.push(ComposerEffect::Context),
+            Action::Preview => effects.push(ComposerEffect::Preview),
             Action::PasteImage => effects.push(ComposerEffect::PasteImage),
             Action::NextMode => effects.push(ComposerEffect::NextMode),
             Action::EditQueued => effects.push(ComposerEffect::EditQueued),
@@ -586,6 +592,14 @@ impl Composer {
     }
 
     /// The message as it would be sent.
+    /// The message that Enter would send; absent if the draft is empty or a command.
+    pub fn would_send(&self, context: &ComposerContext<'_>) -> Option<Message> {
+        let message = self.message();
+        let is_message = self.draft.text().starts_with(char::is_whitespace)
+            || matches!(line::read(&message.text, context.commands, context.prompts), TypedLine::Message);
+        Some(message).filter(|message| is_message && !message.text.is_empty())
+    }
+
     fn message(&self) -> Message {
         let written = self.draft.clip();
         let mut message = Message { text: String::new(), written: written.clone(), ..Message::default() };

@@ -11,6 +11,9 @@ use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::Operation;
 use serde_json::Value;
 
+use crate::look::report::LookAnswer;
+use crate::look::report::LookCall;
+
 /// The program around the client.
 pub trait Host {
     /// Submits an operation to the session.
@@ -19,11 +22,23 @@ pub trait Host {
     /// Waits for the next event of the session; absent when the session is over. May be cancelled.
     fn event(&mut self) -> impl Future<Output = Option<Event>>;
 
+    /// Waits for the next event of the session, or for an answer that was not ready when it was asked for. May be cancelled.
+    fn news(&mut self) -> impl Future<Output = HostNews>;
+
     /// Does something outside of the client.
     fn ask(&mut self, call: HostCall) -> impl Future<Output = HostAnswer>;
 
     /// Runs the user's editor on a text and returns the new text. The terminal belongs to the editor meanwhile.
     fn edit(&mut self, text: &str) -> impl Future<Output = Result<String, String>>;
+}
+
+/// Something that happened outside of the client.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HostNews {
+    /// An event of the session; absent when the session is over.
+    Event(Option<Event>),
+    /// An answer to an earlier call.
+    Answer(HostAnswer),
 }
 
 /// Something that the client wants to have done.
@@ -67,6 +82,8 @@ pub enum HostCall {
     Reload,
     /// Remove the stored login.
     LogOut,
+    /// Answer a question about the next request, later.
+    Look(LookCall),
 }
 
 /// A session to open in place of the present one.
@@ -138,6 +155,8 @@ pub enum HostAnswer {
     Skills(Vec<(String, String, PathBuf)>),
     /// There is no login any more.
     LoggedOut,
+    /// The answer to a question about the next request.
+    Looked(Box<LookAnswer>),
 }
 
 /// One entry of a menu.

@@ -9,6 +9,7 @@
 //! - `commands`: the commands that begin with `/`
 //! - `lists`: approvals, questions of the model and menus
 //! - `pager`, `picker`: pages of text, and the list of stored sessions
+//! - `look`: what the model will see
 //! - `app`: the state of the client
 //! - `before`: questions before a session begins
 //! - `host`: what the client asks of the program around it
@@ -27,6 +28,7 @@ pub mod input;
 pub mod key;
 pub mod keymap;
 pub mod lists;
+pub mod look;
 pub mod pager;
 pub mod picker;
 pub mod run;

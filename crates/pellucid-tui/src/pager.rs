@@ -82,6 +82,17 @@ impl Pager {
         self.hold();
     }
 
+    /// The line that a person looks at: the one that was found, or the first one.
+    pub fn place(&self) -> usize {
+        let found = self.search.found.get(self.search.at).copied();
+        found.filter(|found| (self.top..self.top + self.height.max(1)).contains(found)).unwrap_or(self.top)
+    }
+
+    /// Whether a search is being typed.
+    pub fn is_typing(&self) -> bool {
+        self.search.typing.is_some()
+    }
+
     /// Marks the newest message of the person and shows it.
     pub fn mark_newest(&mut self) {
         self.mark(self.messages.len().checked_sub(1));

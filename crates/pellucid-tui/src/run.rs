@@ -14,6 +14,8 @@ use tokio::signal::unix::signal;
 use crate::app::App;
 use crate::app::Effect;
 use crate::host::Host;
+use crate::host::HostAnswer;
+use crate::host::HostNews;
 use crate::host::OpenedSession;
 use crate::input::Input;
 use crate::input::InputReader;
@@ -177,7 +179,10 @@ impl<'h, H: Host> Client<'h, H> {
                 biased;
                 caught = self.signals.next() => self.caught(caught).await?,
                 bytes = self.terminal.read() => self.read(&bytes?).await?,
-                event = self.host.event() => self.heard(event).await?,
+                news = self.host.news() => match news {
+                    HostNews::Event(event) => self.heard(event).await?,
+                    HostNews::Answer(answer) => self.answered(answer).await?,
+                },
                 () = sleep_until(wake) => self.woken().await?,
             }
         };
@@ -271,6 +276,12 @@ impl<'h, H: Host> Client<'h, H> {
             return Ok(());
         };
         let effects = self.app.event(&event, now);
+        self.is_stale = true;
+        self.carry_out(effects).await
+    }
+
+    async fn answered(&mut self, answer: HostAnswer) -> io::Result<()> {
+        let effects = self.app.answered(answer, self.now());
         self.is_stale = true;
         self.carry_out(effects).await
     }

@@ -17,6 +17,7 @@ use pellucid_answers::diff::RequestDiff;
 use pellucid_answers::figures::RequestFigures;
 use pellucid_answers::figures::cache_seconds;
 use pellucid_answers::inspected::Inspected;
+use pellucid_protocol::price::Money;
 use pellucid_store::read;
 use pellucid_store::read::SessionFile;
 use pellucid_store::token_counts::token_counts;
@@ -87,6 +88,24 @@ fn next(shared: &Shared, id: &str) -> NextInCache {
         }
         Err(refusal) => NextInCache::Unknown(refusal.text().lines().next().unwrap_or_default().to_owned()),
     }
+}
+
+/// What came of the provider's cache in a session, as text; absent if it sent nothing yet.
+pub fn session_text(home: &Path, file: &Path) -> Result<Option<String>, ProgramFailure> {
+    if !file.is_file() {
+        return Ok(None);
+    }
+    let file = read::open(file).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+    let figures = figures(home, &file)?;
+    let prices = prices::table(home)?;
+    Ok((!figures.is_empty()).then(|| text(&CacheAnswer::of(&figures, &prices))))
+}
+
+/// What a session has cost, as far as its record shows it.
+pub fn session_cost(home: &Path, file: &Path) -> Option<Money> {
+    let file = read::open(file).ok()?;
+    let figures = figures(home, &file).ok()?;
+    CacheAnswer::of(&figures, &prices::table(home).ok()?).cost
 }
 
 /// The figures of every request that the record has.

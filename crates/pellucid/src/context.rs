@@ -10,11 +10,11 @@ mod inherited;
 pub mod lock;
 mod outputs;
 mod overview;
-mod packs;
+pub mod packs;
 pub mod report;
 mod saved;
 mod table;
-mod why;
+pub mod why;
 
 use std::process::ExitCode;
 

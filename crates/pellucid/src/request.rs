@@ -237,6 +237,12 @@ pub fn first(start: Start, turn: &TurnArgs, mcp: McpLists, revision: Option<&str
     coming_of(start, turn, &args, Of::New { revision }, None, Warnings::Kept)
 }
 
+/// The same with a message.
+pub fn first_with(start: Start, turn: &TurnArgs, message: Option<String>) -> Result<Coming, RequestRefusal> {
+    let args = RequestArgs { mcp: McpLists::Cached, ..RequestArgs::default() };
+    coming_of(start, turn, &args, Of::New { revision: None }, message, Warnings::Kept)
+}
+
 /// Whether warnings about a request are printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Warnings {

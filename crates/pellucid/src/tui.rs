@@ -5,6 +5,7 @@
 //! - `settings`: what the client is started with
 //! - `entries`, `describe`: menus and texts that the client shows
 //! - `editor`: the user's editor
+//! - `look`: what the model will see
 //! - `before`: the screens before the session
 
 mod before;
@@ -13,6 +14,7 @@ mod editor;
 mod entries;
 mod history;
 mod host;
+mod look;
 pub mod settings;
 
 use std::process::ExitCode;

@@ -73,6 +73,10 @@ impl App {
             SlashCommand::Personality => self.open_personalities(),
             SlashCommand::Keymap => self.show_keys(),
             SlashCommand::Copy => self.copy(words, effects),
+            SlashCommand::Context => self.open_rows(),
+            SlashCommand::Preview => self.ask_preview(effects),
+            SlashCommand::Cache => Self::ask_cache(effects),
+            SlashCommand::Pack => Self::ask_packs(words, effects),
         }
     }
 

@@ -12,6 +12,7 @@ use super::App;
 use super::status::short;
 use crate::cells::session::short_path;
 use crate::keymap::table::Action;
+use crate::text::width::shortened;
 
 /// The tokens of every request that a person cannot change, which do not count.
 const BASELINE: i64 = 12_000;
@@ -23,6 +24,9 @@ impl App {
             Span::styled(self.key_hint("  ", Action::Escape, "again to edit an earlier message"), dim)
         } else if self.session.is_working() && !self.composer.draft().is_empty() {
             Span::styled(self.key_hint("  ", Action::Queue, "to keep the message for the next turn"), dim)
+        } else if let Some(alarm) = self.cache_alarm() {
+            let room = usize::from(self.size.columns).saturating_sub(2);
+            Span::styled(format!("  {}", shortened(&alarm, room)), self.palette.removed())
         } else if let Some(items) = self.settings.status_line.as_ref().filter(|items| !items.is_empty()) {
             Span::styled(format!("  {}", self.status_items(items)), dim)
         } else if self.mode == CollaborationModeKind::Plan {
@@ -34,6 +38,10 @@ impl App {
         let right = match &self.settings.status_line {
             Some(items) if !items.is_empty() => String::new(),
             _ => context_left(self.session.usage.as_ref()),
+        };
+        let right = match self.request_meter() {
+            Some(meter) if !right.is_empty() => format!("{meter} · {right}"),
+            _ => right,
         };
         let width = usize::from(self.size.columns);
         let room = width.saturating_sub(left.content.width());
@@ -78,7 +86,7 @@ impl App {
             "total-input-tokens" => Some(format!("{} in", short(total?.input_tokens))),
             "total-output-tokens" => Some(format!("{} out", short(total?.output_tokens))),
             "session-id" => Some(session.session_id.as_str().to_owned()),
-            _ => None,
+            item => self.paid_item(item),
         }
     }
 

@@ -63,7 +63,7 @@ fn known(id: &str, label: &str, about: &str) -> MenuEntry {
 }
 
 /// The items that the last row can show.
-pub(super) const STATUS_ITEMS: [(&str, &str); 15] = [
+pub(super) const STATUS_ITEMS: [(&str, &str); 19] = [
     ("model-name", "the model"),
     ("model-with-reasoning", "the model and its effort"),
     ("current-dir", "the folder of the session"),
@@ -79,6 +79,10 @@ pub(super) const STATUS_ITEMS: [(&str, &str); 15] = [
     ("total-input-tokens", "tokens that were sent"),
     ("total-output-tokens", "tokens that were received"),
     ("session-id", "the id of the session"),
+    ("cost", "what the session has cost"),
+    ("cost-turn", "what the last turn has cost"),
+    ("cached", "how much of the last request the provider had in its cache"),
+    ("context", "tokens of the context, and of the model's window"),
 ];
 
 impl App {

@@ -11,6 +11,8 @@ use crate::host::HostCall;
 use crate::host::MenuEntry;
 use crate::host::OpenWish;
 use crate::key::Key;
+use crate::look::preview::PreviewPage;
+use crate::look::rows::RowsPage;
 use crate::pager::Pager;
 use crate::pager::PagerOutcome;
 use crate::picker::Picker;
@@ -28,6 +30,12 @@ pub(super) enum OpenPage {
     Changes(Box<ChangesPage>),
     /// Stored sessions to continue.
     Sessions(Picker),
+    /// Every row of the next request.
+    Context(RowsPage),
+    /// The bytes of the next request.
+    Preview(PreviewPage),
+    /// A page that was opened from another one, which comes back.
+    Above { page: Box<OpenPage>, below: Box<OpenPage> },
 }
 
 impl App {
@@ -70,6 +78,10 @@ impl App {
 
     /// Draws an open transcript again, because more was said or the size changed.
     pub(super) fn refresh_page(&mut self) {
+        let columns = usize::from(self.size.columns);
+        if let Some(OpenPage::Preview(page)) = &mut self.page {
+            page.fill(columns, &self.palette);
+        }
         if !matches!(self.page, Some(OpenPage::Transcript { .. })) {
             return self.refresh_changes();
         }
@@ -128,6 +140,18 @@ impl App {
                 PagerOutcome::Blanks => self.switch_blanks(),
                 PagerOutcome::Open | PagerOutcome::Confirmed(_) => {}
             },
+            Some(OpenPage::Context(page)) => {
+                let of_pack = page.of_pack.take();
+                let report = of_pack.as_deref().or(self.session.look.report());
+                let outcome = page.press(key, keymap, report);
+                page.of_pack = of_pack;
+                effects = self.rows_key(outcome);
+            }
+            Some(OpenPage::Preview(page)) => {
+                let outcome = page.press(key, keymap, usize::from(self.size.columns), &self.palette);
+                effects = self.preview_key(outcome);
+            }
+            Some(OpenPage::Above { .. }) => effects = self.above_key(key),
             Some(OpenPage::Sessions(picker)) => match picker.press(key, keymap) {
                 PickerOutcome::Open => {}
                 PickerOutcome::Chosen(id) => {
@@ -146,11 +170,13 @@ impl App {
         match &mut self.page {
             Some(OpenPage::Transcript { pager, .. } | OpenPage::Text(pager)) => pager.paste(text),
             Some(OpenPage::Changes(page)) => page.pager.paste(text),
+            Some(OpenPage::Preview(page)) => page.pager.paste(text),
+            Some(OpenPage::Above { .. }) => self.above_paste(text),
             Some(OpenPage::Sessions(picker)) => {
                 picker.paste(text);
                 true
             }
-            None => false,
+            Some(OpenPage::Context(_)) | None => false,
         }
     }
 
@@ -167,6 +193,9 @@ impl App {
         let columns = self.size.columns;
         let styles = self.part_styles();
         match &mut self.page {
+            Some(OpenPage::Context(_)) => self.rows_view(rows),
+            Some(OpenPage::Preview(page)) => page.pager.draw(columns, rows, &styles),
+            Some(OpenPage::Above { .. }) => self.above_view(rows),
             Some(OpenPage::Transcript { pager, .. } | OpenPage::Text(pager)) => pager.draw(columns, rows, &styles),
             Some(OpenPage::Changes(page)) => page.pager.draw(columns, rows, &styles),
             Some(OpenPage::Sessions(picker)) => picker.draw(columns, rows, self.settings.began, &styles),

@@ -1,3 +1,5 @@
+mod look;
+
 use std::path::PathBuf;
 
 use pellucid_protocol::approval::ApplyPatchApprovalRequest;

@@ -16,6 +16,7 @@ use pellucid_protocol::usage::TokenUsageInfo;
 
 use super::App;
 use super::Effect;
+use super::look::LookState;
 use crate::cells::command::script;
 use crate::cells::notice::NoticeKind;
 use crate::cells::stored::StoredEntry;
@@ -47,6 +48,8 @@ pub(super) struct SessionState {
     pub(super) is_mode_due: bool,
     /// Whether the turn has proposed a plan.
     has_plan: bool,
+    /// What is known of the next request, and what was paid.
+    pub(super) look: LookState,
 }
 
 impl SessionState {
@@ -105,6 +108,7 @@ impl App {
             | EventMessage::RequestUserInput(_) => self.asked(&event.msg, now, &mut effects),
             _ => {}
         }
+        self.look_after_event(&event.msg, &mut effects);
         effects
     }
 
@@ -155,6 +159,7 @@ impl App {
                 self.settings.skills = skills.into_iter().map(entry).collect();
             }
             HostAnswer::LoggedOut => effects.push(Effect::Quit),
+            HostAnswer::Looked(answer) => return self.looked(*answer),
         }
         effects
     }
@@ -173,7 +178,8 @@ impl App {
         for line in self.farewell("pellucid") {
             self.say_note(&line);
         }
-        self.session = SessionState { name: opened.name.clone(), ..SessionState::default() };
+        let look = self.session.look.renewed();
+        self.session = SessionState { name: opened.name.clone(), look, ..SessionState::default() };
         self.forget_questions();
         self.processes.clear();
         self.begin_with(opened);
@@ -210,6 +216,10 @@ impl App {
 
     /// When the client wants to be drawn again if nothing happens: the clock of a turn changes every second.
     pub fn next_tick(&self, now: Duration) -> Option<Duration> {
+        [self.turn_tick(now), self.look_tick()].into_iter().flatten().min()
+    }
+
+    fn turn_tick(&self, now: Duration) -> Option<Duration> {
         if !self.session.is_working || self.page.is_some() || self.asking.is_open() {
             return None;
         }
@@ -220,7 +230,7 @@ impl App {
     /// The moment of [`App::next_tick`] has come.
     pub fn tick(&mut self, now: Duration) -> Vec<Effect> {
         self.now = now;
-        Vec::new()
+        self.look_due(now)
     }
 }
 

@@ -45,6 +45,7 @@ impl App {
         lines.extend(self.queue_rows());
         let bottom = fitted(self.bottom(columns, height_max), usize::from(height_max));
         let room = usize::from(height_max).saturating_sub(bottom.lines.len());
+        lines.extend(self.dock_rows(room.min(usize::from(rows) * 2 / 3)));
         let cut = lines.len().saturating_sub(room);
         lines.drain(..cut);
         let offset = u16::try_from(lines.len()).unwrap_or(u16::MAX);

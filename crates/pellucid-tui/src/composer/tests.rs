@@ -417,13 +417,15 @@ fn keys_of_one_read_are_a_paste() {
 #[test]
 fn keys_that_are_not_about_the_text_become_effects() {
     check_keys(
-        "<esc><ctrl-c><ctrl-d><ctrl-t><ctrl-v><alt-v><shift-tab><alt-up><ctrl-z>",
+        "<esc><ctrl-c><ctrl-d><ctrl-t><ctrl-o><alt-o><ctrl-v><alt-v><shift-tab><alt-up><ctrl-z>",
         &expect![[r#"
         |
         Escape
         Cancel
         End
         Transcript
+        Context
+        Preview
         PasteImage
         PasteImage
         NextMode

@@ -13,11 +13,16 @@ pub enum Place {
     Pager,
     /// In the list of sessions.
     Picker,
+    /// On the page with the rows of the next request.
+    Look,
+    /// On the page with the bytes of the next request, beside the keys of a page of text.
+    Bytes,
 }
 
 impl Place {
     /// Every place, in the order of the documentation.
-    pub const ALL: [Self; 5] = [Self::Composer, Self::Popup, Self::Options, Self::Pager, Self::Picker];
+    pub const ALL: [Self; 7] =
+        [Self::Composer, Self::Popup, Self::Options, Self::Pager, Self::Bytes, Self::Look, Self::Picker];
 
     /// The heading of the place's keys.
     pub fn title(self) -> &'static str {
@@ -27,6 +32,8 @@ impl Place {
             Self::Options => "In a question or menu",
             Self::Pager => "On a page of text",
             Self::Picker => "In the list of sessions",
+            Self::Look => "On the page with the rows of the next request",
+            Self::Bytes => "On the page with the bytes of the next request",
         }
     }
 }
@@ -103,6 +110,23 @@ pub enum Action {
     PickerTake,
     PickerNew,
     PickerEnd,
+    Context,
+    Preview,
+    BytesForm,
+    BytesWhy,
+    LookUp,
+    LookDown,
+    LookPageUp,
+    LookPageDown,
+    LookStart,
+    LookEnd,
+    LookOpen,
+    LookWhy,
+    LookPreview,
+    LookExact,
+    LookCache,
+    LookPacks,
+    LookLeave,
 }
 
 /// One row of the table.
@@ -133,7 +157,9 @@ const fn row(
 /// The table of actions, in the order of the sheet of keys.
 pub const ACTIONS: &[ActionRow] = {
     use Action as A;
+    use Place::Bytes;
     use Place::Composer;
+    use Place::Look;
     use Place::Options;
     use Place::Pager;
     use Place::Picker;
@@ -154,6 +180,14 @@ pub const ACTIONS: &[ActionRow] = {
         row(A::End, "composer.end", Composer, &["ctrl-d"], "end, if the draft is empty; else delete after the cursor"),
         row(A::Editor, "composer.editor", Composer, &["ctrl-g"], "write the draft in $VISUAL or $EDITOR"),
         row(A::Transcript, "composer.transcript", Composer, &["ctrl-t"], "show the whole transcript"),
+        row(
+            A::Context,
+            "composer.context",
+            Composer,
+            &["ctrl-o"],
+            "show what the model will see; again: every row of it",
+        ),
+        row(A::Preview, "composer.preview", Composer, &["alt-o"], "show the bytes that enter would send"),
         row(A::PasteImage, "composer.paste-image", Composer, &["ctrl-v", "alt-v"], "attach the image of the clipboard"),
         row(A::ShowPaste, "composer.show-paste", Composer, &["alt-p"], "show the text of a large paste in place"),
         row(
@@ -240,6 +274,21 @@ pub const ACTIONS: &[ActionRow] = {
         row(A::PagerConfirm, "pager.confirm", Pager, &["enter"], "go back to the marked message"),
         row(A::PagerBlanks, "pager.blanks", Pager, &["w"], "hide or show changes of blanks in a diff"),
         row(A::PagerLeave, "pager.leave", Pager, &["q", "ctrl-t", "ctrl-c"], "leave the page"),
+        row(A::BytesForm, "bytes.form", Bytes, &["r"], "the bytes of a request as a tree, or as they are sent"),
+        row(A::BytesWhy, "bytes.why", Bytes, &["w"], "why the found line, or the one at the top, is there"),
+        row(A::LookUp, "look.up", Look, &["up", "k", "ctrl-p"], "the row above"),
+        row(A::LookDown, "look.down", Look, &["down", "j", "ctrl-n"], "the row below"),
+        row(A::LookPageUp, "look.page-up", Look, &["page-up", "ctrl-b"], "one page up"),
+        row(A::LookPageDown, "look.page-down", Look, &["page-down", "ctrl-f"], "one page down"),
+        row(A::LookStart, "look.start", Look, &["home", "g"], "to the first row"),
+        row(A::LookEnd, "look.end", Look, &["end", "G"], "to the last row"),
+        row(A::LookOpen, "look.open", Look, &["enter", "space", "left", "right"], "open or close the group"),
+        row(A::LookWhy, "look.why", Look, &["w"], "why the marked row is there, or is left out"),
+        row(A::LookPreview, "look.preview", Look, &["p"], "the bytes of the request"),
+        row(A::LookExact, "look.exact", Look, &["e"], "count tokens by the model's encoding, or estimate them"),
+        row(A::LookCache, "look.cache", Look, &["c"], "what came of the provider's cache so far"),
+        row(A::LookPacks, "look.packs", Look, &["x"], "the same facts under every pack"),
+        row(A::LookLeave, "look.leave", Look, &["q", "esc", "ctrl-o", "ctrl-c"], "leave the page"),
         row(A::PickerUp, "picker.up", Picker, &["up", "ctrl-p"], "the session above"),
         row(A::PickerDown, "picker.down", Picker, &["down", "ctrl-n"], "the session below"),
         row(A::PickerPageUp, "picker.page-up", Picker, &["page-up"], "one page up"),

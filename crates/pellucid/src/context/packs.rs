@@ -17,6 +17,7 @@ use crate::pack;
 use crate::pack::table::blocks;
 use crate::print;
 use crate::request;
+use crate::request::Coming;
 use crate::request::RequestRefusal;
 use crate::request::ShownRequest;
 use crate::screen::OutputFormat;
@@ -54,6 +55,24 @@ fn print_table(shared: &Shared, args: &ContextPacksArgs) -> Result<(), RequestRe
         text(&packs, StandardStream::Out.columns_of_terminal())
     };
     Ok(print::report(&text, OutputFormat::of(args.json))?)
+}
+
+/// The same facts under every pack that the program has, and under the one that is used, as text.
+pub fn all_text(
+    used: &str,
+    columns: usize,
+    coming: impl Fn(&str) -> Result<Coming, RequestRefusal>,
+) -> Result<String, RequestRefusal> {
+    let mut packs: Vec<&str> = Pack::builtin_names();
+    if !packs.contains(&used) {
+        packs.push(used);
+    }
+    let mut all = Vec::new();
+    for pack in packs {
+        let coming = coming(pack).map_err(|refusal| refusal.about(&format!("pack {pack}")))?;
+        all.push(PackColumn::of(coming.session.pack(), coming.session.facts(), &coming.next.report));
+    }
+    Ok(text(&PackTable::of(all), columns))
 }
 
 /// The request that a pack makes. What warnings would say of its files is in the cells.

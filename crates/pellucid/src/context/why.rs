@@ -13,6 +13,7 @@ use pellucid_agent::replay;
 use pellucid_agent::replay::WalkedBytes;
 use pellucid_answers::figures::RequestFigures;
 use pellucid_answers::inspected::Inspected;
+use pellucid_answers::inspected::InspectedRow;
 use pellucid_answers::why;
 use pellucid_answers::why::Absences;
 use pellucid_answers::why::FileQuestion;
@@ -239,27 +240,7 @@ impl Asker<'_> {
             return Ok(None);
         };
         let LookedAt { home, id, path } = capsule::look(self.home, session)?;
-        let file = read::open(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
-        let mut history = WhyHistory::new(&id);
-        replay::walk(&home, &file, &mut |walked| {
-            match walked.bytes {
-                WalkedBytes::Proved(mut proved) => {
-                    let (body, report, model) = (proved.body(), proved.report(), proved.model().unwrap_or_default());
-                    let figures =
-                        walked.entry.map(|entry| RequestFigures::of(walked.number, &model, entry, walked.reply));
-                    let request = Inspected::of_body("", &model, proved.wire(), &body, &report);
-                    match why::places(question, &request) {
-                        Ok(places) => history.add(figures.as_ref(), walked.number, &places),
-                        Err(_) => history.unknown.push(walked.number),
-                    }
-                }
-                WalkedBytes::Again(of) => history.add_again(walked.number, of),
-                WalkedBytes::Unknown(_) => history.unknown.push(walked.number),
-            }
-            ControlFlow::Continue(())
-        })
-        .map_err(|error| ProgramFailure::new(format!("{id}: {error}")))?;
-        Ok(Some(history))
+        Ok(Some(history_of(&home, &id, &path, question)?))
     }
 
     /// The settings among the ideas of a reason with which the request has it, each tried.
@@ -284,6 +265,97 @@ impl Asker<'_> {
             }
         }
         found
+    }
+}
+
+/// Which requests of a session had it.
+fn history_of(home: &Path, id: &str, path: &Path, question: &WhyQuestion) -> Result<WhyHistory, ProgramFailure> {
+    let file = read::open(path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+    let mut history = WhyHistory::new(id);
+    replay::walk(home, &file, &mut |walked| {
+        match walked.bytes {
+            WalkedBytes::Proved(mut proved) => {
+                let (body, report, model) = (proved.body(), proved.report(), proved.model().unwrap_or_default());
+                let figures = walked.entry.map(|entry| RequestFigures::of(walked.number, &model, entry, walked.reply));
+                let request = Inspected::of_body("", &model, proved.wire(), &body, &report);
+                match why::places(question, &request) {
+                    Ok(places) => history.add(figures.as_ref(), walked.number, &places),
+                    Err(_) => history.unknown.push(walked.number),
+                }
+            }
+            WalkedBytes::Again(of) => history.add_again(walked.number, of),
+            WalkedBytes::Unknown(_) => history.unknown.push(walked.number),
+        }
+        ControlFlow::Continue(())
+    })
+    .map_err(|error| ProgramFailure::new(format!("{id}: {error}")))?;
+    Ok(history)
+}
+
+/// A request of a session that would be sent, to be asked about.
+#[derive(Debug)]
+pub struct AskedRequest<'a> {
+    pub home: &'a Path,
+    pub request: &'a Inspected,
+    pub report: &'a Report,
+    /// The id of the session, and its file if there is one.
+    pub session: (&'a str, Option<&'a Path>),
+}
+
+impl AskedRequest<'_> {
+    /// Why the row at a byte is in the request, with its text, as lines.
+    pub fn why_row(&self, byte: usize) -> Result<String, ProgramFailure> {
+        let mut start = 0;
+        let row = self.request.rows.iter().find(|row| {
+            start += row.bytes;
+            byte < start
+        });
+        let Some(row) = row else {
+            return Err(ProgramFailure::new(format!("the request has no byte {byte}")));
+        };
+        let question = question_of(row, byte);
+        let places = why::places(&question, self.request).map_err(|error| ProgramFailure::new(error.to_string()))?;
+        let (id, path) = self.session;
+        // A byte is the same text only in this request.
+        let is_text = !matches!(question, WhyQuestion::Byte(_));
+        let history = match path.filter(|path| is_text && path.is_file()) {
+            Some(path) => Some(history_of(self.home, id, path, &question)?),
+            None => None,
+        };
+        let (tokens, day) = (places.iter().map(|place| place.tokens).sum(), Timestamp::now().to_string());
+        let status = match &question {
+            WhyQuestion::File(file) => {
+                let source = self.report.sources().into_iter().find(|source| source.source == file.path);
+                source.map(|source| why::status_sentence(source.status, source.bytes))
+            }
+            _ => None,
+        };
+        let answer = WhyAnswer {
+            request: self.request.name.clone(),
+            subject: question.subject(),
+            status,
+            cost: why::place_cost(&prices::table(self.home)?, &self.request.model, &day, tokens),
+            places,
+            reason: None,
+            settings: Vec::new(),
+            history,
+        };
+        let content = row.content.as_ref().map_or("", |content| content.text.as_str());
+        Ok(format!("{}\n{content}\n", text(&answer)))
+    }
+}
+
+/// The question that names a row best: its file, tool or skill, else its first byte.
+fn question_of(row: &InspectedRow, byte: usize) -> WhyQuestion {
+    match (&*row.source, row.part.strip_prefix("tools/")) {
+        (_, Some(tool)) => WhyQuestion::Tool(tool.to_owned()),
+        ("file", _) => {
+            let path = row.origin.to_string();
+            let (lines, on_disk, is_past_end) = (None, None, false);
+            WhyQuestion::File(FileQuestion { typed: path.clone(), path, lines, on_disk, is_past_end })
+        }
+        ("skill", _) => WhyQuestion::Skill(row.origin.to_string()),
+        _ => WhyQuestion::Byte(byte),
     }
 }
 

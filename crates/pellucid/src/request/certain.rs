@@ -9,7 +9,7 @@ use crate::style;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
     /// For programs: `mcp_cached`, `mcp_missing`, `mcp_off`, `mcp_failed`, `message`, `session_id`,
-    /// `memory` or `revision`.
+    /// `memory`, `revision` or `tokens`.
     pub kind: &'static str,
     /// The same in a sentence for people.
     pub why: String,
@@ -19,6 +19,15 @@ impl Reason {
     pub fn kept_tools(server: &str) -> Self {
         let why = format!("the tools of the MCP server {server} are those it listed last; --mcp connect asks it");
         Self { kind: "mcp_cached", why }
+    }
+
+    pub fn starting_tools(server: &str) -> Self {
+        let why = format!("the MCP server {server} is starting; its tools are those it listed last");
+        Self { kind: "mcp_cached", why }
+    }
+
+    pub fn not_counted(error: &str) -> Self {
+        Self { kind: "tokens", why: format!("{error}; tokens are estimated from bytes") }
     }
 
     pub fn unknown_tools(server: &str) -> Self {

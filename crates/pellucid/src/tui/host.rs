@@ -33,6 +33,7 @@ use pellucid_tasks::Task;
 use pellucid_tui::host::Host;
 use pellucid_tui::host::HostAnswer;
 use pellucid_tui::host::HostCall;
+use pellucid_tui::host::HostNews;
 use pellucid_tui::host::OpenWish;
 use pellucid_tui::host::OpenedSession;
 use pellucid_tui::host::StoredRecord;
@@ -55,6 +56,7 @@ use crate::tui::describe;
 use crate::tui::editor;
 use crate::tui::entries;
 use crate::tui::history::HistoryFile;
+use crate::tui::look::Looks;
 use crate::tui::settings;
 
 /// How many files a search shows.
@@ -77,6 +79,7 @@ pub struct SessionHost {
     session_id: SessionId,
     servers: Option<AskServers>,
     door: Door,
+    looks: Looks,
     running: Task<Session>,
 }
 
@@ -106,9 +109,11 @@ impl SessionHost {
             })
         });
         let (door, inside) = door::open(&session);
+        let looks = Looks::new(how.clone(), &session, door.looks.clone());
+        session.context_events_switch().join_for_usage();
         let running = Task::spawn("session", door::run(session, inside));
         let history = settings::history(&config);
-        let host = Self { how, config, env, history, session_id, servers, door, running };
+        let host = Self { how, config, env, history, session_id, servers, door, looks, running };
         Ok((host, OpenedSession { history: stored, notes: Vec::new(), name }))
     }
 
@@ -133,6 +138,12 @@ impl SessionHost {
         self.history = history.history;
         opened.notes = kept.take();
         Ok(opened)
+    }
+
+    /// Where the session's file is, or will be.
+    #[cfg(test)]
+    pub fn session_file(&self) -> Option<std::path::PathBuf> {
+        self.looks.session_file()
     }
 
     /// Ends the session, so that its file is complete.
@@ -218,6 +229,14 @@ impl Host for SessionHost {
         self.door.events.recv().await
     }
 
+    async fn news(&mut self) -> HostNews {
+        tokio::select! {
+            biased;
+            event = self.door.events.recv() => HostNews::Event(event),
+            answer = self.looks.answer() => HostNews::Answer(HostAnswer::Looked(Box::new(answer))),
+        }
+    }
+
     async fn ask(&mut self, call: HostCall) -> HostAnswer {
         let cwd = &self.config.folders.cwd;
         match call {
@@ -271,6 +290,10 @@ impl Host for SessionHost {
                 Ok(entries) => HostAnswer::Entries(menu, entries),
                 Err(why) => HostAnswer::Failed(why),
             },
+            HostCall::Look(call) => {
+                self.looks.ask(call);
+                HostAnswer::Done
+            }
             HostCall::LogOut => match login::log_out(&self.config) {
                 Ok(_) => HostAnswer::LoggedOut,
                 Err(error) => HostAnswer::Failed(error.to_string()),

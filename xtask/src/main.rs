@@ -62,7 +62,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "tui",
-        usage: "[--match RE] [--bin PATH] [--claimed | --claim]",
+        usage: "[--match RE] [--bin PATH] [--claimed | --claim | --screens]",
         about: "play the terminal scenarios and compare them with the recorded reference",
         run: tui::run,
     },

@@ -1,7 +1,8 @@
 //! `cargo xtask tui`: plays the terminal scenarios and compares them with the recorded reference.
 //!
 //! With `--claimed`, checks what `tui/claimed.txt` promises, and plays the scenarios of `tui/other_terminals.txt` on terminals
-//! of other widths and on a slow one; with `--claim`, writes into the first file what is equal.
+//! of other widths and on a slow one; with `--claim`, writes into the first file what is equal. With `--screens`, compares the
+//! screens of `docs/terminal.md` with what the program shows.
 //!
 //! Not here: how a screen is read. The harness is Python and can be used without this command.
 
@@ -40,6 +41,7 @@ pub fn run(mut args: Args) -> Result<Outcome> {
     // Cargo runs this program in the caller's folder, and the harness runs in the root.
     let binary: Option<PathBuf> = args.value("--bin")?.map(std::path::absolute).transpose()?;
     let (is_claimed, is_claim) = (args.flag("--claimed"), args.flag("--claim"));
+    let is_screens = args.flag("--screens");
     args.finish()?;
     if is_claimed && is_claim {
         bail!("--claimed and --claim exclude each other");
@@ -56,6 +58,11 @@ pub fn run(mut args: Args) -> Result<Outcome> {
         None => program::release_binary()?,
     };
     let (folder, scratch) = (program::root().join("tui"), Scratch::new()?);
+    if is_screens {
+        let mut command = Command::new(&python);
+        command.env("PYTHONDONTWRITEBYTECODE", "1").arg(folder.join("screens.py")).arg("--bin").arg(&binary);
+        return program::outcome_of(&mut command);
+    }
     let harness = || {
         let mut command = Command::new(&python);
         // Compiled files beside the sources would be copied and compared.

@@ -17,6 +17,7 @@ use pellucid_protocol::question::RequestUserInput;
 use pellucid_protocol::question::UserQuestion;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxPolicy;
+use serde_json::json;
 
 use super::settings::Notifying;
 use super::settings::Surroundings;
@@ -24,6 +25,7 @@ use super::*;
 use crate::cells::transcript::TranscriptOptions;
 use crate::commands::COMMANDS;
 use crate::host::OpenedSession;
+use crate::host::StoredRecord;
 use crate::keymap::Keymap;
 use crate::keymap::changes::KeyChange;
 use crate::keymap::spelling::parse_key;
@@ -323,6 +325,22 @@ fn changes_of_blanks_can_be_hidden_before_a_decision() {
     desk.press("q");
     assert!(desk.screen().contains("-  a b"));
     assert_eq!(desk.submitted(), [""; 0]);
+}
+
+#[test]
+fn a_continued_session_says_what_is_left_of_its_context() {
+    let usage = json!({
+        "input_tokens": 141_000, "cached_input_tokens": 0, "output_tokens": 1_000, "reasoning_output_tokens": 0,
+        "total_tokens": 142_000,
+    });
+    let info = json!({ "total_token_usage": usage, "last_token_usage": usage, "model_context_window": 272_000 });
+    let count = |info| json!({ "type": "token_count", "info": info, "rate_limits": null });
+    let history = [count(info), count(json!(null))];
+    let history = history.map(|event| StoredRecord::Event(serde_json::from_value(event).unwrap()));
+    let mut desk = Desk::new();
+    desk.app.begin_with(OpenedSession { history: history.to_vec(), notes: Vec::new(), name: None });
+    let view = desk.app.view(Duration::ZERO);
+    assert!(view.lines.last().unwrap().to_string().ends_with("50% context left"));
 }
 
 #[test]

@@ -188,6 +188,10 @@ impl App {
     /// Shows what was said in a stored session, and what is to be said about its opening.
     pub fn begin_with(&mut self, opened: OpenedSession) {
         self.session.name = opened.name;
+        self.session.usage = opened.history.iter().rev().find_map(|record| match record {
+            StoredRecord::Event(EventMessage::TokenCount { info, .. }) => info.clone(),
+            _ => None,
+        });
         self.transcript = Transcript::new(self.settings.transcript.clone());
         let canvas = self.canvas();
         let entries: Vec<StoredEntry<'_>> = opened.history.iter().map(stored_entry).collect();

@@ -97,7 +97,7 @@ impl LiveTurn {
     pub fn is_possible(env: &Env) -> bool {
         StandardStream::Out.is_terminal()
             && StandardStream::Error.is_terminal()
-            && env.text("TERM").is_none_or(|term| term != "dumb")
+            && env.text("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
             && echo::is_in_front()
     }
 

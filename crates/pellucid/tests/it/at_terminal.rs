@@ -61,7 +61,9 @@ fn elsewhere_lines_are_printed_as_before() {
     let piped = world.run(&[&TURN[..], &["go"]].concat());
     assert_eq!((piped.status, piped.out()), (0, "Done.\n"));
     assert!(!piped.stderr.contains('\u{1b}') && piped.stderr.contains("tokens used"), "{}", piped.stderr);
-    for (more, variables) in [(&["go"][..], &[("TERM", "dumb")][..]), (&["--json", "go"], &[])] {
+    for (more, variables) in
+        [(&["go"][..], &[("TERM", "dumb")][..]), (&["go"], &[("TERM", "")]), (&["--json", "go"], &[])]
+    {
         world.files.write("work/a.txt", "one\n");
         let seen = seen(&world, more, variables);
         assert!(!seen.contains(FRAME) && seen.contains("Done."), "{seen:?}");

@@ -85,6 +85,11 @@ pub(super) const STATUS_ITEMS: [(&str, &str); 19] = [
     ("context", "tokens of the context, and of the model's window"),
 ];
 
+/// The label of an entry, which says in a list without switches that the entry is the one in use.
+fn entry_label(entry: &MenuEntry, is_switch: bool) -> String {
+    if entry.is_on && !is_switch { format!("{} (current)", entry.label) } else { entry.label.clone() }
+}
+
 impl App {
     fn open_menu(&mut self, purpose: MenuPurpose, title: &str, entries: Vec<MenuEntry>) {
         let is_switch =
@@ -93,7 +98,7 @@ impl App {
         let option = |entry: &MenuEntry| ListOption {
             is_on: is_switch.then_some(entry.is_on),
             is_without_number: !has_number,
-            ..ListOption::new(entry.label.clone()).detail(entry.about.clone())
+            ..ListOption::new(entry_label(entry, is_switch)).detail(entry.about.clone())
         };
         let options = entries.iter().map(option).collect();
         let selected = if is_switch { 0 } else { entries.iter().position(|entry| entry.is_on).unwrap_or(0) };

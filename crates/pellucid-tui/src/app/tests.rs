@@ -328,6 +328,16 @@ fn changes_of_blanks_can_be_hidden_before_a_decision() {
 }
 
 #[test]
+fn a_menu_names_the_entry_in_use() {
+    let mut desk = Desk::new();
+    desk.write("/permissions");
+    desk.press("enter");
+    let rows: Vec<String> = desk.app.view(Duration::ZERO).lines.iter().map(ToString::to_string).collect();
+    let options: Vec<&String> = rows.iter().filter(|row| row.contains(". ")).collect();
+    assert_eq!(options.iter().filter(|row| row.ends_with(" (current)")).count(), 1, "{rows:?}");
+}
+
+#[test]
 fn a_continued_session_says_what_is_left_of_its_context() {
     let usage = json!({
         "input_tokens": 141_000, "cached_input_tokens": 0, "output_tokens": 1_000, "reasoning_output_tokens": 0,

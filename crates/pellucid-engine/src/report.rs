@@ -123,7 +123,10 @@ pub struct RowText {
 impl Report {
     /// Accounts for the request that this frame makes around these items.
     pub fn new(frame: &Frame, items: &[Rendered], omissions: Vec<Omission>, candidates: Vec<Candidate>) -> Self {
-        let mut rows = Rows::default();
+        // A list that grows by doubling needs twice the memory, and a long session has very many rows.
+        let n_of = |item: &Rendered| item.spans.len() + usize::from(item.lead > 0) + usize::from(item.trail > 0);
+        let n_rows = frame.head_spans().len() + frame.tail_spans().len() + items.iter().map(n_of).sum::<usize>();
+        let mut rows = Rows { rows: Vec::with_capacity(n_rows), end: 0 };
         for span in frame.head_spans() {
             rows.push(span, None, None);
         }
@@ -222,7 +225,7 @@ impl Report {
             changed_files: self.changed_files.iter().map(ChangedFile::to_json).collect(),
             purpose: None,
             rows_kept,
-            rows: self.statuses().skip(rows_kept).map(|(row, status)| row_json(row, status)).collect(),
+            rows: self.statuses().skip(rows_kept).map(|row| json!(RowJson::new(row))).collect(),
         }
     }
 
@@ -236,7 +239,7 @@ impl Report {
 
     /// The rows as JSON, one by one.
     pub fn rows_json(&self) -> impl Iterator<Item = Value> {
-        self.statuses().map(|(row, status)| row_json(row, status))
+        self.statuses().map(|row| json!(RowJson::new(row)))
     }
 
     /// The report as JSON.
@@ -288,7 +291,7 @@ struct RowsJson<'r>(&'r Report);
 
 impl Serialize for RowsJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.rows_json())
+        serializer.collect_seq(self.0.statuses().map(RowJson::new))
     }
 }
 
@@ -318,30 +321,50 @@ impl Rows {
     }
 }
 
-fn row_json(row: &Row, status: SourceStatus) -> Value {
-    let mut value = json!({
-        "part": row.part,
-        "item": row.item,
-        "role": row.role,
-        "source": row.origin.kind(),
-        "origin": row.origin.detail(),
-        "start": row.start,
-        "bytes": row.bytes,
-        "raw_bytes": row.raw_bytes,
-        "tokens": row.tokens,
-        "status": status.as_str(),
-    });
-    // An image is encoded and not the bytes of its file, so it has no range.
-    if let Origin::File { range, size, .. } = &row.origin
-        && !range.is_empty()
-    {
-        value["file_range"] = json!([range.start, range.end]);
-        value["file_bytes"] = json!(size);
+/// A row as JSON has it.
+#[derive(Serialize)]
+struct RowJson<'r> {
+    part: &'r str,
+    item: Option<usize>,
+    role: Option<&'r str>,
+    source: &'r str,
+    origin: &'r str,
+    start: usize,
+    bytes: usize,
+    raw_bytes: usize,
+    tokens: usize,
+    status: &'r str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_range: Option<[u64; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_sha256: Option<String>,
+}
+
+impl<'r> RowJson<'r> {
+    fn new((row, status): (&'r Row, SourceStatus)) -> Self {
+        // An image is encoded and not the bytes of its file, so it has no range.
+        let file = match &row.origin {
+            Origin::File { range, size, .. } if !range.is_empty() => Some(([range.start, range.end], *size)),
+            _ => None,
+        };
+        Self {
+            part: &row.part,
+            item: row.item,
+            role: row.role.as_deref(),
+            source: row.origin.kind(),
+            origin: row.origin.detail(),
+            start: row.start,
+            bytes: row.bytes,
+            raw_bytes: row.raw_bytes,
+            tokens: row.tokens,
+            status: status.as_str(),
+            file_range: file.map(|(range, _)| range),
+            file_bytes: file.map(|(_, size)| size),
+            file_sha256: row.origin.file_sha256().map(ToString::to_string),
+        }
     }
-    if let Some(sha256) = row.origin.file_sha256() {
-        value["file_sha256"] = json!(sha256.to_string());
-    }
-    value
 }
 
 fn omission_json(omission: &Omission) -> Value {

@@ -130,7 +130,7 @@ impl Highlighter {
         }
         let is_first = tokens.is_after_blank();
         let is_comment = |sign: &&str| rest.starts_with(*sign) && (is_first || !language.comments_after_blank);
-        if language.comments.iter().any(|sign| is_comment(&sign)) {
+        if language.comments.iter().any(is_comment) {
             return (rest.len(), Token::Comment);
         }
         if let Some(quote) = language.quotes.iter().find(|quote| rest.starts_with(quote.begin)) {

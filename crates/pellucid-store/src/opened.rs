@@ -12,8 +12,7 @@ use std::path::Path;
 const MARK: &str = "opened-capsule";
 
 /// Why files are not written for a session of such a home folder.
-pub const FOREIGN_PATHS: &str = "this home folder was made by `pellucid capsule open`, so its sessions name files of the \
-                                 computer where they ran; no file is changed for them";
+pub const FOREIGN_PATHS: &str = "this home folder was made by `pellucid capsule open`: its sessions name files of another computer, so none is changed";
 
 /// Marks a home folder as made from the capsule of a session.
 ///

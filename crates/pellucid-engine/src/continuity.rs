@@ -136,7 +136,7 @@ impl Cause {
         }
     }
 
-    /// The section of the request that the first difference is in; absent for another model, which reads all of it anew.
+    /// The section of the request that the first difference is in; absent for another model, which reads the whole request.
     pub fn section(self) -> Option<ReadSection> {
         match self {
             Self::Model => None,

@@ -222,7 +222,7 @@ fn git_files(diff: &str) -> Vec<PatchedFile> {
     for line in diff.split_inclusive('\n') {
         let bare = line.trim_end_matches(['\n', '\r']);
         if let Some(names) = bare.strip_prefix("diff --git ") {
-            // Names with blanks cannot be told apart here; the lines that follow name the file again.
+            // Names with blanks cannot be separated here; the lines that follow name the file again.
             let name = names.rsplit_once(" b/").map_or(names, |(_, name)| name);
             let file =
                 PatchedFile { verb: "Edited", name: shown_name(name), diff: FileDiff::default(), notes: Vec::new() };

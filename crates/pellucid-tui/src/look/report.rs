@@ -137,9 +137,9 @@ pub struct LookRow {
 pub enum Whose {
     /// The person's: files, settings, messages.
     Yours,
-    /// The pack's.
+    /// A text of the pack or of the model catalogue.
     Pack,
-    /// The model's.
+    /// An answer of the model.
     Model,
     /// The output of a tool, or what a server says of its tools.
     Tool,

@@ -25,7 +25,7 @@ const BLOCK_MAX: usize = 256 * 1024;
 /// Where a reader is when a line ends.
 #[derive(Debug, Clone, Copy)]
 enum Inside {
-    /// Between tokens.
+    /// Between two tokens.
     Nothing,
     /// In a comment that this ends.
     Comment(&'static str),

@@ -106,7 +106,7 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 pub enum ProgramCommand {
-    /// Run one turn and print its answer; at a terminal, draw the turn as it comes.
+    /// Run one turn and print its answer, drawn as it comes at a terminal.
     #[command(visible_alias = "e")]
     Exec(ExecArgs),
     /// Review changes; the same as `exec review`.

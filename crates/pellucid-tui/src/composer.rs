@@ -290,7 +290,7 @@ impl Composer {
 
     /// Takes the answer to [`ComposerEffect::FetchHistory`].
     pub fn history_fetched(&mut self, at: usize, text: Option<String>) -> Vec<ComposerEffect> {
-        let recall = self.history.fetched(at, text);
+        let recall = self.history.fetched(at, text, self.draft.text());
         self.recalled(recall).into_iter().collect()
     }
 

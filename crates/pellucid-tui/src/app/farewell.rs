@@ -24,7 +24,7 @@ impl App {
 
 /// The totals of a session, without cached tokens in the input.
 fn totals(usage: &TokenUsage) -> String {
-    let input = (usage.input_tokens - usage.cached_input_tokens).max(0);
+    let input = usage.input_tokens.saturating_sub(usage.cached_input_tokens).max(0);
     let total = input + usage.output_tokens;
     let mut text = format!("total={} input={}", grouped(total), grouped(input));
     if usage.cached_input_tokens > 0 {

@@ -112,10 +112,10 @@ pub(super) fn percent_left(used: i64, window: i64) -> i64 {
     if window <= BASELINE {
         return 0;
     }
-    let window = window - BASELINE;
-    let used = (used - BASELINE).max(0);
+    let window = i128::from(window - BASELINE);
+    let used = (i128::from(used) - i128::from(BASELINE)).max(0);
     let left = (window - used).max(0);
-    ((left * 200 + window) / (window * 2)).clamp(0, 100)
+    i64::try_from((left * 200 + window) / (window * 2)).unwrap_or(0).clamp(0, 100)
 }
 
 #[cfg(test)]
@@ -124,9 +124,14 @@ mod tests {
 
     #[test]
     fn the_meter_leaves_out_what_every_request_has() {
-        for (used, window, expected) in
-            [(0, 272_000, 100), (12_000, 272_000, 100), (142_000, 272_000, 50), (300_000, 272_000, 0), (5, 9_000, 0)]
-        {
+        for (used, window, expected) in [
+            (0, 272_000, 100),
+            (12_000, 272_000, 100),
+            (142_000, 272_000, 50),
+            (300_000, 272_000, 0),
+            (5, 9_000, 0),
+            (i64::MIN, i64::MAX, 100),
+        ] {
             assert_eq!(percent_left(used, window), expected, "{used} of {window}");
         }
     }

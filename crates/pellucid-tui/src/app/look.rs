@@ -190,7 +190,8 @@ impl App {
             }
             EventMessage::ContextUsage { request, .. } => {
                 look.paid.last = Some(*request);
-                let counted = request.cached_read + request.uncached + request.cache_write.unwrap_or(0);
+                let parts = [request.uncached, request.cache_write.unwrap_or(0)];
+                let counted = parts.into_iter().fold(request.cached_read, i64::saturating_add);
                 look.paid.compared =
                     look.paid.expected.take().map(|expected| (expected, counted)).or(look.paid.compared);
                 if self.has_cost_items() {
@@ -423,14 +424,14 @@ impl App {
         vec![title, Line::from(Span::styled(words, self.palette.dim()))]
     }
 
-    /// How the last request was counted before it was sent, and by the provider.
+    /// How the request with the person's last message was counted before it was sent, and by the provider.
     fn compared_line(&self) -> Option<Line<'static>> {
         let (expected, counted) = self.session.look.paid.compared?;
         let expected = i64::try_from(expected).unwrap_or(i64::MAX).max(1);
-        let thousandths = (counted - expected) * 1000 / expected;
+        let thousandths = counted.saturating_sub(expected).saturating_mul(1000) / expected;
         let (sign, off) = (if thousandths < 0 { "−" } else { "+" }, thousandths.abs());
         let words = format!(
-            " last request: {} tokens expected, {} counted by the provider ({sign}{}.{} %)",
+            " the request with your message: {} tokens expected, {} counted by the provider ({sign}{}.{} %)",
             short(expected),
             short(counted),
             off / 10,

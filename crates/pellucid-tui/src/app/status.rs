@@ -25,7 +25,7 @@ impl App {
         }
         if let Some(usage) = &self.session.usage {
             let total = &usage.total_token_usage;
-            let input = (total.input_tokens - total.cached_input_tokens).max(0);
+            let input = total.input_tokens.saturating_sub(total.cached_input_tokens).max(0);
             let all = short(input + total.output_tokens);
             row("Tokens", format!("{all} total ({} input + {} output)", short(input), short(total.output_tokens)));
             if let Some(window) = usage.model_context_window {
@@ -51,7 +51,8 @@ fn permissions(approval: ApprovalPolicy, sandbox: &SandboxPolicy) -> String {
 /// A number in short: `950`, `1.5K`, `272K`, `1.2M`.
 pub(crate) fn short(number: i64) -> String {
     let scaled = |by: i64, unit: &str| {
-        let tenths = (number * 10 + by / 2) / by;
+        // The part below the unit is scaled alone, so that no count of a server overflows.
+        let tenths = number / by * 10 + (number % by * 10 + by / 2) / by;
         if tenths >= 1000 || tenths % 10 == 0 {
             format!("{}{unit}", (tenths + 5 * i64::from(tenths % 10 != 0)) / 10)
         } else {
@@ -71,9 +72,15 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        for (number, expected) in
-            [(0, "0"), (999, "999"), (1_000, "1K"), (1_549, "1.5K"), (272_000, "272K"), (1_250_000, "1.3M")]
-        {
+        for (number, expected) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1K"),
+            (1_549, "1.5K"),
+            (272_000, "272K"),
+            (1_250_000, "1.3M"),
+            (i64::MAX, "9223372036855M"),
+        ] {
             assert_eq!(short(number), expected);
         }
     }

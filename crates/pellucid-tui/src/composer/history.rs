@@ -115,10 +115,19 @@ impl MessageHistory {
         Recall::Shown(clip)
     }
 
-    /// Takes a message of the file that was asked for. It is shown if the walk still waits for it.
-    pub fn fetched(&mut self, at: usize, text: Option<String>) -> Recall {
+    /// Takes a message of the file that was asked for. It is shown if the walk still waits for it: a draft that the person
+    /// changed meanwhile stays.
+    pub fn fetched(&mut self, at: usize, text: Option<String>, draft: &str) -> Recall {
         self.fetched.insert(at, text);
-        if self.at == Some(at) { self.show(at, true) } else { Recall::Nothing }
+        let is_unchanged = draft.is_empty() || self.recalled.as_deref() == Some(draft);
+        match self.at == Some(at) {
+            true if is_unchanged => self.show(at, true),
+            true => {
+                self.leave();
+                Recall::Nothing
+            }
+            false => Recall::Nothing,
+        }
     }
 }
 
@@ -139,7 +148,7 @@ mod tests {
         assert_eq!(history.older(), shown("b"));
         assert_eq!(history.older(), shown("a"));
         assert_eq!(history.older(), Recall::Fetch(0));
-        assert_eq!(history.fetched(0, Some("file".to_owned())), shown("file"));
+        assert_eq!(history.fetched(0, Some("file".to_owned()), "a"), shown("file"));
         assert_eq!(history.older(), Recall::Oldest);
         assert_eq!(history.newer(), shown("a"));
         assert_eq!(history.newer(), shown("b"));
@@ -153,16 +162,19 @@ mod tests {
         let mut history = MessageHistory::with_stored(2);
         assert_eq!(history.older(), Recall::Fetch(1));
         history.leave();
-        assert_eq!(history.fetched(1, Some("late".to_owned())), Recall::Nothing);
+        assert_eq!(history.fetched(1, Some("late".to_owned()), ""), Recall::Nothing);
         assert_eq!(history.older(), shown("late"));
+        assert_eq!(history.older(), Recall::Fetch(0));
+        assert_eq!(history.fetched(0, Some("later".to_owned()), "late, and more"), Recall::Nothing);
+        assert!(!history.takes("late, and more", 0));
     }
 
     #[test]
     fn a_message_that_the_file_lost_is_passed_over() {
         let mut history = MessageHistory::with_stored(2);
         assert_eq!(history.older(), Recall::Fetch(1));
-        assert_eq!(history.fetched(1, None), Recall::Fetch(0));
-        assert_eq!(history.fetched(0, Some("first".to_owned())), shown("first"));
+        assert_eq!(history.fetched(1, None, ""), Recall::Fetch(0));
+        assert_eq!(history.fetched(0, Some("first".to_owned()), ""), shown("first"));
     }
 
     #[test]

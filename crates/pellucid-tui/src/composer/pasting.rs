@@ -99,6 +99,8 @@ pub struct Bursts {
     n_keys: usize,
     /// Whether those characters are, or continue, a burst.
     is_burst: bool,
+    /// Whether a character came since the last read was handled.
+    has_typed: bool,
 }
 
 impl Bursts {
@@ -112,11 +114,15 @@ impl Bursts {
             self.last = Some(now);
         }
         self.is_burst |= self.n_keys >= BURST_KEYS_MIN;
+        self.has_typed = true;
     }
 
     /// Notes that the keys of a read have been handled. Keys that came while the client was busy with a large paste are not late.
+    /// A read without characters leaves the end of a burst where it was.
     pub fn handled(&mut self, now: Duration) {
-        self.last = self.last.map(|last| last.max(now));
+        if std::mem::take(&mut self.has_typed) {
+            self.last = self.last.map(|last| last.max(now));
+        }
     }
 
     fn is_near(&self, now: Duration) -> bool {
@@ -193,5 +199,7 @@ mod tests {
         bursts.handled(at(1500));
         assert!(bursts.is_in_burst(at(1501)), "the burst continues after every read");
         assert!(!bursts.is_in_burst(at(1700)));
+        bursts.handled(at(1700));
+        assert!(!bursts.is_in_burst(at(1701)), "a read without characters does not continue the burst");
     }
 }

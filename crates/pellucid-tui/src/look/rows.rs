@@ -149,7 +149,9 @@ impl RowsPage {
             Ok(report) => report,
             Err(words) => {
                 let title = Line::styled("── next request ", palette.dim());
-                return vec![title, Line::default(), Line::from(format!(" {words}"))];
+                let mut lines = vec![title, Line::default(), Line::from(shortened(&format!(" {words}"), width))];
+                lines.truncate(height);
+                return lines;
             }
         };
         let mut lines = head(is_of_pack, report, width, palette);
@@ -165,7 +167,7 @@ impl RowsPage {
             }
             lines.push(line);
         }
-        lines.resize(height.saturating_sub(1).max(lines.len().min(height)), Line::default());
+        lines.resize(height.saturating_sub(1), Line::default());
         lines.push(Line::styled(shortened(&format!("── {keys} "), width), palette.dim()));
         lines
     }

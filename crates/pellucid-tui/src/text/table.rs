@@ -10,6 +10,7 @@ use super::palette::Palette;
 use super::wrap::Breaking;
 use super::wrap::Indent;
 use super::wrap::spans_columns;
+use super::wrap::spans_columns_at_most;
 use super::wrap::wrap;
 
 /// A column is not made narrower than this.
@@ -95,10 +96,11 @@ impl Table {
 }
 
 fn layout(head: &Row, rows: &[Row], room: usize) -> TableLayout {
-    let mut widths: Vec<usize> = head.iter().map(|cell| spans_columns(cell)).collect();
+    // Cells are wrapped by the widest that a terminal draws them, so columns are measured by that too.
+    let mut widths: Vec<usize> = head.iter().map(|cell| spans_columns_at_most(cell)).collect();
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = spans_columns(cell).max(*width);
+            *width = spans_columns_at_most(cell).max(*width);
         }
     }
     widths.iter_mut().for_each(|width| *width = (*width).max(1));

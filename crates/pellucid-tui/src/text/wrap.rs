@@ -73,6 +73,11 @@ pub fn spans_columns(spans: &[Span<'_>]) -> usize {
     spans.iter().map(|span| width::columns(&span.content)).sum()
 }
 
+/// The columns of spans on the terminal that needs most ([`width::columns_at_most`]).
+pub fn spans_columns_at_most(spans: &[Span<'_>]) -> usize {
+    spans.iter().map(|span| width::columns_at_most(&span.content)).sum()
+}
+
 /// Takes ranges out of the joined text of spans, in order, with the styles.
 struct Cutter<'a> {
     spans: &'a [Span<'static>],

@@ -186,6 +186,16 @@ fn tables_fit_the_width() {
         end of it|
     "#]],
     );
+    // A column is as wide as its cells on a terminal that draws each code point of an emoji.
+    check_markdown(
+        "| who | n |\n|---|---|\n| we 👩‍👩‍👧 | 1 |\n",
+        40,
+        &expect![[r#"
+            who       │ n|
+            ──────────┼──|
+            we 👩‍👩‍👧     │ 1|
+        "#]],
+    );
     let wide = "| key | what it does |\n|:-:|---|\n| one | a long text that has to wrap in its column |\n| two \\| 2 | short |\n";
     check_markdown(
         wide,

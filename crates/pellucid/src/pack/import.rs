@@ -27,6 +27,9 @@ use crate::style;
 /// The file that holds the licence of the sources.
 const LICENSE: &str = "LICENSE";
 
+/// How many missing texts are errors of their own. The list names all of them; a folder that is no checkout lacks every one.
+const ERRORS_MAX: usize = 5;
+
 pub fn run(args: &PackImportArgs, out: &mut dyn Write) -> Result<ExitCode, ProgramFailure> {
     let folder = match &args.to {
         Some(folder) => folder.clone(),
@@ -54,8 +57,11 @@ pub fn run(args: &PackImportArgs, out: &mut dyn Write) -> Result<ExitCode, Progr
         false => report(&import),
     };
     super::print_to(out, &shown)?;
-    for missing in &import.missing {
+    for missing in import.missing.iter().take(ERRORS_MAX) {
         style::line(&format!("error: {missing}"));
+    }
+    if let Some(n_more @ 1..) = import.missing.len().checked_sub(ERRORS_MAX) {
+        style::line(&format!("{n_more} more texts were not found; the list has all of them"));
     }
     let (n_found, n_missing) = (import.found.len(), import.missing.len());
     if is_written {

@@ -412,7 +412,8 @@ proptest! {
                         }
                     }
                     Happening::Paste(_) => {
-                        let takes_text = !matches!(scene.app.page, Some(OpenPage::Sessions(_)));
+                        // On a page the text is searched for, and the next search replaces it.
+                        let takes_text = scene.app.page.is_none();
                         let text = next.to_string();
                         scene.happens(Happening::Paste(text.clone()));
                         if takes_text {
@@ -482,8 +483,8 @@ fn is_deleting(app: &App, key: Key) -> bool {
         A::Yank,
     ];
     let action = app.settings.keymap.action(Place::Composer, key);
-    // A field is closed with Esc, and an answer that is not sent with the question.
-    let closes = key.code == KeyCode::Esc && (app.field.is_some() || app.asking.is_open());
+    // Fields and answers have their own keys: Esc closes them, and Backspace deletes with every modifier.
+    let closes = matches!(key.code, KeyCode::Esc | KeyCode::Backspace) && (app.field.is_some() || app.asking.is_open());
     action.is_some_and(|action| DELETING.contains(&action)) || closes
 }
 

@@ -195,9 +195,15 @@ impl QuestionForm {
     }
 
     fn answers(&self) -> UserAnswers {
-        // A note without a choice is no answer, but what was written is sent.
-        let answers = self.slots.iter().map(|slot| (slot.question.id.clone(), slot.answer()));
-        UserAnswers { answers: answers.filter(|(_, answer)| !answer.answers.is_empty()).collect() }
+        let mut answers = UserAnswers::default();
+        for slot in &self.slots {
+            let UserAnswer { answers: given } = slot.answer();
+            // A note without a choice is no answer, but what was written is sent; so are all answers if ids are equal.
+            if !given.is_empty() {
+                answers.answers.entry(slot.question.id.clone()).or_default().answers.extend(given);
+            }
+        }
+        answers
     }
 
     /// Draws the question that is asked.
@@ -295,6 +301,18 @@ mod tests {
                 question("why", "Why?", None),
             ],
         }
+    }
+
+    #[test]
+    fn questions_with_the_same_id_lose_no_answer() {
+        let mut request = request();
+        request.questions.iter_mut().for_each(|question| question.id = "q".to_owned());
+        let (mut form, keymap) = (QuestionForm::new(&request, Duration::ZERO), Keymap::standard());
+        let outcomes =
+            ["1", "2", "x", "enter"].map(|key| form.press(parse_key(key).unwrap(), Duration::from_secs(5), &keymap));
+        let answers = ["Red", "Big", "user_note: x"].map(str::to_owned).to_vec();
+        let expected = UserAnswers { answers: [("q".to_owned(), UserAnswer { answers })].into() };
+        assert_eq!(outcomes.last(), Some(&QuestionOutcome::Answered(expected)));
     }
 
     /// Presses keys long after the questions appeared, and checks what came of the last one, and the screen.

@@ -72,9 +72,31 @@ pub struct PatchCell {
     state: PatchState,
 }
 
+/// What a patch does to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FileVerb {
+    Add,
+    Delete,
+    Edit,
+}
+
+impl FileVerb {
+    /// The word before the name of the file. A question must not say that something was done already.
+    fn word(self, is_proposed: bool) -> &'static str {
+        match (self, is_proposed) {
+            (Self::Add, true) => "Add",
+            (Self::Add, false) => "Added",
+            (Self::Delete, true) => "Delete",
+            (Self::Delete, false) => "Deleted",
+            (Self::Edit, true) => "Edit",
+            (Self::Edit, false) => "Edited",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct PatchedFile {
-    verb: &'static str,
+    verb: FileVerb,
     name: String,
     diff: FileDiff,
     /// What changed beside the lines, such as the mode of the file.
@@ -83,6 +105,7 @@ struct PatchedFile {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PatchState {
+    Proposed,
     Applied,
     Failed(FoldedOutput),
     Declined,
@@ -104,7 +127,7 @@ impl PatchCell {
 
     /// Changes that are not applied yet, for a question about them.
     pub fn proposed(changes: &Changes, folder: Option<&Path>) -> Self {
-        Self { files: files(changes, folder), state: PatchState::Applied }
+        Self { files: files(changes, folder), state: PatchState::Proposed }
     }
 
     /// A patch of a session file, from the text that the model wrote.
@@ -138,14 +161,15 @@ impl PatchCell {
     pub fn viewed(&self, view: PatchView, canvas: &CellCanvas) -> Vec<Line<'static>> {
         let palette = &canvas.palette;
         let (mark, failure) = match &self.state {
-            PatchState::Applied => (palette.added(), None),
+            PatchState::Proposed | PatchState::Applied => (palette.added(), None),
             PatchState::Failed(_) => (palette.removed(), Some("Could not apply a patch:")),
             PatchState::Declined => (palette.removed(), Some("Did not apply a patch:")),
         };
+        let is_proposed = self.state == PatchState::Proposed;
         let mut out = Vec::new();
         let is_single = self.files.len() == 1 && failure.is_none();
         if let (true, [file]) = (is_single, &self.files[..]) {
-            out.extend(heading(mark, file.verb, file.title(canvas), canvas));
+            out.extend(heading(mark, file.verb.word(is_proposed), file.title(canvas), canvas));
         } else {
             let (added, removed) =
                 self.files.iter().map(|it| it.diff.counts()).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
@@ -154,14 +178,14 @@ impl PatchCell {
                 rest = vec![Span::raw("1 file ")];
             }
             rest.extend(counts(added, removed, canvas));
-            out.extend(heading(mark, failure.unwrap_or("Edited"), rest, canvas));
+            out.extend(heading(mark, failure.unwrap_or(FileVerb::Edit.word(is_proposed)), rest, canvas));
         }
         for (number, file) in self.files.iter().enumerate() {
             if !is_single {
                 if number > 0 {
                     out.push(Line::default());
                 }
-                let mut title = vec![Span::raw(format!("{} ", file.verb))];
+                let mut title = vec![Span::raw(format!("{} ", file.verb.word(is_proposed)))];
                 title.extend(file.title(canvas));
                 out.push(Line::from([vec![Span::raw("  └ ")], title].concat()));
             }
@@ -206,10 +230,12 @@ fn files(changes: &Changes, folder: Option<&Path>) -> Vec<PatchedFile> {
     let name = |path: &PathBuf| short_path(path, folder, None);
     let file = |(path, change): (&PathBuf, &FileChange)| {
         let (verb, name) = match change {
-            FileChange::Add { .. } => ("Added", name(path)),
-            FileChange::Delete { .. } => ("Deleted", name(path)),
-            FileChange::Update { move_path: Some(to), .. } => ("Edited", format!("{} → {}", name(path), name(to))),
-            FileChange::Update { .. } => ("Edited", name(path)),
+            FileChange::Add { .. } => (FileVerb::Add, name(path)),
+            FileChange::Delete { .. } => (FileVerb::Delete, name(path)),
+            FileChange::Update { move_path: Some(to), .. } => {
+                (FileVerb::Edit, format!("{} → {}", name(path), name(to)))
+            }
+            FileChange::Update { .. } => (FileVerb::Edit, name(path)),
         };
         PatchedFile { verb, name, diff: FileDiff::of(change), notes: Vec::new() }
     };
@@ -224,8 +250,12 @@ fn git_files(diff: &str) -> Vec<PatchedFile> {
         if let Some(names) = bare.strip_prefix("diff --git ") {
             // Names with blanks cannot be separated here; the lines that follow name the file again.
             let name = names.rsplit_once(" b/").map_or(names, |(_, name)| name);
-            let file =
-                PatchedFile { verb: "Edited", name: shown_name(name), diff: FileDiff::default(), notes: Vec::new() };
+            let file = PatchedFile {
+                verb: FileVerb::Edit,
+                name: shown_name(name),
+                diff: FileDiff::default(),
+                notes: Vec::new(),
+            };
             out.push((file, String::new()));
             continue;
         }
@@ -233,9 +263,9 @@ fn git_files(diff: &str) -> Vec<PatchedFile> {
         if !body.is_empty() || bare.starts_with("@@") {
             body.push_str(line);
         } else if bare.starts_with("new file") {
-            file.verb = "Added";
+            file.verb = FileVerb::Add;
         } else if bare.starts_with("deleted file") {
-            file.verb = "Deleted";
+            file.verb = FileVerb::Delete;
         } else if let Some(name) = bare.strip_prefix("+++ b/").or_else(|| bare.strip_prefix("--- a/")) {
             file.name = shown_name(name.trim_end_matches('\t'));
         } else if !["index ", "--- ", "+++ "].iter().any(|known| bare.starts_with(known)) {
@@ -251,10 +281,13 @@ fn shown_name(name: &str) -> String {
 }
 
 /// The files of a patch as the model writes it, each with its lines. Their numbers are not known.
-fn sections(patch: &str) -> Vec<(&'static str, String, FileDiff)> {
-    const HEADS: [(&str, &str); 3] =
-        [("*** Add File: ", "Added"), ("*** Update File: ", "Edited"), ("*** Delete File: ", "Deleted")];
-    let mut out: Vec<(&'static str, String, String)> = Vec::new();
+fn sections(patch: &str) -> Vec<(FileVerb, String, FileDiff)> {
+    const HEADS: [(&str, FileVerb); 3] = [
+        ("*** Add File: ", FileVerb::Add),
+        ("*** Update File: ", FileVerb::Edit),
+        ("*** Delete File: ", FileVerb::Delete),
+    ];
+    let mut out: Vec<(FileVerb, String, String)> = Vec::new();
     for line in patch.lines() {
         let head = HEADS.iter().find_map(|(head, verb)| Some((*verb, line.strip_prefix(head)?)));
         match (head, out.last_mut()) {
@@ -305,6 +338,28 @@ mod tests {
 
     fn update(unified_diff: &str, move_path: Option<&str>) -> FileChange {
         FileChange::Update { unified_diff: unified_diff.to_owned(), move_path: move_path.map(PathBuf::from) }
+    }
+
+    #[test]
+    fn a_question_does_not_say_that_something_was_done() {
+        let changes = vec![
+            change("/w/a.txt", update("@@ -1 +1 @@\n-one\n+ONE\n", None)),
+            change("/w/b.txt", FileChange::Add { content: "bee\n".to_owned() }),
+            change("/w/c.txt", FileChange::Delete { content: "see\n".to_owned() }),
+        ];
+        let cell = PatchCell::proposed(&changes.into_iter().collect(), Some(Path::new("/w")));
+        expect![[r#"
+            • Edit 3 files (+2 -2)|
+              └ Edit a.txt (+1 -1)|
+                1 -one|
+                1 +ONE|
+            |
+              └ Add b.txt (+1 -0)|
+                1 +bee|
+            |
+              └ Delete c.txt (+0 -1)|
+                1 -see|
+        "#]].assert_eq(&shown(&cell.lines(&CANVAS(40), Folding::Folded)));
     }
 
     #[test]
@@ -415,7 +470,7 @@ mod tests {
         assert_eq!(cell.blank_changes(), 2);
         let view = PatchView { hides_blanks: true, ..PatchView::whole(40) };
         expect![[r#"
-            • Edited /w/a.txt (+2 -2)|
+            • Edit /w/a.txt (+2 -2)|
                 1  a  b|
                 2  same|
                 3 -c|
@@ -425,7 +480,7 @@ mod tests {
         .assert_eq(&shown(&cell.viewed(view, &CANVAS(40))));
         let beside = PatchView { is_beside: true, ..view };
         expect![[r#"
-            • Edited /w/a.txt (+2 -2)|
+            • Edit /w/a.txt (+2 -2)|
                 1  a  b               │ 1  a  b|
                 2  same               │ 2  same|
                 3 -c                  │ 3 +d|

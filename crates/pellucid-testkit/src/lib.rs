@@ -12,6 +12,8 @@
 mod corpus;
 mod faulty_disk;
 pub mod fixture;
+#[cfg(unix)]
+pub mod live_terminal;
 mod logged;
 pub mod mcp_script;
 pub mod mock_server;
@@ -29,6 +31,8 @@ pub mod workspace;
 pub use corpus::check_corpus;
 pub use faulty_disk::DiskFault;
 pub use faulty_disk::FaultyDisk;
+#[cfg(unix)]
+pub use live_terminal::LiveTerminal;
 pub use logged::logged;
 pub use mcp_script::McpScript;
 pub use mock_server::MockReply;

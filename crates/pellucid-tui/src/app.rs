@@ -1,26 +1,31 @@
 //! The state of the client: keys and events go in, effects and a view come out.
 //!
-//! - `settings`: what the client is started with
+//! - `settings`, `manner`: what the client is started with
 //! - `turn`: events of the session, and what a turn is doing
-//! - `messages`: what is sent, given to the running turn, or waits
+//! - `messages`, `waiting`: what is sent, given to the running turn, or waits
+//! - `keeping`: the draft outlives the program
 //! - `asking`: approvals and questions
 //! - `commands`, `menus`, `fields`: what the commands that begin with `/` do
 //! - `changes`: changes that a person judges
+//! - `copying`: what `/copy` puts into the clipboard
 //! - `keys`: the page of keys
 //! - `pages`: pages that cover the screen
 //! - `look`: what the model will see, and what it costs
 //! - `view`, `footer`: the rows of the viewport
-//! - `notify`: notifications of the terminal
+//! - `notify`, `title`: notifications of the terminal, and the title of its window
 //! - `status`, `farewell`: what is reported of the session
 
 mod asking;
 mod changes;
 mod commands;
+mod copying;
 pub mod farewell;
 mod fields;
 mod footer;
+mod keeping;
 mod keys;
 mod look;
+pub mod manner;
 mod menus;
 mod messages;
 mod notify;
@@ -31,8 +36,10 @@ pub mod settings;
 pub(crate) mod status;
 #[cfg(test)]
 mod tests;
+mod title;
 mod turn;
 mod view;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
@@ -44,10 +51,12 @@ use ratatui_core::text::Line;
 
 use self::asking::Asking;
 use self::fields::OpenField;
+use self::keeping::Keeping;
 use self::menus::OpenMenu;
 use self::pages::OpenPage;
 use self::settings::AppSettings;
 use self::turn::SessionState;
+use self::waiting::WaitingList;
 use crate::cells::CellCanvas;
 use crate::cells::notice::NoticeCell;
 use crate::cells::notice::NoticeKind;
@@ -95,6 +104,9 @@ pub struct App {
     session: SessionState,
     mode: CollaborationModeKind,
     queue: VecDeque<Message>,
+    /// The list of waiting messages, while it is open.
+    waiting: Option<WaitingList>,
+    keeping: Keeping,
     asking: Asking,
     menu: Option<OpenMenu>,
     field: Option<OpenField>,
@@ -123,6 +135,8 @@ impl App {
             session: SessionState::default(),
             mode: CollaborationModeKind::Default,
             queue: VecDeque::new(),
+            waiting: None,
+            keeping: Keeping::default(),
             asking: Asking::default(),
             menu: None,
             field: None,
@@ -168,6 +182,8 @@ impl App {
             self.field_key(key, now)
         } else if self.menu.is_some() {
             self.menu_key(key, now)
+        } else if self.waiting.is_some() {
+            self.waiting_key(key, now)
         } else {
             self.composer_key(key, now)
         };
@@ -244,6 +260,7 @@ impl App {
                 ComposerEffect::Cancel | ComposerEffect::End => effects.push(Effect::Quit),
                 ComposerEffect::Editor(text) => effects.push(Effect::Edit(text)),
                 ComposerEffect::EditQueued => self.edit_queued(),
+                ComposerEffect::Waiting => self.open_waiting(),
                 ComposerEffect::Suspend => effects.push(Effect::Suspend),
                 ComposerEffect::FetchHistory(at) => effects.push(Effect::Ask(HostCall::FetchHistory(at))),
                 ComposerEffect::SearchFiles(query) => effects.push(Effect::Ask(HostCall::SearchFiles(query))),
@@ -291,6 +308,11 @@ impl App {
             CollaborationModeKind::Plan => CollaborationModeKind::Default,
         };
         self.set_mode(next);
+    }
+
+    /// Whether the terminal has said that it knows the keyboard protocol.
+    pub fn has_keyboard_protocol(&self) -> bool {
+        self.has_keyboard_protocol
     }
 
     /// How lines get into the scrollback of this terminal.

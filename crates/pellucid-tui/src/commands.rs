@@ -46,6 +46,7 @@ pub enum SlashCommand {
     Clean,
     Personality,
     Keymap,
+    Waiting,
     Copy,
     Context,
     Preview,
@@ -173,7 +174,13 @@ pub const COMMANDS: &[CommandRow] = {
             gate: Some(CommandGate::Personality),
             ..IDLE
         },
-        CommandRow { command: C::Copy, name: "copy", help: "copy the last answer", takes_words: true, ..ALWAYS },
+        CommandRow {
+            command: C::Copy,
+            name: "copy",
+            help: "copy the last answer, a block of its code, a command",
+            takes_words: true,
+            ..ALWAYS
+        },
         CommandRow { command: C::Context, name: "context", help: "show what the model will see", ..ALWAYS },
         CommandRow { command: C::Preview, name: "preview", help: "show the bytes of the next request", ..ALWAYS },
         CommandRow { command: C::Cache, name: "cache", help: "show what was paid for again, and why", ..ALWAYS },
@@ -182,6 +189,12 @@ pub const COMMANDS: &[CommandRow] = {
             name: "pack",
             help: "show the same facts under other packs",
             takes_words: true,
+            ..ALWAYS
+        },
+        CommandRow {
+            command: C::Waiting,
+            name: "waiting",
+            help: "move, edit, delete or send waiting messages",
             ..ALWAYS
         },
         CommandRow { command: C::Keymap, name: "keymap", help: "list every key", ..ALWAYS },

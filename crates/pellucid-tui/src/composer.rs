@@ -2,7 +2,7 @@
 //!
 //! - `draft`: text, cursor and pieces
 //! - `words`, `rows`: where words end and lines wrap
-//! - `undo`, `history`: what was written and sent before
+//! - `undo`, `history`, `kept`: what was written and sent before, and what an earlier client left
 //! - `pasting`: labels of large pastes and images, and keys that are a paste
 //! - `popup`: the list that opens while typing
 //! - `drawing`: the rows that are shown
@@ -12,6 +12,7 @@
 pub mod draft;
 pub mod drawing;
 pub mod history;
+pub mod kept;
 pub mod pasting;
 pub mod popup;
 mod rows;
@@ -127,6 +128,8 @@ pub enum ComposerEffect {
     NextMode,
     /// Bring the newest waiting message back.
     EditQueued,
+    /// Open the list of waiting messages.
+    Waiting,
     /// Suspend the program.
     Suspend,
     /// Fetch a message of the file, by its place there.
@@ -144,6 +147,8 @@ pub struct Composer {
     /// What was cut last.
     killed: Clip,
     undo: UndoStack,
+    /// What Ctrl-C cleared, or an earlier client left, since the last message.
+    cleared: Option<Clip>,
     history: MessageHistory,
     labels: PasteLabels,
     bursts: Bursts,
@@ -288,6 +293,42 @@ impl Composer {
         self.wished_column = None;
     }
 
+    /// Offers a text that an earlier client left: undo and Up bring it into the composer.
+    pub fn offer(&mut self, clip: Clip) {
+        self.history.add(clip.clone());
+        self.cleared = Some(clip);
+    }
+
+    /// Keeps a text for Up.
+    pub fn remember(&mut self, clip: Clip) {
+        self.history.add(clip);
+    }
+
+    /// Whether undo brings a text back into the empty composer.
+    pub fn can_bring_back(&self) -> bool {
+        self.draft.is_empty() && self.cleared.is_some()
+    }
+
+    /// What was written and not sent: the draft, or the text that was cleared if the composer is empty.
+    pub fn unsent(&self) -> Clip {
+        let cleared = self.cleared.clone().filter(|_| self.draft.is_empty());
+        cleared.unwrap_or_else(|| self.draft.clip())
+    }
+
+    /// Whether this is what [`Composer::unsent`] is now.
+    pub fn is_unsent(&self, clip: &Clip) -> bool {
+        match &self.cleared {
+            Some(cleared) if self.draft.is_empty() => cleared == clip,
+            _ => self.draft.text() == clip.text && self.draft.pieces() == clip.pieces,
+        }
+    }
+
+    /// The draft before the last change. In an empty composer that is at least the text that was cleared.
+    fn step_back(&mut self) -> Option<Draft> {
+        let undone = self.undo.undo(&self.draft).filter(|draft| !draft.is_empty() || !self.can_bring_back());
+        undone.or_else(|| self.cleared.clone().filter(|_| self.draft.is_empty()).map(Draft::of))
+    }
+
     /// Takes the answer to [`ComposerEffect::FetchHistory`].
     pub fn history_fetched(&mut self, at: usize, text: Option<String>) -> Vec<ComposerEffect> {
         let recall = self.history.fetched(at, text, self.draft.text());
@@ -373,6 +414,11 @@ impl Composer {
                 self.undo.remember(&self.draft, true);
                 self.draft.insert_text("\n");
             }
+            Action::Send if self.is_continued() => {
+                self.undo.remember(&self.draft, false);
+                let cursor = self.draft.cursor();
+                self.draft.replace(cursor - 1..cursor, &Clip::plain("\n"));
+            }
             Action::Send => self.send(context, effects, ComposerEffect::Send),
             Action::Queue if context.is_working && !self.draft.text().starts_with('!') => {
                 self.send(context, effects, ComposerEffect::Queue);
@@ -383,6 +429,7 @@ impl Composer {
             Action::Escape => effects.push(ComposerEffect::Escape),
             Action::Cancel if self.draft.is_empty() => effects.push(ComposerEffect::Cancel),
             Action::Cancel => {
+                self.cleared = Some(self.draft.clip());
                 self.history.add(self.draft.clip());
                 self.clear();
             }
@@ -394,6 +441,7 @@ impl Composer {
             Action::PasteImage => effects.push(ComposerEffect::PasteImage),
             Action::NextMode => effects.push(ComposerEffect::NextMode),
             Action::EditQueued => effects.push(ComposerEffect::EditQueued),
+            Action::Waiting => effects.push(ComposerEffect::Waiting),
             Action::Suspend => effects.push(ComposerEffect::Suspend),
             _ => {}
         }
@@ -432,7 +480,7 @@ impl Composer {
                 self.undo.remember(&self.draft, false);
                 return self.draft.unfold();
             }
-            Action::Undo => return self.undo.undo(&self.draft).map(|draft| self.draft = draft).is_some(),
+            Action::Undo => return self.step_back().map(|draft| self.draft = draft).is_some(),
             Action::Redo => return self.undo.redo(&self.draft).map(|draft| self.draft = draft).is_some(),
             _ => return false,
         };
@@ -478,6 +526,12 @@ impl Composer {
 
     fn is_line_end_of_burst(&self, now: Duration) -> bool {
         self.bursts.is_in_burst(now) && self.popup.is_none() && !self.draft.text().starts_with('/')
+    }
+
+    /// Whether Enter begins a new line because a backslash is before the cursor. Two of them are a backslash that is sent.
+    fn is_continued(&self) -> bool {
+        let before = &self.draft.text()[..self.draft.cursor()];
+        self.popup.is_none() && (before.len() - before.trim_end_matches('\\').len()) % 2 == 1
     }
 
     fn up(&mut self, effects: &mut Vec<ComposerEffect>) {
@@ -584,6 +638,7 @@ impl Composer {
         self.undo = UndoStack::default();
         self.labels = PasteLabels::default();
         if is_kept {
+            self.cleared = None;
             self.history.add(Clip { text: message.text, pieces: Vec::new() });
         } else {
             self.history.leave();

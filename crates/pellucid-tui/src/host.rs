@@ -11,6 +11,7 @@ use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::Operation;
 use serde_json::Value;
 
+use crate::composer::draft::Clip;
 use crate::look::report::LookAnswer;
 use crate::look::report::LookCall;
 
@@ -33,6 +34,7 @@ pub trait Host {
 }
 
 /// Something that happened outside of the client.
+#[expect(clippy::large_enum_variant, reason = "a value is made for each event and moved once")]
 #[derive(Debug, Clone, PartialEq)]
 pub enum HostNews {
     /// An event of the session; absent when the session is over.
@@ -44,6 +46,8 @@ pub enum HostNews {
 /// Something that the client wants to have done.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HostCall {
+    /// Keep the text that was not sent, for the next client in this folder; nothing is kept of an empty text.
+    KeepDraft(Clip),
     /// Keep a message in the history file.
     Remember(String),
     /// Fetch a message of the history file, by its place there.

@@ -130,6 +130,9 @@ impl<'h, H: Host> Client<'h, H> {
         terminal.enter()?;
         terminal.write(modes::QUESTIONS.as_bytes())?;
         let (row, typed) = first_answers(&terminal, &mut reader, &mut app).await?;
+        if !app.has_keyboard_protocol() {
+            terminal.report_other_keys()?;
+        }
         let size = terminal.size();
         app.resize(size);
         // What is stored is drawn for the width and the colours of this terminal, so not before they are known.
@@ -169,10 +172,23 @@ impl<'h, H: Host> Client<'h, H> {
     /// # Errors
     /// The terminal cannot be read or written.
     pub async fn run(mut self) -> io::Result<(RunEnd, App)> {
-        let end = loop {
+        let end = self.converse().await;
+        // A terminal that is gone is an error, and the draft is kept all the same.
+        self.keep_draft().await;
+        let end = end?;
+        self.draw()?;
+        let bytes = self.screen.leave();
+        self.terminal.write(&bytes)?;
+        self.terminal.leave()?;
+        Ok((end, self.app))
+    }
+
+    /// Takes what arrives until the client ends.
+    async fn converse(&mut self) -> io::Result<RunEnd> {
+        loop {
             self.draw_if_due()?;
             if let Some(end) = self.end {
-                break end;
+                return Ok(end);
             }
             let wake = self.wake();
             tokio::select! {
@@ -185,17 +201,23 @@ impl<'h, H: Host> Client<'h, H> {
                 },
                 () = sleep_until(wake) => self.woken().await?,
             }
-        };
-        self.draw()?;
-        let bytes = self.screen.leave();
-        self.terminal.write(&bytes)?;
-        self.terminal.leave()?;
-        Ok((end, self.app))
+        }
+    }
+
+    /// Keeps a draft that has changed since it was kept.
+    async fn keep_draft(&mut self) {
+        if let Some(call) = self.app.keep_draft() {
+            let answer = self.host.ask(call).await;
+            let now = self.now();
+            // A draft that cannot be kept is reported, which asks for nothing.
+            let _ = self.app.answered(answer, now);
+        }
     }
 
     /// When the client has to do something if nothing else happens.
     fn wake(&mut self) -> Option<Instant> {
         let frame = self.drawn.filter(|_| self.is_stale).map(|drawn| drawn + FRAME);
+        self.app.watch_draft(self.now());
         self.tick = self.app.next_tick(self.now()).map(|at| self.begun + at);
         [frame, self.incomplete, self.tick, self.resizing].into_iter().flatten().min()
     }
@@ -335,6 +357,7 @@ impl<'h, H: Host> Client<'h, H> {
 
     /// Ends the session, so that its file is complete.
     async fn finish(&mut self, end: RunEnd) {
+        self.keep_draft().await;
         self.app.begin_ending();
         let over = async {
             self.host.submit(pellucid_protocol::operation::Operation::Shutdown).await;
@@ -352,12 +375,14 @@ impl<'h, H: Host> Client<'h, H> {
 
     /// Gives the terminal to the shell until it continues this program.
     async fn suspend(&mut self) -> io::Result<()> {
+        self.keep_draft().await;
         self.give_away()?;
         rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP)?;
         self.take_back().await
     }
 
     async fn edit(&mut self, text: &str) -> io::Result<Result<String, String>> {
+        self.keep_draft().await;
         self.give_away()?;
         let edited = self.host.edit(text).await;
         self.take_back().await?;
@@ -375,6 +400,9 @@ impl<'h, H: Host> Client<'h, H> {
         self.terminal.enter()?;
         self.terminal.write(modes::QUESTIONS.as_bytes())?;
         let (row, typed) = first_answers(&self.terminal, &mut self.reader, &mut self.app).await?;
+        if !self.app.has_keyboard_protocol() {
+            self.terminal.report_other_keys()?;
+        }
         let size = self.terminal.size();
         self.app.resize(size);
         self.screen.come_back(size, row.unwrap_or(size.rows - 1));
@@ -407,6 +435,9 @@ impl<'h, H: Host> Client<'h, H> {
         let view = self.app.view(now);
         bytes.extend(self.screen.frame(history, &view));
         self.terminal.write(&bytes)?;
+        if let Some(title) = self.app.title() {
+            self.terminal.set_title(&title)?;
+        }
         self.is_stale = false;
         self.drawn = Some(Instant::now());
         Ok(())

@@ -40,6 +40,10 @@ pub struct ClientTerminal {
     before: Option<Termios>,
     /// Whether the alternate screen is on.
     has_page: bool,
+    /// Whether keys with modifiers are reported by [`modes::OTHER_KEYS`].
+    has_other_keys: bool,
+    /// The title of the window that was set.
+    title: Option<String>,
 }
 
 impl ClientTerminal {
@@ -58,7 +62,7 @@ impl ClientTerminal {
             .and_then(|path| rustix::fs::open(path, flags, Mode::empty()));
         let opened = own.or_else(|_| rustix::fs::open("/dev/tty", flags, Mode::empty()))?;
         let input = pipe::Receiver::from_owned_fd_unchecked(opened)?;
-        Ok(Self { input, before: None, has_page: false })
+        Ok(Self { input, before: None, has_page: false, has_other_keys: false, title: None })
     }
 
     /// Switches raw mode and the modes of the client on.
@@ -86,7 +90,9 @@ impl ClientTerminal {
         };
         let page = if self.has_page { modes::PAGE_OFF } else { "" };
         self.has_page = false;
-        let written = self.write(format!("{page}{}", modes::OFF).as_bytes());
+        let keys = if std::mem::take(&mut self.has_other_keys) { modes::OTHER_KEYS.1 } else { "" };
+        let title = if self.title.take().is_some() { modes::TITLE.1 } else { "" };
+        let written = self.write(format!("{page}{keys}{title}{}", modes::OFF).as_bytes());
         termios::tcsetattr(rustix::stdio::stdin(), OptionalActions::Drain, &before)?;
         written
     }
@@ -94,6 +100,30 @@ impl ClientTerminal {
     /// Notes whether the alternate screen is on, so that it is left in any case.
     pub fn set_page(&mut self, has_page: bool) {
         self.has_page = has_page;
+    }
+
+    /// Has keys with modifiers reported by a terminal that does not know the keyboard protocol.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn report_other_keys(&mut self) -> io::Result<()> {
+        if std::mem::replace(&mut self.has_other_keys, true) {
+            return Ok(());
+        }
+        self.write(modes::OTHER_KEYS.0.as_bytes())
+    }
+
+    /// Sets the title of the window, which [`ClientTerminal::leave`] restores. Nothing is written if the title is the same.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn set_title(&mut self, title: &str) -> io::Result<()> {
+        if self.title.as_deref() == Some(title) {
+            return Ok(());
+        }
+        let keep = if self.title.is_none() { modes::TITLE.0 } else { "" };
+        self.title = Some(title.to_owned());
+        self.write(format!("{keep}\x1b]0;{title}\x07").as_bytes())
     }
 
     /// The size of the terminal's window.

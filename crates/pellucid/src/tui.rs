@@ -1,7 +1,7 @@
 //! The terminal client: from arguments to a conversation in the terminal, and its end.
 //!
 //! - `host`: what the client asks of the program
-//! - `history`: the file of messages that were sent
+//! - `history`, `drafts`: the files of messages that were sent, and of texts that were not
 //! - `settings`: what the client is started with
 //! - `entries`, `describe`: menus and texts that the client shows
 //! - `editor`: the user's editor
@@ -10,6 +10,7 @@
 
 mod before;
 mod describe;
+mod drafts;
 mod editor;
 mod entries;
 mod history;
@@ -40,6 +41,7 @@ use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::start::Which;
 use crate::tui::before::Before;
+use crate::tui::drafts::DraftFile;
 use crate::tui::host::HowToOpen;
 use crate::tui::host::SessionHost;
 
@@ -133,8 +135,11 @@ pub fn run_job(shared: &Shared, job: ClientJob) -> Result<ExitCode, ProgramFailu
             .then(|| FirstMessage { text: prompt.unwrap_or_default(), images: turn.image.clone() });
         let mut settings = settings::read(&start, first);
         settings.has_alternate_screen &= has_alternate_screen;
+        let (drafts, kept) = DraftFile::open(&start.config);
+        settings.kept = kept;
         let how = HowToOpen { shared: shared.clone(), turn, policy };
         let (mut host, opened) = SessionHost::open(how, start, opening).await?;
+        host.drafts = drafts;
         let client = Client::start(&mut host, App::new(settings), opened).await.map_err(unusable)?;
         let (end, app) = client.run().await.map_err(unusable)?;
         for line in app.farewell("pellucid") {

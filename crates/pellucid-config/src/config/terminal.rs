@@ -19,6 +19,8 @@ pub struct TerminalSettings {
     pub second_screen: Option<bool>,
     /// What the last row shows, instead of hints and the context meter.
     pub status_line: Option<Vec<String>>,
+    /// The parts of the window's title; empty if none is set, absent for the usual ones.
+    pub title: Option<Vec<String>>,
     /// The keys of actions that do not have their usual ones, by the place and name of the action with a dot between.
     pub keymap: BTreeMap<String, Vec<String>>,
     /// Whether many keys at once are taken for a paste.
@@ -78,12 +80,21 @@ impl TerminalSettings {
                 _ => None,
             }),
             status_line: reader.texts("tui.status_line"),
+            title: title(reader.value("tui.terminal_title")),
             keymap: keymap(reader),
             finds_bursts: !flag_or_default!(reader, "disable_paste_burst"),
             skips_full_access_warning: flag_or_default!(reader, "notice.hide_full_access_warning"),
             keeps_messages: reader.text("history.persistence").as_deref() != Some("none"),
             messages_bytes_max: reader.count("history.max_bytes"),
         }
+    }
+}
+
+/// The parts of the title: a list of words, or a switch.
+fn title(value: Option<&Value>) -> Option<Vec<String>> {
+    match value?.as_bool() {
+        Some(is_on) => (!is_on).then(Vec::new),
+        None => value.and_then(texts),
     }
 }
 

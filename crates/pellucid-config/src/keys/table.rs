@@ -671,6 +671,13 @@ pub const SECTIONS: &[KeySection] = &[
             ),
             top(FREE, "tui.status_line", ValueKind::STRINGS, "", "What the last row of the terminal client shows."),
             top(
+                FREE,
+                "tui.terminal_title",
+                ValueKind::Either(&ValueKind::Bool, &ValueKind::STRINGS),
+                "`true`",
+                "Whether the terminal's window has a title, or its parts: `state`, `name`, `folder`, `branch`, `model`.",
+            ),
+            top(
                 ACCEPTED,
                 "tui.keymap.<place>.<action>",
                 ValueKind::Either(&ValueKind::String, &ValueKind::STRINGS),

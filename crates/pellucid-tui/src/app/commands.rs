@@ -72,6 +72,7 @@ impl App {
             }
             SlashCommand::Personality => self.open_personalities(),
             SlashCommand::Keymap => self.show_keys(),
+            SlashCommand::Waiting => self.open_waiting(),
             SlashCommand::Copy => self.copy(words, effects),
             SlashCommand::Context => self.open_rows(),
             SlashCommand::Preview => self.ask_preview(effects),
@@ -88,18 +89,6 @@ impl App {
         }
         lines.extend(self.processes.values().map(|command| format!("  {command}")));
         self.say_lines(&lines);
-    }
-
-    /// Copies the last answer through the terminal.
-    fn copy(&mut self, _words: &str, effects: &mut Vec<Effect>) {
-        use base64::Engine as _;
-        let Some(text) = &self.session.last_answer else {
-            self.say_error("there is no answer to copy yet");
-            return;
-        };
-        let payload = base64::engine::general_purpose::STANDARD.encode(text);
-        effects.push(Effect::Write(format!("\x1b]52;c;{payload}\x07").into_bytes()));
-        self.say_note("the last answer is in the clipboard, if the terminal allows it");
     }
 
     /// Puts a text into the composer.

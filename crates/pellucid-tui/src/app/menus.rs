@@ -47,6 +47,7 @@ pub(super) enum MenuPurpose {
     Agents,
     Plan,
     Feedback,
+    Copy,
 }
 
 /// A menu that is open.
@@ -58,7 +59,7 @@ pub(super) struct OpenMenu {
 }
 
 /// An entry that the client knows by itself.
-fn known(id: &str, label: &str, about: &str) -> MenuEntry {
+pub(super) fn known(id: &str, label: &str, about: &str) -> MenuEntry {
     MenuEntry { id: id.to_owned(), label: label.to_owned(), about: about.to_owned(), is_on: false, detail: Value::Null }
 }
 
@@ -91,7 +92,7 @@ fn entry_label(entry: &MenuEntry, is_switch: bool) -> String {
 }
 
 impl App {
-    fn open_menu(&mut self, purpose: MenuPurpose, title: &str, entries: Vec<MenuEntry>) {
+    pub(super) fn open_menu(&mut self, purpose: MenuPurpose, title: &str, entries: Vec<MenuEntry>) {
         let is_switch =
             matches!(purpose, MenuPurpose::Features | MenuPurpose::SkillSwitches | MenuPurpose::StatusItems);
         let has_number = !matches!(purpose, MenuPurpose::ReviewCommits | MenuPurpose::ReviewBranches);
@@ -329,6 +330,7 @@ impl App {
                 effects.push(Effect::Ask(HostCall::Store(vec![("personality".to_owned(), json!(entry.id))])));
                 self.say_note(&format!("the model answers in the manner {}", entry.label));
             }
+            MenuPurpose::Copy => self.copy(&entry.id, effects),
             MenuPurpose::Plan if entry.id == "yes" => {
                 self.set_mode(CollaborationModeKind::Default);
                 self.send_text("Carry out the plan.", effects);

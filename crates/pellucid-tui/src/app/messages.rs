@@ -49,9 +49,11 @@ impl App {
         effects.push(Effect::Submit(Operation::UserInput { items, final_output_json_schema: None }));
     }
 
-    /// Sends the oldest waiting message.
+    /// Sends the oldest waiting message, unless the list of them is open.
     pub(super) fn send_waiting(&mut self, effects: &mut Vec<Effect>) {
-        if let Some(message) = self.queue.pop_front() {
+        if self.waiting.is_none()
+            && let Some(message) = self.queue.pop_front()
+        {
             self.send(message, effects);
         }
     }
@@ -65,6 +67,7 @@ impl App {
 
     /// Brings all waiting messages back into the composer, before the draft.
     pub(super) fn take_back_queue(&mut self) {
+        self.leave_waiting();
         if self.queue.is_empty() {
             return;
         }
@@ -85,7 +88,7 @@ impl App {
 }
 
 /// Texts in one, with a line end between them.
-fn joined(clips: Vec<Clip>) -> Clip {
+pub(super) fn joined(clips: Vec<Clip>) -> Clip {
     let mut all = Clip::default();
     for clip in clips {
         if !all.text.is_empty() {

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use pellucid_protocol::settings::Personality;
 use pellucid_protocol::settings::SandboxPolicy;
 
+use super::manner::Manner;
 use crate::cells::transcript::TranscriptOptions;
 use crate::commands::CommandRow;
 use crate::composer::ComposerContext;
+use crate::composer::kept::KeptDraft;
 use crate::composer::popup::PromptEntry;
 use crate::composer::popup::SkillEntry;
 use crate::keymap::Keymap;
@@ -51,6 +53,10 @@ pub struct AppSettings {
     pub insertion: Insertion,
     /// When the client notifies, and how.
     pub notifying: Notifying,
+    /// How the client behaves at this terminal.
+    pub manner: Manner,
+    /// The draft that an earlier client left in this folder.
+    pub kept: Option<KeptDraft>,
     /// The first message, which is sent when the session is ready.
     pub first: Option<FirstMessage>,
 }

@@ -1,4 +1,8 @@
+mod copying;
+mod keeping;
 mod look;
+mod title;
+mod waiting;
 
 use std::path::PathBuf;
 
@@ -19,6 +23,7 @@ use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxPolicy;
 use serde_json::json;
 
+use super::manner::Manner;
 use super::settings::Notifying;
 use super::settings::Surroundings;
 use super::*;
@@ -59,6 +64,8 @@ pub(super) fn settings() -> AppSettings {
         skips_full_access_warning: false,
         insertion: Insertion::Region,
         notifying: Notifying { of_turns: true, of_questions: true, has_text: true },
+        manner: Manner::default(),
+        kept: None,
         first: None,
     }
 }

@@ -39,7 +39,6 @@ pub(super) struct SessionState {
     pub(super) usage: Option<TokenUsageInfo>,
     /// The window that the model has, in tokens.
     pub(super) window: Option<i64>,
-    pub(super) last_answer: Option<String>,
     /// The newest heading of the model's reasoning.
     pub(super) heading: Option<String>,
     /// Whether a turn runs.
@@ -80,9 +79,6 @@ impl App {
             EventMessage::TaskComplete { last_agent_message, .. } => {
                 self.session.is_working = false;
                 self.forget_questions();
-                if last_agent_message.is_some() {
-                    self.session.last_answer.clone_from(last_agent_message);
-                }
                 self.notify_turn(last_agent_message.as_deref(), &mut effects);
                 if self.queue.is_empty() && self.session.has_plan && self.mode == CollaborationModeKind::Plan {
                     self.open_plan();
@@ -201,6 +197,7 @@ impl App {
             self.say(NoticeKind::Warning, &note, None);
         }
         self.say_key_problems();
+        self.offer_draft();
     }
 
     /// The change of settings that selects the mode, with the model and the effort of now.
@@ -220,7 +217,7 @@ impl App {
 
     /// When the client wants to be drawn again if nothing happens: the clock of a turn changes every second.
     pub fn next_tick(&self, now: Duration) -> Option<Duration> {
-        [self.turn_tick(now), self.look_tick()].into_iter().flatten().min()
+        [self.turn_tick(now), self.look_tick(), self.keep_tick()].into_iter().flatten().min()
     }
 
     fn turn_tick(&self, now: Duration) -> Option<Duration> {
@@ -234,7 +231,9 @@ impl App {
     /// The moment of [`App::next_tick`] has come.
     pub fn tick(&mut self, now: Duration) -> Vec<Effect> {
         self.now = now;
-        self.look_due(now)
+        let mut effects = self.look_due(now);
+        effects.extend(self.keep_due(now));
+        effects
     }
 }
 

@@ -76,6 +76,9 @@ impl App {
         let below = self.below_rows(&styles);
         let composer_max = height_max.saturating_sub(u16::try_from(below.len()).unwrap_or(u16::MAX)).max(1);
         let mut drawn = self.composer.draw(columns, composer_max, HINT, &styles);
+        if self.waiting.as_ref().is_some_and(|list| !list.is_editing()) {
+            drawn.cursor = None;
+        }
         drawn.lines.extend(below);
         drawn
     }
@@ -119,21 +122,6 @@ impl App {
             Span::styled(word, Style::new().add_modifier(Modifier::BOLD)),
             Span::styled(format!(" ({time}{})", self.key_hint(" • ", Action::Escape, "to interrupt")), dim),
         ]))
-    }
-
-    fn queue_rows(&self) -> Vec<Line<'static>> {
-        let mut lines = Vec::new();
-        let dim = self.palette.dim();
-        for message in &self.queue {
-            let text = if message.written.text.is_empty() { &message.text } else { &message.written.text };
-            let first = text.lines().next().unwrap_or_default();
-            lines.push(Line::from(Span::styled(format!("  ↳ {first}"), dim)));
-        }
-        if !self.queue.is_empty() {
-            let hint = self.key_hint("    ", Action::EditQueued, "to edit");
-            lines.push(Line::from(Span::styled(hint, dim)));
-        }
-        lines
     }
 
     /// What is below the composer: the list that opened while typing, the sheet of keys, or the last row.

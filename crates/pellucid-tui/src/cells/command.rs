@@ -97,6 +97,16 @@ impl CommandCell {
         Self { end, ..self }
     }
 
+    /// The command as it was given to the shell.
+    pub fn script(&self) -> &str {
+        &self.script
+    }
+
+    /// What the command wrote.
+    pub fn output(&self) -> &str {
+        self.output.text()
+    }
+
     /// Adds output of a running command.
     pub fn push_output(&mut self, text: &str) {
         self.output.push_newest(text);

@@ -32,6 +32,11 @@ impl FoldedOutput {
         Self { text: format!("{}\n… +{missing} bytes\n{}", &text[..head], &text[tail..]) }
     }
 
+    /// The output as it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Whether nothing was written.
     pub fn is_empty(&self) -> bool {
         self.text.trim().is_empty()

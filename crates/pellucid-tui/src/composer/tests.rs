@@ -417,7 +417,7 @@ fn keys_of_one_read_are_a_paste() {
 #[test]
 fn keys_that_are_not_about_the_text_become_effects() {
     check_keys(
-        "<esc><ctrl-c><ctrl-d><ctrl-t><ctrl-o><alt-o><ctrl-v><alt-v><shift-tab><alt-up><ctrl-z>",
+        "<esc><ctrl-c><ctrl-d><ctrl-t><ctrl-o><alt-o><ctrl-v><alt-v><shift-tab><alt-up><alt-q><ctrl-z>",
         &expect![[r#"
         |
         Escape
@@ -430,6 +430,7 @@ fn keys_that_are_not_about_the_text_become_effects() {
         PasteImage
         NextMode
         EditQueued
+        Waiting
         Suspend"#]],
     );
     check_keys(
@@ -438,6 +439,15 @@ fn keys_that_are_not_about_the_text_become_effects() {
         draft|
         Editor("draft")"#]],
     );
+}
+
+#[test]
+fn enter_behind_a_backslash_begins_a_new_line() {
+    check_keys("one\\<enter>two", &expect!["one\ntwo|"]);
+    let mut desk = Desk::new();
+    desk.type_keys("C:\\\\<enter>");
+    assert_eq!(desk.composer.draft().text(), "", "two backslashes are text");
+    check_keys("one\\ two<home><right><right><right><right><enter>", &expect!["one\n| two"]);
 }
 
 #[test]

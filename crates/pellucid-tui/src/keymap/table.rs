@@ -11,6 +11,8 @@ pub enum Place {
     Options,
     /// In a full-screen page of text.
     Pager,
+    /// In the list of waiting messages.
+    Waiting,
     /// In the list of sessions.
     Picker,
     /// On the page with the rows of the next request.
@@ -21,8 +23,8 @@ pub enum Place {
 
 impl Place {
     /// Every place, in the order of the documentation.
-    pub const ALL: [Self; 7] =
-        [Self::Composer, Self::Popup, Self::Options, Self::Pager, Self::Bytes, Self::Look, Self::Picker];
+    pub const ALL: [Self; 8] =
+        [Self::Composer, Self::Popup, Self::Waiting, Self::Options, Self::Pager, Self::Bytes, Self::Look, Self::Picker];
 
     /// The heading of the place's keys.
     pub fn title(self) -> &'static str {
@@ -31,6 +33,7 @@ impl Place {
             Self::Popup => "In a list that opened while typing",
             Self::Options => "In a question or menu",
             Self::Pager => "On a page of text",
+            Self::Waiting => "In the list of waiting messages",
             Self::Picker => "In the list of sessions",
             Self::Look => "On the page with the rows of the next request",
             Self::Bytes => "On the page with the bytes of the next request",
@@ -70,6 +73,15 @@ pub enum Action {
     PasteImage,
     NextMode,
     EditQueued,
+    Waiting,
+    WaitingUp,
+    WaitingDown,
+    WaitingRaise,
+    WaitingLower,
+    WaitingEdit,
+    WaitingDelete,
+    WaitingSend,
+    WaitingLeave,
     ShowPaste,
     Suspend,
     PopupUp,
@@ -164,6 +176,7 @@ pub const ACTIONS: &[ActionRow] = {
     use Place::Pager;
     use Place::Picker;
     use Place::Popup;
+    use Place::Waiting;
     &[
         row(A::Send, "composer.send", Composer, &["enter"], "send the message, or run the command"),
         row(
@@ -245,6 +258,15 @@ pub const ACTIONS: &[ActionRow] = {
         row(A::KillToStart, "composer.kill-to-start", Composer, &["ctrl-u"], "cut to the start of the line"),
         row(A::KillToEnd, "composer.kill-to-end", Composer, &["ctrl-k"], "cut to the end of the line"),
         row(A::Yank, "composer.yank", Composer, &["ctrl-y"], "insert what was cut last"),
+        row(A::Waiting, "composer.waiting", Composer, &["alt-q"], "move, edit, delete or send waiting messages"),
+        row(A::WaitingUp, "waiting.up", Waiting, &["up", "k", "ctrl-p"], "the message above"),
+        row(A::WaitingDown, "waiting.down", Waiting, &["down", "j", "ctrl-n"], "the message below"),
+        row(A::WaitingRaise, "waiting.raise", Waiting, &["shift-up", "K"], "move the marked message up"),
+        row(A::WaitingLower, "waiting.lower", Waiting, &["shift-down", "J"], "move the marked message down"),
+        row(A::WaitingEdit, "waiting.edit", Waiting, &["enter", "e"], "edit the marked message in its place"),
+        row(A::WaitingDelete, "waiting.delete", Waiting, &["d", "delete", "backspace"], "delete the marked message"),
+        row(A::WaitingSend, "waiting.send", Waiting, &["s"], "send the marked message now"),
+        row(A::WaitingLeave, "waiting.leave", Waiting, &["esc", "q", "ctrl-c", "alt-q"], "close the list"),
         row(A::PopupUp, "popup.up", Popup, &["up", "ctrl-p"], "the entry above"),
         row(A::PopupDown, "popup.down", Popup, &["down", "ctrl-n"], "the entry below"),
         row(A::PopupComplete, "popup.complete", Popup, &["tab"], "complete the word"),

@@ -16,6 +16,13 @@ pub const ON: &str = "\x1b[?2004h\x1b[>7u\x1b[?1004h";
 /// Switches off what [`ON`] switches on, shows the cursor, frees scrolling and resets the style.
 pub const OFF: &str = "\x1b[m\x1b[<1u\x1b[?2004l\x1b[?1004l\x1b[?25h";
 
+/// Has the terminal report keys with modifiers that it would otherwise not distinguish, where the keyboard protocol is not
+/// known: Shift-Enter, for one. The second switches it off.
+pub const OTHER_KEYS: (&str, &str) = ("\x1b[>4;1m", "\x1b[>4m");
+
+/// Keeps the title of the window, and restores it.
+pub const TITLE: (&str, &str) = ("\x1b[22;0t", "\x1b[23;0t");
+
 /// Enters the alternate screen, where the wheel sends arrow keys.
 pub const PAGE_ON: &str = "\x1b[?1049h\x1b[?1007h\x1b[2J";
 

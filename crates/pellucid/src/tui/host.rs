@@ -53,6 +53,7 @@ use crate::start::Start;
 use crate::start::Which;
 use crate::style;
 use crate::tui::describe;
+use crate::tui::drafts::DraftFile;
 use crate::tui::editor;
 use crate::tui::entries;
 use crate::tui::history::HistoryFile;
@@ -76,6 +77,8 @@ pub struct SessionHost {
     config: Arc<Config>,
     env: Env,
     history: HistoryFile,
+    /// Where text is kept that was not sent; nothing is kept unless a file is put here.
+    pub drafts: DraftFile,
     session_id: SessionId,
     servers: Option<AskServers>,
     door: Door,
@@ -113,7 +116,8 @@ impl SessionHost {
         session.context_events_switch().join_for_usage();
         let running = Task::spawn("session", door::run(session, inside));
         let history = settings::history(&config);
-        let host = Self { how, config, env, history, session_id, servers, door, looks, running };
+        let drafts = DraftFile::default();
+        let host = Self { how, config, env, history, drafts, session_id, servers, door, looks, running };
         Ok((host, OpenedSession { history: stored, notes: Vec::new(), name }))
     }
 
@@ -134,8 +138,9 @@ impl SessionHost {
         };
         self.end().await;
         let (host, mut opened) = Self::open(self.how.clone(), start, opening).await?;
-        let history = std::mem::replace(self, host);
-        self.history = history.history;
+        let ended = std::mem::replace(self, host);
+        self.history = ended.history;
+        self.drafts = ended.drafts;
         opened.notes = kept.take();
         Ok(opened)
     }
@@ -241,6 +246,7 @@ impl Host for SessionHost {
         let cwd = &self.config.folders.cwd;
         match call {
             HostCall::Remember(text) => done(self.history.add(self.session_id.as_str(), &text)),
+            HostCall::KeepDraft(clip) => done(self.drafts.keep(&clip)),
             HostCall::FetchHistory(at) => HostAnswer::History(at, self.history.text(at)),
             HostCall::SearchFiles(query) => {
                 let (folder, wanted) = (cwd.clone(), query.clone());

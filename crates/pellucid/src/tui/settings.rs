@@ -11,6 +11,8 @@ use pellucid_engine::custom_prompt::Chosen;
 use pellucid_engine::custom_prompt::CustomPrompt;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::settings::SandboxPolicy;
+use pellucid_tui::app::manner::Manner;
+use pellucid_tui::app::manner::TitlePart;
 use pellucid_tui::app::settings::AppSettings;
 use pellucid_tui::app::settings::FirstMessage;
 use pellucid_tui::app::settings::Notifying;
@@ -75,6 +77,8 @@ pub fn read(start: &Start, first: Option<FirstMessage>) -> AppSettings {
         // This terminal drops lines that leave a scroll region.
         insertion: if env.text("WT_SESSION").is_some() { Insertion::WholeScreen } else { Insertion::Region },
         notifying: notifying(config, env),
+        manner: manner(config, env),
+        kept: None,
         first,
     }
 }
@@ -140,6 +144,16 @@ fn notifying(config: &Config, env: &Env) -> Notifying {
         of_turns: config.terminal.notifications.has("agent-turn-complete"),
         of_questions: config.terminal.notifications.has("approval-requested"),
         has_text: config.terminal.notifies_by.map_or_else(is_known, |method| method == NotifyMethod::Text),
+    }
+}
+
+/// How the client behaves at this terminal.
+fn manner(config: &Config, env: &Env) -> Manner {
+    let usual = Manner::default();
+    let title = config.terminal.title.as_ref();
+    Manner {
+        is_in_tmux: env.text("TMUX").is_some_and(|value| !value.is_empty()),
+        title: title.map_or(usual.title, |words| words.iter().filter_map(|word| TitlePart::of(word)).collect()),
     }
 }
 

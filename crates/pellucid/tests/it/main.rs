@@ -17,6 +17,8 @@ mod cost;
 mod crashes;
 mod damaged;
 mod doc_examples;
+#[cfg(unix)]
+mod drafts;
 mod errors;
 mod exec;
 mod grep;

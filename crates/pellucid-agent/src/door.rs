@@ -276,7 +276,8 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), ClientG
             Operation::ExecApproval { .. }
             | Operation::PatchApproval { .. }
             | Operation::UserInputAnswer { .. }
-            | Operation::DynamicToolResponse { .. } => {
+            | Operation::DynamicToolResponse { .. }
+            | Operation::ResolveElicitation { .. } => {
                 tracing::warn!("an answer to no open question is ignored: no turn is running");
             }
             Operation::Interrupt => {
@@ -309,18 +310,28 @@ async fn next_submission(session: &mut Session, inside: &mut Inside) -> Result<O
             biased;
             submission = inside.submissions.recv() => return Ok(submission),
             Some(question) = inside.looks.recv() => question.between_turns(session),
-            message = session.jobs.hear() => {
-                match message {
-                    FromTool::Event(event) | FromTool::SessionEvent(event) => inside.events.send(&mut session.log, "", event).await?,
-                    FromTool::Snapshot(commit) => session.record_snapshot(commit),
-                    FromTool::UserCommandEnded { call_id, record } => {
-                        session.log_user_command(&call_id);
-                        session.record_draft(&record);
-                    }
-                    // Nothing else is left of a turn that is over.
-                    _ => {}
-                }
-            }
+            message = session.jobs.hear() => outside_of_turns(session, inside, message).await?,
         }
     }
+}
+
+/// Takes what tools and servers say while no turn of the session itself runs.
+pub(crate) async fn outside_of_turns(
+    session: &mut Session,
+    inside: &Inside,
+    message: FromTool,
+) -> Result<(), ClientGone> {
+    match message {
+        FromTool::Event(event) | FromTool::SessionEvent(event) => {
+            inside.events.send(&mut session.log, "", event).await?;
+        }
+        FromTool::Snapshot(commit) => session.record_snapshot(commit),
+        FromTool::UserCommandEnded { call_id, record } => {
+            session.log_user_command(&call_id);
+            session.record_draft(&record);
+        }
+        // Nothing else is left of a turn that is over. A question that is dropped here is cancelled.
+        _ => {}
+    }
+    Ok(())
 }

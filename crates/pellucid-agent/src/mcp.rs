@@ -20,6 +20,9 @@ use pellucid_engine::mcp::ToolFilter;
 use pellucid_exec::process::Command;
 use pellucid_exec::process::Variables;
 use pellucid_mcp::auth;
+use pellucid_mcp::elicitation::Answering;
+use pellucid_mcp::elicitation::Nobody;
+use pellucid_mcp::elicitation::Person;
 use pellucid_mcp::servers::Servers;
 use pellucid_mcp::spec::ClientName;
 use pellucid_mcp::spec::HttpClients;
@@ -27,6 +30,7 @@ use pellucid_mcp::spec::HttpReach;
 use pellucid_mcp::spec::Reach;
 use pellucid_mcp::spec::ServerSpec;
 use pellucid_model::Transport;
+use pellucid_protocol::elicitation::ElicitationRequest;
 use pellucid_protocol::mcp::McpAuthStatus;
 use pellucid_protocol::mcp::McpPage;
 use pellucid_protocol::mcp::McpServerStatus;
@@ -83,7 +87,8 @@ impl Attached {
         if specs.is_empty() {
             return None;
         }
-        let (servers, mut events) = Servers::start(specs, http_clients(), &us());
+        let person: Arc<dyn Person> = Arc::new(AtDesk(desk.clone()));
+        let (servers, mut events) = Servers::start(specs, http_clients(), &us(), &person);
         let passing_on = Task::spawn("passing on events of MCP servers", async move {
             while let Some(event) = events.recv().await {
                 desk.say(FromTool::SessionEvent(event)).await;
@@ -136,7 +141,8 @@ impl Attached {
 
 /// What each server of a configuration has to offer. They are started for this, and ended.
 pub async fn status(config: &Config, env: &Env) -> Vec<McpServerStatus> {
-    let (servers, _events) = Servers::start(specs(config, env), http_clients(), &us());
+    let nobody: Arc<dyn Person> = Arc::new(Nobody);
+    let (servers, _events) = Servers::start(specs(config, env), http_clients(), &us(), &nobody);
     let mut all = servers.status().await;
     servers.shut_down().await;
     for status in &mut all {
@@ -293,6 +299,17 @@ fn http_clients() -> HttpClients {
 
 fn us() -> ClientName {
     ClientName { name: "pellucid-mcp-client".to_owned(), title: "Pellucid".to_owned(), version: VERSION.to_owned() }
+}
+
+/// The person at the client of a session: the turn that runs decides whether the client is asked.
+#[derive(Debug)]
+struct AtDesk(Desk);
+
+impl Person for AtDesk {
+    fn ask(&self, request: ElicitationRequest) -> Answering {
+        let desk = self.0.clone();
+        Box::pin(async move { desk.elicit(request).await })
+    }
 }
 
 /// Servers as calls need them.

@@ -147,6 +147,8 @@ async fn watch(
                 }
             },
             Some(question) = inside.looks.recv() => question.in_turn(session),
+            // The reviewer uses the servers of this session, which ask here. No turn of this session could ask on.
+            message = session.jobs.hear() => door::outside_of_turns(session, inside, message).await?,
             event = door.events.recv() => {
                 let Some(event) = event else { return Ok(ending) };
                 match event.msg {

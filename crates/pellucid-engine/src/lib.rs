@@ -18,6 +18,7 @@
 //! - [`increment`], [`digest`]: the items that a request adds to the one before, and its digests
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
 //! - [`mcp`]: the tools of servers, by the names that models call
+//! - [`elicitation`]: the forms of servers, as questions and as values
 //! - [`agent_status`]: the status of an agent that another one started
 //! - [`approval`]: which commands and patches run, which are asked about, which are refused
 //! - [`injection`], [`window`]: items that layouts and callers inject, and histories within a budget
@@ -52,6 +53,7 @@ pub mod custom_prompt;
 pub mod cut;
 pub mod digest;
 pub mod documents;
+pub mod elicitation;
 pub mod encode;
 pub mod exec_output;
 pub mod facts;

@@ -5,12 +5,16 @@
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderName;
 use http::HeaderValue;
 use pellucid_exec::service::Pipes;
 use pellucid_exec::service::Service;
+use pellucid_protocol::elicitation::ElicitationAction as Action;
+use pellucid_protocol::elicitation::ElicitationId;
+use pellucid_protocol::elicitation::ElicitationRequest;
 use pellucid_protocol::mcp::McpFailure;
 use pellucid_protocol::mcp::McpPage;
 use pellucid_protocol::mcp::McpTool;
@@ -30,6 +34,7 @@ use rmcp::model::ElicitationCapability;
 use rmcp::model::ErrorData;
 use rmcp::model::FormElicitationCapability;
 use rmcp::model::Implementation;
+use rmcp::model::NumberOrString;
 use rmcp::model::PaginatedRequestParams;
 use rmcp::model::ProtocolVersion;
 use rmcp::model::ReadResourceRequestParams;
@@ -48,6 +53,8 @@ use tokio::io::AsyncWrite;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
+use crate::elicitation::OpenQuestions;
+use crate::elicitation::Person;
 use crate::spec::ClientName;
 use crate::spec::HttpClients;
 use crate::spec::HttpReach;
@@ -85,6 +92,7 @@ pub(crate) enum NoClient {
 pub(crate) struct Us {
     server: String,
     name: ClientName,
+    questions: Arc<OpenQuestions>,
 }
 
 impl ClientHandler for Us {
@@ -96,21 +104,45 @@ impl ClientHandler for Us {
         ClientConfig::new(capabilities, us).with_protocol_version(ProtocolVersion::V_2025_06_18)
     }
 
-    /// Declines every elicitation: no user is asked on behalf of a server.
+    /// Asks a person on behalf of the server. Only questions with a form are offered, and others are declined.
     async fn create_elicitation(
         &self,
-        _: ElicitRequestParams,
-        _: RequestContext<RoleClient>,
+        params: ElicitRequestParams,
+        context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        tracing::warn!(server = self.server, "declined an elicitation of an MCP server");
-        Ok(ElicitResult::new(ElicitationAction::Decline))
+        let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = params else {
+            tracing::warn!(server = self.server, "declined a question of an MCP server that has no form");
+            return Ok(ElicitResult::new(ElicitationAction::Decline));
+        };
+        let schema = serde_json::to_value(requested_schema)
+            .map_err(|error| ErrorData::invalid_params(format!("the schema cannot be read: {error}"), None))?;
+        let id = match context.id {
+            NumberOrString::Number(number) => ElicitationId::Number(number),
+            NumberOrString::String(text) => ElicitationId::Text(text.to_string()),
+        };
+        let request = ElicitationRequest { server_name: self.server.clone(), id, message, schema };
+        let answer = self.questions.ask(request, context.ct.cancelled()).await;
+        let action = match answer.action {
+            Action::Accept => ElicitationAction::Accept,
+            Action::Decline => ElicitationAction::Decline,
+            Action::Cancel => ElicitationAction::Cancel,
+        };
+        let mut result = ElicitResult::new(action);
+        result.content = answer.content;
+        Ok(result)
     }
 }
 
 impl Client {
     /// Starts a server and lists its tools.
-    pub(crate) async fn connect(spec: &ServerSpec, http: &HttpClients, name: &ClientName) -> Result<Self, NoClient> {
-        let us = Us { server: spec.name.clone(), name: name.clone() };
+    pub(crate) async fn connect(
+        spec: &ServerSpec,
+        http: &HttpClients,
+        name: &ClientName,
+        person: Arc<dyn Person>,
+    ) -> Result<Self, NoClient> {
+        let questions = OpenQuestions::new(person);
+        let us = Us { server: spec.name.clone(), name: name.clone(), questions: questions.clone() };
         match spec.reach.as_ref().map_err(|error| NoClient::Failed(error.clone()))? {
             Reach::Program(command) => {
                 let started = Service::start(command).await;
@@ -122,7 +154,7 @@ impl Client {
                 // The task ends when the program does.
                 Tasks::of_process()
                     .spawn("reading standard error of an MCP server", stderr::log(spec.name.clone(), stderr));
-                Self::over(spec, us, (stdout, stdin), Some(service)).await
+                Self::over(spec, us, (questions.watched(stdout), stdin), Some(service)).await
             }
             Reach::Http(reach) => {
                 let client = http.get(&reach.url).map_err(NoClient::Failed)?;
@@ -201,11 +233,11 @@ impl Client {
         method: &str,
         asking: impl Future<Output = Result<T, ServiceError>>,
     ) -> Result<T, McpFailure> {
-        match timeout(self.tool_timeout, asking).await {
-            Ok(answer) => answer.map_err(|error| McpFailure::new(format!("{method} failed: {error}"))),
-            Err(elapsed) => {
+        match self.running.service().questions.within(self.tool_timeout, asking).await {
+            Some(answer) => answer.map_err(|error| McpFailure::new(format!("{method} failed: {error}"))),
+            None => {
                 let what = format!("timed out awaiting {method} after {:?}", self.tool_timeout);
-                Err(McpFailure::new(elapsed.to_string()).of(what))
+                Err(McpFailure::new("deadline has elapsed").of(what))
             }
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! - [`spec`]: what is known of a server before it is started
 //! - [`servers`]: the servers of a session, started concurrently, called by name
+//! - [`elicitation`]: what servers want to know from a person
 //! - [`auth`]: how requests to a server are authenticated
 //! - `client`: a connection to one server, over pipes or HTTP
 //!
@@ -14,6 +15,7 @@
 #![warn(missing_docs)]
 
 pub mod auth;
+pub mod elicitation;
 pub mod servers;
 pub mod spec;
 

@@ -28,6 +28,7 @@ use crate::auth;
 use crate::client::Client;
 use crate::client::NoClient;
 use crate::client::all_pages;
+use crate::elicitation::Person;
 use crate::spec::ClientName;
 use crate::spec::HttpClients;
 use crate::spec::ServerSpec;
@@ -74,11 +75,13 @@ impl State {
 }
 
 impl Servers {
-    /// Begins to start servers. Events report the outcome: two for each server, and one when all starts are over.
+    /// Begins to start servers. Events report the outcome: two for each server, and one when all starts are over. What
+    /// servers want to know goes to `person`.
     pub fn start(
         specs: Vec<ServerSpec>,
         http: HttpClients,
         name: &ClientName,
+        person: &Arc<dyn Person>,
     ) -> (Self, mpsc::UnboundedReceiver<EventMessage>) {
         let (reports, events) = mpsc::unbounded_channel();
         let is_cancelled = watch::Sender::new(false);
@@ -90,6 +93,7 @@ impl Servers {
                 spec: spec.clone(),
                 http: http.clone(),
                 name: name.clone(),
+                person: person.clone(),
                 events: reports.clone(),
                 is_cancelled: is_cancelled.subscribe(),
             };
@@ -314,17 +318,19 @@ struct Starting {
     spec: Arc<ServerSpec>,
     http: HttpClients,
     name: ClientName,
+    person: Arc<dyn Person>,
     events: mpsc::UnboundedSender<EventMessage>,
     is_cancelled: watch::Receiver<bool>,
 }
 
 impl Starting {
-    async fn run(mut self, state: watch::Sender<State>) {
+    async fn run(self, state: watch::Sender<State>) {
         self.report(McpStartupStatus::Starting);
+        let mut is_cancelled = self.is_cancelled.clone();
         let settled = tokio::select! {
             biased;
-            _ = self.is_cancelled.wait_for(|is_cancelled| *is_cancelled) => State::Cancelled,
-            settled = contained("starting an MCP server", started(&self.spec, &self.http, &self.name)) => {
+            _ = is_cancelled.wait_for(|is_cancelled| *is_cancelled) => State::Cancelled,
+            settled = contained("starting an MCP server", started(&self)) => {
                 settled.unwrap_or_else(|failed| {
                     State::Failed(format!("MCP client for `{}` failed to start: {failed}", self.spec.name))
                 })
@@ -345,14 +351,15 @@ impl Starting {
     }
 }
 
-async fn started(spec: &ServerSpec, http: &HttpClients, us: &ClientName) -> State {
+async fn started(starting: &Starting) -> State {
+    let Starting { spec, http, .. } = starting;
     let name = &spec.name;
     if !is_server_name(name) {
         return State::Failed(format!(
             "MCP client for `{name}` failed to start: its name may only have letters, digits, `-` and `_`"
         ));
     }
-    match Client::connect(spec, http, us).await {
+    match Client::connect(spec, http, &starting.name, starting.person.clone()).await {
         Ok(client) => State::Ready(Arc::new(client)),
         Err(NoClient::TimedOut) => State::Failed(format!(
             "MCP client for `{name}` timed out after {} seconds; set `startup_timeout_sec` in \

@@ -24,6 +24,7 @@ use crate::cache::CacheVerdict;
 use crate::change::PatchApplyBegin;
 use crate::change::PatchApplyEnd;
 use crate::dynamic_tool::DynamicToolCall;
+use crate::elicitation::ElicitationRequest;
 use crate::exec::ExecCommandBegin;
 use crate::exec::ExecCommandEnd;
 use crate::exec::OutputStream;
@@ -290,6 +291,8 @@ pub enum EventMessage {
     RequestUserInput(RequestUserInput),
     /// The model calls a tool that the client runs.
     DynamicToolCallRequest(DynamicToolCall),
+    /// An MCP server asks the user.
+    ElicitationRequest(ElicitationRequest),
     /// The model calls a tool of an MCP server.
     McpToolCallBegin(McpToolCallBegin),
     /// A call of an MCP server's tool has ended.

@@ -16,6 +16,7 @@ pub mod call_record;
 pub mod change;
 pub mod context_event;
 pub mod dynamic_tool;
+pub mod elicitation;
 pub mod environment;
 pub mod event;
 pub mod exec;

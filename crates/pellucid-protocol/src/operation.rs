@@ -7,6 +7,8 @@ use serde::Serialize;
 
 use crate::approval::ReviewDecision;
 use crate::dynamic_tool::DynamicToolResponse;
+use crate::elicitation::ElicitationAction;
+use crate::elicitation::ElicitationId;
 use crate::id::TurnId;
 use crate::input::UserInput;
 use crate::question::UserAnswers;
@@ -69,6 +71,17 @@ pub enum Operation {
         /// The id of the tool call.
         id: String,
         response: DynamicToolResponse,
+    },
+    /// Answer the question of an MCP server.
+    ResolveElicitation {
+        /// The server that asked, by its name in the configuration.
+        server_name: String,
+        /// The id of the question.
+        request_id: ElicitationId,
+        decision: ElicitationAction,
+        /// The values that the server wants; only if the person accepts.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content: Option<serde_json::Value>,
     },
     /// Review changes of the work tree.
     Review {

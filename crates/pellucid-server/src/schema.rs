@@ -38,6 +38,9 @@ const SERVER_REQUESTS: &[Method] = &[
         "item/tool/requestUserInput",
     ),
     Method::new::<request::DynamicToolCallParams, request::DynamicToolCallResponse>("item/tool/call"),
+    Method::new::<request::McpServerElicitationRequestParams, request::McpServerElicitationRequestResponse>(
+        "mcpServer/elicitation/request",
+    ),
     Method::new::<request::ChatgptAuthTokensRefreshParams, request::ChatgptAuthTokensRefreshResponse>(
         "account/chatgptAuthTokens/refresh",
     ),

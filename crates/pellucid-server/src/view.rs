@@ -189,7 +189,8 @@ impl ThreadView {
             EventMessage::ExecApprovalRequest(_)
             | EventMessage::ApplyPatchApprovalRequest(_)
             | EventMessage::RequestUserInput(_)
-            | EventMessage::DynamicToolCallRequest(_) => self.ask(event),
+            | EventMessage::DynamicToolCallRequest(_)
+            | EventMessage::ElicitationRequest(_) => self.ask(event),
             _ => self.of_item(event),
         }
     }

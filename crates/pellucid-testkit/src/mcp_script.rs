@@ -2,7 +2,7 @@
 //!
 //! The answer to a method is in a file of that name with `/` as `_`; a call of a tool has the tool's name in its file's
 //! name too. A file contains the member of the response that is the answer: `"result":{…}` or `"error":{…}`. An empty
-//! file means no answer. The file `asked` contains the requests, a line each.
+//! file means no answer. The file `asked` contains what the server was sent, a line each.
 
 use std::path::PathBuf;
 
@@ -49,6 +49,21 @@ impl McpScript {
     /// From now on the server does not answer this method.
     pub fn ignores(&self, method: &str) {
         self.files.write(method.replace('/', "_"), "");
+    }
+
+    /// From now on the server asks a person before it answers a call of this tool. The id of the question is `q`.
+    pub fn asks_before(&self, tool: &str, question: &Value) {
+        self.files.write(format!("question_{tool}"), question.to_string());
+    }
+
+    /// The server ends as soon as it has asked a person.
+    pub fn leaves_after_asking(&self) {
+        self.files.write("leaves", "");
+    }
+
+    /// What the server got for its questions, in order.
+    pub fn answers_to_questions(&self) -> Vec<Value> {
+        self.asked().into_iter().filter(|line| line["id"] == "q").map(|line| line["result"].clone()).collect()
     }
 
     /// The server ends as soon as it is started.

@@ -5,10 +5,15 @@
 
 use std::path::PathBuf;
 
+use pellucid_engine::elicitation;
 use pellucid_engine::transcript::Draft;
+use pellucid_engine::turn::questions::AskKey;
 use pellucid_engine::turn::questions::AskOutcome;
 use pellucid_engine::turn::questions::ClientQuestion;
 use pellucid_protocol::call_record::ApprovalSubject;
+use pellucid_protocol::elicitation::ElicitationAction;
+use pellucid_protocol::elicitation::ElicitationAnswer;
+use pellucid_protocol::elicitation::ElicitationRequest;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::GhostCommit;
 use pellucid_protocol::item::Item;
@@ -124,7 +129,19 @@ impl Desk {
 
     /// Asks the client, and waits for the outcome.
     pub async fn ask(&self, question: ClientQuestion) -> AskOutcome {
-        self.ask_noted(question, None).await
+        self.ask_noted(question, None).await.unwrap_or(AskOutcome::Unanswered)
+    }
+
+    /// Asks the client for an MCP server, and waits for the answer. A question that the session drops, because its turn
+    /// ended or none runs, is cancelled.
+    pub async fn elicit(&self, request: ElicitationRequest) -> ElicitationAnswer {
+        let key = AskKey::Elicitation { server: request.server_name.clone(), id: request.id.clone() };
+        let schema = request.schema.clone();
+        let event = Box::new(EventMessage::ElicitationRequest(request));
+        match self.ask_noted(ClientQuestion { key, event, grants: Vec::new() }, None).await {
+            Some(outcome) => elicitation::completed(&schema, outcome.elicited()),
+            None => ElicitationAnswer::without_content(ElicitationAction::Cancel),
+        }
     }
 
     /// Asks the client for an approval, and waits for the outcome, which is noted with the call.
@@ -134,13 +151,18 @@ impl Desk {
         notes: &CallNotes,
         subject: ApprovalSubject,
     ) -> AskOutcome {
-        self.ask_noted(question, Some((notes.clone(), subject))).await
+        self.ask_noted(question, Some((notes.clone(), subject))).await.unwrap_or(AskOutcome::Unanswered)
     }
 
-    async fn ask_noted(&self, question: ClientQuestion, notes: Option<(CallNotes, ApprovalSubject)>) -> AskOutcome {
+    /// The outcome of a question; absent if the session dropped the question.
+    async fn ask_noted(
+        &self,
+        question: ClientQuestion,
+        notes: Option<(CallNotes, ApprovalSubject)>,
+    ) -> Option<AskOutcome> {
         let (outcome, given) = oneshot::channel();
         self.say(FromTool::Ask(Asking { question, asker: Asker { outcome, notes } })).await;
-        given.await.unwrap_or(AskOutcome::Unanswered)
+        given.await.ok()
     }
 
     /// Shows clients an event, and waits until the session has received it, so that nothing that follows from it is shown

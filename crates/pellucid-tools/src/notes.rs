@@ -187,9 +187,10 @@ fn word(answer: &ClientAnswer) -> ApprovalWord {
         ClientAnswer::Decision(ReviewDecision::ApprovedForSession) => ApprovalWord::ApprovedForSession,
         ClientAnswer::Decision(ReviewDecision::ApprovedExecpolicyAmendment { .. }) => ApprovalWord::ApprovedWithRule,
         ClientAnswer::Decision(ReviewDecision::Abort) => ApprovalWord::Abort,
-        ClientAnswer::Decision(ReviewDecision::Denied) | ClientAnswer::Answers(_) | ClientAnswer::DynamicTool(_) => {
-            ApprovalWord::Denied
-        }
+        ClientAnswer::Decision(ReviewDecision::Denied)
+        | ClientAnswer::Answers(_)
+        | ClientAnswer::DynamicTool(_)
+        | ClientAnswer::Elicitation(_) => ApprovalWord::Denied,
     }
 }
 

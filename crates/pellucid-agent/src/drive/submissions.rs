@@ -3,6 +3,7 @@
 use pellucid_engine::turn::TurnEvent;
 use pellucid_engine::turn::questions::AskKey;
 use pellucid_engine::turn::questions::ClientAnswer;
+use pellucid_protocol::elicitation::ElicitationAnswer;
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::failure::Failure;
@@ -46,6 +47,13 @@ impl Driver<'_> {
             }
             Operation::DynamicToolResponse { id, response } => {
                 Some(TurnEvent::Answered { key: AskKey::DynamicTool(id), answer: ClientAnswer::DynamicTool(response) })
+            }
+            Operation::ResolveElicitation { server_name: server, request_id: id, decision, content } => {
+                let answer = ElicitationAnswer { action: decision, content };
+                Some(TurnEvent::Answered {
+                    key: AskKey::Elicitation { server, id },
+                    answer: ClientAnswer::Elicitation(answer),
+                })
             }
             Operation::RunUserShellCommand { command } => {
                 self.session.jobs.start_user_command(command);

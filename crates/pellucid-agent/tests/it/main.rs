@@ -9,6 +9,7 @@ mod contained;
 mod crew;
 mod disks;
 mod documents;
+mod elicitation;
 mod faults;
 mod login;
 mod mcp;

@@ -3,7 +3,7 @@
 //! A question is shown to the client as soon as it is asked, so several may be open at a time. Each has a key by which the
 //! client names it in its answer. The first answer to an open question counts; an answer to any other is ignored. A question
 //! with the key of an open one takes its place, and the earlier question stays without an answer. Questions end with the
-//! reply whose call asked, and with the turn.
+//! reply whose call asked, and with the turn; so do questions of MCP servers, which ask while a call of theirs runs.
 //!
 //! Not here: whether a command or patch needs an approval at all (`approval::decide`, `approval::patch`).
 
@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 
 use pellucid_protocol::approval::ReviewDecision;
 use pellucid_protocol::dynamic_tool::DynamicToolResponse;
+use pellucid_protocol::elicitation::ElicitationAction;
+use pellucid_protocol::elicitation::ElicitationAnswer;
+use pellucid_protocol::elicitation::ElicitationId;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::question::UserAnswers;
@@ -31,6 +34,13 @@ pub enum AskKey {
     Question(TurnId),
     /// What a tool of the client gives: the call of that tool.
     DynamicTool(String),
+    /// What an MCP server wants to know from a person.
+    Elicitation {
+        /// The server that asks.
+        server: String,
+        /// The id that the server gave to its question.
+        id: ElicitationId,
+    },
 }
 
 /// A question for the client.
@@ -53,6 +63,8 @@ pub enum ClientAnswer {
     Answers(UserAnswers),
     /// What a tool of the client gives.
     DynamicTool(DynamicToolResponse),
+    /// What an MCP server gets.
+    Elicitation(ElicitationAnswer),
 }
 
 /// What became of a question, for the call that asked it.
@@ -64,6 +76,18 @@ pub enum AskOutcome {
     Granted,
     /// There is no client that could answer, or the client was asked something else in place of it.
     Unanswered,
+}
+
+impl AskOutcome {
+    /// What an MCP server gets. A server that no one can be asked for is declined.
+    pub fn elicited(self) -> ElicitationAnswer {
+        match self {
+            Self::Answered(ClientAnswer::Elicitation(answer)) => answer,
+            Self::Answered(_) | Self::Granted | Self::Unanswered => {
+                ElicitationAnswer::without_content(ElicitationAction::Decline)
+            }
+        }
+    }
 }
 
 /// Whether a call that asked for approval may continue.
@@ -89,9 +113,8 @@ impl AskOutcome {
                 ReviewDecision::Denied => Permission::Refused,
                 ReviewDecision::Abort => Permission::TurnEnds,
             },
-            Self::Answered(ClientAnswer::Answers(_) | ClientAnswer::DynamicTool(_)) | Self::Unanswered => {
-                Permission::Refused
-            }
+            Self::Answered(ClientAnswer::Answers(_) | ClientAnswer::DynamicTool(_) | ClientAnswer::Elicitation(_))
+            | Self::Unanswered => Permission::Refused,
         }
     }
 }

@@ -28,6 +28,10 @@ use pellucid_protocol::change::PatchApplyEnd;
 use pellucid_protocol::change::PatchStatus;
 use pellucid_protocol::dynamic_tool::DynamicToolCall;
 use pellucid_protocol::dynamic_tool::DynamicToolResponse;
+use pellucid_protocol::elicitation::ElicitationAction;
+use pellucid_protocol::elicitation::ElicitationAnswer;
+use pellucid_protocol::elicitation::ElicitationId;
+use pellucid_protocol::elicitation::ElicitationRequest;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::input::UserInput;
@@ -101,6 +105,25 @@ fn client_tool(ask: u64, call_id: &str) -> TurnEvent {
         arguments: Value::Null,
     });
     asked(ask, AskKey::DynamicTool(call_id.to_owned()), event, Vec::new())
+}
+
+/// An MCP server asks a person.
+fn elicitation(ask: u64, id: i64) -> TurnEvent {
+    let (server, id) = ("depot".to_owned(), ElicitationId::Number(id));
+    let event = EventMessage::ElicitationRequest(ElicitationRequest {
+        server_name: server.clone(),
+        id: id.clone(),
+        message: "May I?".to_owned(),
+        schema: Value::Null,
+    });
+    asked(ask, AskKey::Elicitation { server, id }, event, Vec::new())
+}
+
+fn resolve(id: i64, action: ElicitationAction) -> TurnEvent {
+    TurnEvent::Answered {
+        key: AskKey::Elicitation { server: "depot".to_owned(), id: ElicitationId::Number(id) },
+        answer: ClientAnswer::Elicitation(ElicitationAnswer::without_content(action)),
+    }
 }
 
 fn decide(call_id: &str, decision: ReviewDecision) -> TurnEvent {
@@ -177,6 +200,69 @@ fn each_kind_of_question_is_shown_and_its_answer_given_to_the_call() {
             answer(6 DynamicTool(DynamicToolResponse { content_items: [], success: true }))
         "#]],
     );
+}
+
+/// A cancelled question of a server does not end the turn; a second answer and one that comes after the call are ignored.
+#[test]
+fn questions_of_servers_are_answered_once_and_end_with_their_calls() {
+    check_questions(
+        Questions::default(),
+        vec![
+            elicitation(1, 7),
+            elicitation(2, 8),
+            resolve(7, ElicitationAction::Cancel),
+            resolve(7, ElicitationAction::Accept),
+            elicitation(3, 8),
+            resolve(8, ElicitationAction::Accept),
+            elicitation(4, 9),
+            output(0, "a"),
+            output(1, "b"),
+            resolve(9, ElicitationAction::Accept),
+        ],
+        &expect![[r#"
+            ask(1 elicitation_request)
+            ask(2 elicitation_request)
+            answer(1 Elicitation(ElicitationAnswer { action: Cancel, content: None }))
+            Ignore(Elicitation { server: "depot", id: Number(7) })
+            answer(2 Unanswered), ask(3 elicitation_request)
+            answer(3 Elicitation(ElicitationAnswer { action: Accept, content: None }))
+            ask(4 elicitation_request)
+            record(function_call_output ok)
+            record(function_call_output ok), calls(Over), AskModel
+            Ignore(Elicitation { server: "depot", id: Number(9) })
+        "#]],
+    );
+}
+
+#[test]
+fn a_server_is_not_asked_for_without_a_client_or_in_a_turn_that_is_stopped() {
+    check_questions(
+        Questions::new(Audience::Absent, Grants::default()),
+        vec![elicitation(1, 7), resolve(7, ElicitationAction::Accept)],
+        &expect![[r#"
+            answer(1 Unanswered)
+            Ignore(Elicitation { server: "depot", id: Number(7) })
+        "#]],
+    );
+    check_questions(
+        Questions::default(),
+        vec![elicitation(1, 7), TurnEvent::InterruptRequested, elicitation(2, 8), stopped(vec![0, 1])],
+        &expect![[r#"
+            ask(1 elicitation_request)
+            calls(Interrupt)
+
+            calls(Cancel), record(function_call_output aborted by user after 2.0s), record(function_call_output aborted by user after 2.0s), record(turn_aborted), turn_aborted, Finish
+        "#]],
+    );
+}
+
+#[test]
+fn a_server_without_an_answer_is_declined() {
+    let accepted = ElicitationAnswer { action: ElicitationAction::Accept, content: Some(Value::Bool(true)) };
+    let answered = AskOutcome::Answered(ClientAnswer::Elicitation(accepted.clone()));
+    assert_eq!(answered.elicited(), accepted);
+    let declined = ElicitationAnswer::without_content(ElicitationAction::Decline);
+    assert_eq!(AskOutcome::Unanswered.elicited(), declined);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::*;
 use crate::auth::tests::http_clients;
+use crate::elicitation::Nobody;
 use crate::spec::HttpReach;
 use crate::spec::Reach;
 
@@ -34,7 +35,8 @@ fn program(script: &McpScript) -> Reach {
 
 fn start(specs: Vec<ServerSpec>) -> (Servers, mpsc::UnboundedReceiver<EventMessage>) {
     let us = ClientName { name: "tester".to_owned(), title: "Tester".to_owned(), version: "1".to_owned() };
-    Servers::start(specs, http_clients(), &us)
+    let nobody: Arc<dyn Person> = Arc::new(Nobody);
+    Servers::start(specs, http_clients(), &us, &nobody)
 }
 
 /// All events of a start, a line each, in the order of their texts.
@@ -99,6 +101,17 @@ async fn tools_answer() {
         &expect![[r#"{"content":[{"type":"text","text":"t"},{"type":"image","data":"QQ==","mimeType":"image/png"}],"structuredContent":{"b":2,"a":1},"isError":true}"#]],
     )
     .await;
+}
+
+#[tokio::test]
+async fn questions_are_declined_where_there_is_nobody() {
+    let (script, answer) = (McpScript::new(&["echo"]), json!({"content":[{"type":"text","text":"t"}]}));
+    script.answers("tools/call_echo", &answer);
+    script.asks_before("echo", &json!({"message":"May I?","requestedSchema":{"type":"object","properties":{}}}));
+    let (servers, _events) = start(vec![spec("depot", program(&script))]);
+    servers.call("depot", "echo", None).await.unwrap();
+    assert_eq!(script.answers_to_questions(), [json!({"action":"decline"})]);
+    servers.shut_down().await;
 }
 
 #[tokio::test]

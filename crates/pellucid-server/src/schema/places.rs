@@ -16,7 +16,7 @@ const FIRST: [&str; 8] = [
 ];
 
 /// Messages whose schemas are in the top folder.
-const TOP: [&str; 26] = [
+const TOP: [&str; 28] = [
     "ChatgptAuthTokensRefreshParams",
     "ChatgptAuthTokensRefreshResponse",
     "ClientNotification",
@@ -38,6 +38,8 @@ const TOP: [&str; 26] = [
     "JSONRPCNotification",
     "JSONRPCRequest",
     "JSONRPCResponse",
+    "McpServerElicitationRequestParams",
+    "McpServerElicitationRequestResponse",
     "RequestId",
     "ServerNotification",
     "ServerRequest",

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use pellucid_protocol::approval::ReviewDecision;
 use pellucid_protocol::dynamic_tool as inner_tool;
+use pellucid_protocol::elicitation::ElicitationAction;
 use pellucid_protocol::question as inner;
 use pellucid_protocol::word_enum;
 use schemars::JsonSchema;
@@ -32,6 +33,9 @@ pub enum ServerRequest {
     /// The model calls a tool of the client.
     #[serde(rename = "item/tool/call")]
     DynamicToolCall(DynamicToolCallParams),
+    /// An MCP server asks the user.
+    #[serde(rename = "mcpServer/elicitation/request")]
+    McpServerElicitation(McpServerElicitationRequestParams),
     /// The client's ChatGPT tokens were rejected; the client must send new ones.
     #[serde(rename = "account/chatgptAuthTokens/refresh")]
     ChatgptAuthTokensRefresh(ChatgptAuthTokensRefreshParams),
@@ -45,6 +49,7 @@ impl ServerRequest {
             Self::FileChangeRequestApproval(_) => "item/fileChange/requestApproval",
             Self::ToolRequestUserInput(_) => "item/tool/requestUserInput",
             Self::DynamicToolCall(_) => "item/tool/call",
+            Self::McpServerElicitation(_) => "mcpServer/elicitation/request",
             Self::ChatgptAuthTokensRefresh(_) => "account/chatgptAuthTokens/refresh",
         }
     }
@@ -235,6 +240,61 @@ impl From<ToolRequestUserInputResponse> for inner::UserAnswers {
     fn from(response: ToolRequestUserInputResponse) -> Self {
         let answers = response.answers.into_iter();
         Self { answers: answers.map(|(id, answer)| (id, inner::UserAnswer { answers: answer.answers })).collect() }
+    }
+}
+
+/// The question of an MCP server for the user.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerElicitationRequestParams {
+    pub thread_id: String,
+    /// The turn that waits for the answer.
+    pub turn_id: Option<String>,
+    pub server_name: String,
+    pub mode: ElicitationMode,
+    /// What the server wants to know, in its words.
+    pub message: String,
+    /// The JSON schema of the values that the server wants.
+    pub requested_schema: Value,
+}
+
+word_enum! {
+    /// How the question of an MCP server is answered.
+    ElicitationMode {
+        /// With the values of a form.
+        Form = "form",
+    }
+}
+
+/// The user's answer to an MCP server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerElicitationRequestResponse {
+    pub action: McpServerElicitationAction,
+    /// The values that the server wants; only if the user accepts.
+    #[serde(default)]
+    pub content: Option<Value>,
+}
+
+word_enum! {
+    /// What the user does with the question of an MCP server.
+    McpServerElicitationAction {
+        /// The server gets what it asks for.
+        Accept = "accept",
+        /// The user says no.
+        Decline = "decline",
+        /// The user leaves the question without a decision.
+        Cancel = "cancel",
+    }
+}
+
+impl From<McpServerElicitationAction> for ElicitationAction {
+    fn from(action: McpServerElicitationAction) -> Self {
+        match action {
+            McpServerElicitationAction::Accept => Self::Accept,
+            McpServerElicitationAction::Decline => Self::Decline,
+            McpServerElicitationAction::Cancel => Self::Cancel,
+        }
     }
 }
 

@@ -9,6 +9,8 @@ use pellucid_protocol::approval::ExecApprovalRequest;
 use pellucid_protocol::approval::ReviewDecision;
 use pellucid_protocol::dynamic_tool::DynamicContent;
 use pellucid_protocol::dynamic_tool::DynamicToolResponse;
+use pellucid_protocol::elicitation::ElicitationAction;
+use pellucid_protocol::elicitation::ElicitationId;
 use pellucid_protocol::event::Event;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::TurnId;
@@ -29,8 +31,11 @@ use crate::types::request::CommandExecutionRequestApprovalParams;
 use crate::types::request::CommandExecutionRequestApprovalResponse;
 use crate::types::request::DynamicToolCallParams;
 use crate::types::request::DynamicToolCallResponse;
+use crate::types::request::ElicitationMode;
 use crate::types::request::FileChangeRequestApprovalParams;
 use crate::types::request::FileChangeRequestApprovalResponse;
+use crate::types::request::McpServerElicitationRequestParams;
+use crate::types::request::McpServerElicitationRequestResponse;
 use crate::types::request::ServerRequest;
 use crate::types::request::ToolRequestUserInputParams;
 use crate::types::request::ToolRequestUserInputResponse;
@@ -53,6 +58,7 @@ enum Subject {
     Patch(ApplyPatchApprovalRequest),
     Input,
     Tool { call_id: String },
+    Server { name: String, id: ElicitationId },
 }
 
 impl ThreadView {
@@ -115,6 +121,18 @@ impl ThreadView {
                 let subject = Subject::Tool { call_id: call.call_id.clone() };
                 vec![asked(ServerRequest::DynamicToolCall(params), turn_id, subject)]
             }
+            EventMessage::ElicitationRequest(request) => {
+                let params = McpServerElicitationRequestParams {
+                    thread_id,
+                    turn_id: Some(turn_id.clone()),
+                    server_name: request.server_name.clone(),
+                    mode: ElicitationMode::Form,
+                    message: request.message.clone(),
+                    requested_schema: request.schema.clone(),
+                };
+                let subject = Subject::Server { name: request.server_name.clone(), id: request.id.clone() };
+                vec![asked(ServerRequest::McpServerElicitation(params), turn_id, subject)]
+            }
             _ => Vec::new(),
         }
     }
@@ -142,6 +160,14 @@ impl ThreadView {
                         .map_or_else(|| failed_tool("dynamic tool response was invalid"), Into::into),
                 };
                 (Operation::DynamicToolResponse { id: call_id, response }, Vec::new())
+            }
+            Subject::Server { name: server_name, id: request_id } => {
+                let response = read::<McpServerElicitationRequestResponse>(outcome.ok());
+                let (decision, content) = match response {
+                    Some(response) => (response.action.into(), response.content),
+                    None => (ElicitationAction::Decline, None),
+                };
+                (Operation::ResolveElicitation { server_name, request_id, decision, content }, Vec::new())
             }
         }
     }

@@ -305,6 +305,29 @@ fn questions_and_tools_of_the_client_make_no_items() {
 }
 
 #[test]
+fn a_server_of_the_session_asks_the_client() {
+    let question = r#"{"type":"elicitation_request","server_name":"depot","id":7,"message":"How many?"}"#;
+    check_view(
+        &format!(
+            "{question}\nanswer {{\"action\":\"accept\",\"content\":{{\"count\":3}}}}\n{question}\nanswer {{\"action\":\"cancel\"}}\n\
+             {question}\nanswer 1\n{question}\nrefuse\n{question}\nunheard"
+        ),
+        &expect![[r#"
+            ? mcpServer/elicitation/request t1 {"requestedSchema":null,"message":"How many?","serverName":"depot","mode":"form"}
+            -> {"type":"resolve_elicitation","server_name":"depot","request_id":7,"decision":"accept","content":{"count":3}}
+            ? mcpServer/elicitation/request t1 {"requestedSchema":null,"message":"How many?","serverName":"depot","mode":"form"}
+            -> {"type":"resolve_elicitation","server_name":"depot","request_id":7,"decision":"cancel"}
+            ? mcpServer/elicitation/request t1 {"requestedSchema":null,"message":"How many?","serverName":"depot","mode":"form"}
+            -> {"type":"resolve_elicitation","server_name":"depot","request_id":7,"decision":"decline"}
+            ? mcpServer/elicitation/request t1 {"requestedSchema":null,"message":"How many?","serverName":"depot","mode":"form"}
+            -> {"type":"resolve_elicitation","server_name":"depot","request_id":7,"decision":"decline"}
+            ? mcpServer/elicitation/request t1 {"requestedSchema":null,"message":"How many?","serverName":"depot","mode":"form"}
+            -> {"type":"resolve_elicitation","server_name":"depot","request_id":7,"decision":"decline"}
+        "#]],
+    );
+}
+
+#[test]
 fn a_client_that_joins_sees_what_there_is_of_the_turn() {
     let mut view = ThreadView::new("T");
     assert_eq!(view.turn_in_progress(), None);

@@ -3,10 +3,15 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use pellucid_engine::elicitation;
+use pellucid_protocol::approval::ReviewDecision;
+use pellucid_protocol::elicitation::ElicitationAction;
+use pellucid_protocol::elicitation::ElicitationRequest;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::question::RequestUserInput;
 use pellucid_protocol::question::UserAnswers;
+use serde_json::Value;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::App;
@@ -19,6 +24,8 @@ use crate::lists::approval::Answered;
 use crate::lists::approval::ApprovalRequest;
 use crate::lists::approval::Approvals;
 use crate::lists::approval::command_text;
+use crate::lists::approval::resolve;
+use crate::lists::options::Appeared;
 use crate::lists::options::ListOutcome;
 use crate::lists::question::QuestionForm;
 use crate::lists::question::QuestionOutcome;
@@ -36,11 +43,20 @@ fn cut(command: &str) -> String {
     format!("{shown}...")
 }
 
+/// Who wants the answers of a form.
+#[derive(Debug)]
+pub(super) enum FormPurpose {
+    /// The model.
+    Model(RequestUserInput),
+    /// An MCP server, whose request the person has accepted.
+    Server(Box<ElicitationRequest>),
+}
+
 /// What the model and its tools ask the person.
 #[derive(Debug, Default)]
 pub(super) struct Asking {
     pub(super) approvals: Approvals,
-    pub(super) questions: VecDeque<(RequestUserInput, QuestionForm)>,
+    pub(super) questions: VecDeque<(FormPurpose, QuestionForm)>,
     /// Whether changes of blanks are left out of diffs.
     pub(super) hides_blanks: bool,
 }
@@ -96,9 +112,14 @@ impl App {
                 (ApprovalRequest::Patch(Box::new(request.clone())), text)
             }
             EventMessage::RequestUserInput(request) => {
-                self.asking.questions.push_back((request.clone(), QuestionForm::new(request, now)));
+                let form = QuestionForm::new(&request.questions, Appeared::ByItself(now));
+                self.asking.questions.push_back((FormPurpose::Model(request.clone()), form));
                 self.notify_question("A question is asked", effects);
                 return;
+            }
+            EventMessage::ElicitationRequest(request) => {
+                let text = format!("Approval requested by {}", request.server_name);
+                (ApprovalRequest::Server(Box::new(request.clone())), text)
             }
             _ => return,
         };
@@ -128,20 +149,74 @@ impl App {
         match form.press(key, now, &self.settings.keymap) {
             QuestionOutcome::Open => {}
             QuestionOutcome::Draft(key) => return self.composer_key(key, now),
-            QuestionOutcome::Answered(response) => {
-                if let Some((request, _)) = self.asking.questions.pop_front() {
+            QuestionOutcome::Answered(response) => match self.asking.questions.pop_front() {
+                Some((FormPurpose::Model(request), _)) => {
                     self.transcript.answered(now);
                     self.say_answers(&request, &response);
                     let id = request.turn_id;
                     effects.push(Effect::Submit(Operation::UserInputAnswer { id, response }));
                 }
-            }
-            QuestionOutcome::Interrupted => {
-                self.asking.questions.clear();
-                effects.push(Effect::Submit(Operation::Interrupt));
-            }
+                Some((FormPurpose::Server(request), form)) => match elicitation::content(&request.schema, &response) {
+                    Ok(content) => self.resolve(&request, ElicitationAction::Accept, Some(content), now, &mut effects),
+                    Err(why) => {
+                        self.say_error(&why.to_string());
+                        self.asking.questions.push_front((FormPurpose::Server(request), form));
+                    }
+                },
+                None => {}
+            },
+            QuestionOutcome::Interrupted => match self.asking.questions.pop_front() {
+                Some((FormPurpose::Server(request), _)) => {
+                    self.resolve(&request, ElicitationAction::Cancel, None, now, &mut effects);
+                }
+                _ => {
+                    self.asking.questions.clear();
+                    effects.push(Effect::Submit(Operation::Interrupt));
+                }
+            },
         }
         effects
+    }
+
+    /// Answers an MCP server, and shows that.
+    fn resolve(
+        &mut self,
+        request: &ElicitationRequest,
+        action: ElicitationAction,
+        content: Option<Value>,
+        now: Duration,
+        effects: &mut Vec<Effect>,
+    ) {
+        let decision = match action {
+            ElicitationAction::Accept => ReviewDecision::Approved,
+            ElicitationAction::Decline => ReviewDecision::Denied,
+            ElicitationAction::Cancel => ReviewDecision::Abort,
+        };
+        let about = AskedAbout::Server(request.server_name.clone());
+        let changes = self.transcript.decided(about, decision, now, &self.canvas());
+        self.changed(changes);
+        effects.push(Effect::Submit(resolve(request, action, content)));
+    }
+
+    /// A call of an MCP server has ended: its questions cannot be answered any more.
+    pub(super) fn server_answered(&mut self, server: &str, now: Duration) {
+        let mut was_open = self.asking.approvals.forget_server(server, now);
+        let mut written = Vec::new();
+        self.asking.questions.retain(|(purpose, form)| {
+            let is_kept = !matches!(purpose, FormPurpose::Server(request) if request.server_name == server);
+            if !is_kept {
+                written.extend(form.written().map(Clip::plain));
+                was_open = true;
+            }
+            is_kept
+        });
+        if !written.is_empty() {
+            self.add_to_draft(written);
+        }
+        if was_open {
+            self.transcript.answered(now);
+            self.say_note(&format!("the MCP server {server} does not wait for an answer any more"));
+        }
     }
 
     /// Shows the questions with the answers.
@@ -162,6 +237,17 @@ impl App {
 
     fn decided(&mut self, answered: Answered, now: Duration, effects: &mut Vec<Effect>) {
         let about = match &answered.request {
+            ApprovalRequest::Server(request) if answered.decision == ReviewDecision::Approved => {
+                let questions = elicitation::questions(&request.schema);
+                if questions.is_empty() {
+                    self.resolve(request, ElicitationAction::Accept, None, now, effects);
+                } else {
+                    let form = QuestionForm::new(&questions, Appeared::Opened);
+                    self.asking.questions.push_front((FormPurpose::Server(request.clone()), form));
+                }
+                return;
+            }
+            ApprovalRequest::Server(request) => AskedAbout::Server(request.server_name.clone()),
             ApprovalRequest::Command(request) => match &request.network_approval_context {
                 Some(network) => AskedAbout::Host(network.host.clone()),
                 None => AskedAbout::Command(request.command.clone()),
@@ -182,6 +268,10 @@ impl App {
             ApprovalRequest::Command(request) => {
                 let command = command_text(&request.command);
                 let lines = clean::lines(&command).map(|line| line.into_owned().into()).collect();
+                self.open_text("Request", lines);
+            }
+            ApprovalRequest::Server(request) => {
+                let lines = clean::lines(&request.message).map(|line| line.into_owned().into()).collect();
                 self.open_text("Request", lines);
             }
             ApprovalRequest::Patch(request) => {

@@ -98,6 +98,7 @@ fn events(text: &str) -> Vec<Value> {
         json!({ "type": "terminal_interaction", "call_id": text, "process_id": "7", "stdin": text }),
         json!({ "type": "view_image_tool_call", "call_id": text, "path": text }),
         json!({ "type": "dynamic_tool_call_request", "callId": text, "turnId": "t", "tool": text, "arguments": {} }),
+        json!({ "type": "elicitation_request", "server_name": text, "id": text, "message": text }),
         json!({ "type": "turn_diff", "unified_diff": diff }),
         json!({ "type": "raw_response_item", "item": { "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": text }] } }),
         json!({ "type": "agent_message", "message": text }),

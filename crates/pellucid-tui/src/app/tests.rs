@@ -1,6 +1,7 @@
 mod copying;
 mod keeping;
 mod look;
+mod servers;
 mod title;
 mod waiting;
 

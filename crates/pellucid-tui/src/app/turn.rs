@@ -101,7 +101,9 @@ impl App {
             }
             EventMessage::ExecApprovalRequest(_)
             | EventMessage::ApplyPatchApprovalRequest(_)
-            | EventMessage::RequestUserInput(_) => self.asked(&event.msg, now, &mut effects),
+            | EventMessage::RequestUserInput(_)
+            | EventMessage::ElicitationRequest(_) => self.asked(&event.msg, now, &mut effects),
+            EventMessage::McpToolCallEnd(end) => self.server_answered(&end.invocation.server, now),
             _ => {}
         }
         self.look_after_event(&event.msg, &mut effects);

@@ -33,8 +33,12 @@ impl App {
         let (columns, rows) = (self.size.columns, self.size.rows);
         if self.page.is_some() {
             let rows = if self.settings.has_alternate_screen { rows } else { rows.saturating_sub(2) };
-            let drawn = self.page_view(rows.max(1));
-            return View { lines: drawn.lines, cursor: drawn.cursor };
+            let mut drawn = self.page_view(rows.max(1));
+            drawn.lines.truncate(usize::from(rows.max(1)));
+            // A field of a page may be wider than the window, or below its last row.
+            let inside = drawn.cursor.filter(|(_, y)| usize::from(*y) < drawn.lines.len());
+            let cursor = inside.map(|(x, y)| (x.min(columns.saturating_sub(1)), y));
+            return View { lines: drawn.lines, cursor };
         }
         let height_max = rows.saturating_sub(1).max(1);
         let mut lines = self.transcript.live(now, &self.canvas());

@@ -77,6 +77,9 @@ impl DecisionCell {
                 AskedAbout::Command(_) => ("You refused running ", thing, ""),
                 AskedAbout::Patch(_) => ("You refused the change of ", thing, ""),
                 AskedAbout::Host(_) => ("You refused access to ", thing, ""),
+                AskedAbout::Server(_) if self.decision == ReviewDecision::Abort => {
+                    ("You left the request of ", thing, " without an answer")
+                }
                 AskedAbout::Server(_) => ("You refused the request of ", thing, ""),
             },
         }
@@ -146,7 +149,7 @@ mod tests {
             ✔ You accepted the request of echoer|
             ✔ You accepted the request of echoer for the rest of this session|
             ✗ You refused the request of echoer|
-            ✗ You refused the request of echoer|
+            ✗ You left the request of echoer without an answer|
         "#]];
         expected.assert_eq(&text);
     }

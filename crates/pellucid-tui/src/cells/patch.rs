@@ -359,7 +359,8 @@ mod tests {
             |
               └ Delete c.txt (+0 -1)|
                 1 -see|
-        "#]].assert_eq(&shown(&cell.lines(&CANVAS(40), Folding::Folded)));
+        "#]]
+        .assert_eq(&shown(&cell.lines(&CANVAS(40), Folding::Folded)));
     }
 
     #[test]

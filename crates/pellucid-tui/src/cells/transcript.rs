@@ -349,7 +349,8 @@ impl Transcript {
             }
             EventMessage::ExecApprovalRequest(_)
             | EventMessage::ApplyPatchApprovalRequest(_)
-            | EventMessage::RequestUserInput(_) => self.turn.clock.ask(now),
+            | EventMessage::RequestUserInput(_)
+            | EventMessage::ElicitationRequest(_) => self.turn.clock.ask(now),
             EventMessage::ThreadRolledBack { num_turns } => self.roll_back(*num_turns),
             EventMessage::ItemStarted { item, .. } => self.item_started(item, canvas),
             EventMessage::ItemCompleted { item, .. } => self.item_completed(item, now, canvas),

@@ -1,4 +1,4 @@
-//! What a person is asked before a command runs or a patch is applied, and the answers.
+//! What a person is asked before a command runs, a patch is applied or an MCP server continues, and the answers.
 //!
 //! Requests are asked about in the order in which they came.
 
@@ -6,12 +6,16 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Duration;
 
+use pellucid_engine::elicitation;
 use pellucid_engine::visible::visible;
 use pellucid_protocol::approval::ApplyPatchApprovalRequest;
 use pellucid_protocol::approval::ExecApprovalRequest;
 use pellucid_protocol::approval::ReviewDecision;
+use pellucid_protocol::elicitation::ElicitationAction;
+use pellucid_protocol::elicitation::ElicitationRequest;
 use pellucid_protocol::operation::Operation;
 use ratatui_core::text::Line;
+use serde_json::Value;
 
 use crate::lists::options::Appeared;
 use crate::lists::options::ListOption;
@@ -25,6 +29,8 @@ pub enum ApprovalRequest {
     Command(Box<ExecApprovalRequest>),
     /// May this patch be applied?
     Patch(Box<ApplyPatchApprovalRequest>),
+    /// Does an MCP server get what it asks for?
+    Server(Box<ElicitationRequest>),
 }
 
 /// An answer of a person, ready to be submitted and to be shown.
@@ -69,6 +75,15 @@ impl ApprovalRequest {
                 ),
                 refuse,
             ],
+            Self::Server(request) => {
+                let has_form = !elicitation::questions(&request.schema).is_empty();
+                let yes = if has_form { "Yes, and answer its questions" } else { "Yes" };
+                vec![
+                    (ListOption::new(yes).key('y', "y"), ReviewDecision::Approved),
+                    (ListOption::new("No").key('n', "n"), ReviewDecision::Denied),
+                    (ListOption::new("Leave it without an answer").key('c', "esc"), ReviewDecision::Abort),
+                ]
+            }
         }
     }
 
@@ -98,6 +113,11 @@ impl ApprovalRequest {
                 lines.push(Line::default());
                 lines.extend(request.changes.keys().map(|path| shown(&format!("  {}", path.display()))));
             }
+            Self::Server(request) => {
+                lines.push(shown(&format!("The MCP server {} asks:", request.server_name)));
+                lines.push(Line::default());
+                lines.extend(request.message.lines().map(|row| shown(&format!("  {row}"))));
+            }
         }
         lines
     }
@@ -111,8 +131,24 @@ impl ApprovalRequest {
                 decision,
             },
             Self::Patch(request) => Operation::PatchApproval { id: request.call_id.clone(), decision },
+            Self::Server(request) => {
+                let action = match decision {
+                    ReviewDecision::Denied => ElicitationAction::Decline,
+                    ReviewDecision::Abort => ElicitationAction::Cancel,
+                    ReviewDecision::Approved
+                    | ReviewDecision::ApprovedForSession
+                    | ReviewDecision::ApprovedExecpolicyAmendment { .. } => ElicitationAction::Accept,
+                };
+                resolve(request, action, None)
+            }
         }
     }
+}
+
+/// The operation that answers an MCP server.
+pub fn resolve(request: &ElicitationRequest, decision: ElicitationAction, content: Option<Value>) -> Operation {
+    let (server_name, request_id) = (request.server_name.clone(), request.id.clone());
+    Operation::ResolveElicitation { server_name, request_id, decision, content }
 }
 
 fn shown(text: &str) -> Line<'static> {
@@ -208,6 +244,19 @@ impl Approvals {
         Some(Answered { request, decision, operation })
     }
 
+    /// Forgets the questions of an MCP server, because its call has ended. Returns whether one was open.
+    pub fn forget_server(&mut self, server: &str, now: Duration) -> bool {
+        let is_of_server =
+            |it: &ApprovalRequest| matches!(it, ApprovalRequest::Server(request) if request.server_name == server);
+        self.waiting.retain(|request| !is_of_server(request));
+        let was_open = self.open.as_ref().is_some_and(|(request, _)| is_of_server(request));
+        if was_open {
+            self.open = None;
+            self.open_next(now);
+        }
+        was_open
+    }
+
     /// Forgets every request, because their turn ended.
     pub fn forget(&mut self) {
         self.open = None;
@@ -225,7 +274,9 @@ mod tests {
     use pellucid_protocol::approval::NetworkApprovalContext;
     use pellucid_protocol::approval::NetworkProtocol;
     use pellucid_protocol::change::FileChange;
+    use pellucid_protocol::elicitation::ElicitationId;
     use pellucid_protocol::id::TurnId;
+    use serde_json::json;
 
     use super::*;
     use crate::composer::drawing::PartStyles;
@@ -363,8 +414,55 @@ mod tests {
     fn asked(approvals: &Approvals) -> Option<String> {
         match approvals.open()?.0 {
             ApprovalRequest::Command(request) => Some(command_text(&request.command)),
-            ApprovalRequest::Patch(_) => None,
+            ApprovalRequest::Patch(_) | ApprovalRequest::Server(_) => None,
         }
+    }
+
+    fn server(id: &str, schema: Value) -> ApprovalRequest {
+        ApprovalRequest::Server(Box::new(ElicitationRequest {
+            server_name: "asker".to_owned(),
+            id: ElicitationId::Text(id.to_owned()),
+            message: "May I go on?\nIt takes \u{202e}long.".to_owned(),
+            schema,
+        }))
+    }
+
+    #[test]
+    fn a_server_is_accepted_declined_or_left_without_an_answer() {
+        check_asked(
+            &server("e1", json!({"type": "object", "properties": {}})),
+            &expect![[r#"
+            The MCP server asker asks:
+
+              May I go on?
+              It takes \u{202e}long.
+
+            › 1. Yes (y)
+              2. No (n)
+              3. Leave it without an answer (esc)
+            1: ResolveElicitation { server_name: "asker", request_id: Text("e1"), decision: Accept, content: None }
+            2: ResolveElicitation { server_name: "asker", request_id: Text("e1"), decision: Decline, content: None }
+            3: ResolveElicitation { server_name: "asker", request_id: Text("e1"), decision: Cancel, content: None }
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_server_with_a_form_says_that_it_has_questions() {
+        let request = server("e1", json!({"type": "object", "properties": {"name": {"type": "string"}}}));
+        assert_eq!(request.answers()[0].0.label, "Yes, and answer its questions");
+    }
+
+    #[test]
+    fn questions_of_a_server_end_with_its_call() {
+        let mut approvals = Approvals::default();
+        for request in [server("e1", json!({})), server("e2", json!({}))] {
+            approvals.ask(request, Duration::ZERO);
+        }
+        approvals.ask(ApprovalRequest::Command(Box::new(command("one"))), Duration::ZERO);
+        assert!(!approvals.forget_server("other", Duration::ZERO));
+        assert!(approvals.forget_server("asker", Duration::ZERO));
+        assert_eq!(asked(&approvals).as_deref(), Some("one"));
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use pellucid_protocol::question::RequestUserInput;
 use pellucid_protocol::question::UserAnswer;
 use pellucid_protocol::question::UserAnswers;
 use pellucid_protocol::question::UserQuestion;
@@ -63,9 +62,9 @@ pub struct QuestionForm {
 }
 
 impl QuestionForm {
-    /// Opens the questions of a call.
-    pub fn new(request: &RequestUserInput, now: Duration) -> Self {
-        let slots: Vec<Slot> = request.questions.iter().map(|question| Slot::new(question.clone(), now)).collect();
+    /// Opens questions.
+    pub fn new(questions: &[UserQuestion], appeared: Appeared) -> Self {
+        let slots: Vec<Slot> = questions.iter().map(|question| Slot::new(question.clone(), appeared)).collect();
         let is_note_open = slots.first().is_some_and(Slot::is_free);
         Self { slots, at: 0, is_note_open, is_confirming: false }
     }
@@ -241,14 +240,14 @@ impl QuestionForm {
 }
 
 impl Slot {
-    fn new(question: UserQuestion, now: Duration) -> Self {
+    fn new(question: UserQuestion, appeared: Appeared) -> Self {
         let choices = question.options.as_deref().unwrap_or_default();
         let mut options: Vec<ListOption> =
             choices.iter().map(|choice| ListOption::new(&choice.label).detail(&choice.description)).collect();
         if question.is_other && !options.is_empty() {
             options.push(ListOption::new(OTHER));
         }
-        let list = OptionList::new(Vec::new(), options, Appeared::ByItself(now));
+        let list = OptionList::new(Vec::new(), options, appeared);
         Self { question, list, chosen: None, note: String::new() }
     }
 
@@ -274,6 +273,7 @@ mod tests {
     use expect_test::Expect;
     use expect_test::expect;
     use pellucid_protocol::id::TurnId;
+    use pellucid_protocol::question::RequestUserInput;
     use pellucid_protocol::question::UserChoice;
 
     use super::*;
@@ -307,7 +307,8 @@ mod tests {
     fn questions_with_the_same_id_lose_no_answer() {
         let mut request = request();
         request.questions.iter_mut().for_each(|question| question.id = "q".to_owned());
-        let (mut form, keymap) = (QuestionForm::new(&request, Duration::ZERO), Keymap::standard());
+        let (mut form, keymap) =
+            (QuestionForm::new(&request.questions, Appeared::ByItself(Duration::ZERO)), Keymap::standard());
         let outcomes =
             ["1", "2", "x", "enter"].map(|key| form.press(parse_key(key).unwrap(), Duration::from_secs(5), &keymap));
         let answers = ["Red", "Big", "user_note: x"].map(str::to_owned).to_vec();
@@ -318,7 +319,8 @@ mod tests {
     /// Presses keys long after the questions appeared, and checks what came of the last one, and the screen.
     #[track_caller]
     fn check_form(keys: &str, expected: &Expect) {
-        let (mut form, keymap) = (QuestionForm::new(&request(), Duration::ZERO), Keymap::standard());
+        let (mut form, keymap) =
+            (QuestionForm::new(&request().questions, Appeared::ByItself(Duration::ZERO)), Keymap::standard());
         let mut outcome = QuestionOutcome::Open;
         for key in keys.split(' ') {
             outcome = form.press(parse_key(key).unwrap(), Duration::from_secs(5), &keymap);
@@ -447,7 +449,8 @@ mod tests {
 
     #[test]
     fn a_note_without_a_choice_is_sent_if_the_person_sends_anyway() {
-        let (mut form, keymap) = (QuestionForm::new(&request(), Duration::ZERO), Keymap::standard());
+        let (mut form, keymap) =
+            (QuestionForm::new(&request().questions, Appeared::ByItself(Duration::ZERO)), Keymap::standard());
         let mut outcome = QuestionOutcome::Open;
         for key in "tab x page-down page-down enter enter".split(' ') {
             outcome = form.press(parse_key(key).unwrap(), Duration::from_secs(5), &keymap);
@@ -459,7 +462,8 @@ mod tests {
 
     #[test]
     fn keys_that_are_typed_on_go_to_the_draft() {
-        let (mut form, keymap) = (QuestionForm::new(&request(), Duration::ZERO), Keymap::standard());
+        let (mut form, keymap) =
+            (QuestionForm::new(&request().questions, Appeared::ByItself(Duration::ZERO)), Keymap::standard());
         let key = Key::char('1');
         assert_eq!(form.press(key, Duration::from_millis(100), &keymap), QuestionOutcome::Draft(key));
         assert_eq!(form.press(key, Duration::from_millis(490), &keymap), QuestionOutcome::Draft(key));

@@ -137,8 +137,11 @@ pub fn cost(price: &PriceEntry, tokens: usize, tokens_kept: usize) -> Money {
 #[derive(Default)]
 struct Gathering {
     rows: Vec<PanelRow>,
-    places: BTreeMap<(Arc<str>, Option<usize>, &'static str, Arc<str>), usize>,
+    places: BTreeMap<RowKey, usize>,
 }
+
+/// What rows of the same source have in common: part, item, kind and detail of the origin.
+type RowKey = (Arc<str>, Option<usize>, &'static str, Arc<str>);
 
 impl Gathering {
     fn add(

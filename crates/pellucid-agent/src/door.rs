@@ -32,6 +32,8 @@ use crate::drive;
 use crate::ghost;
 use crate::log::Log;
 use crate::mcp::Owner;
+use crate::reshape;
+use crate::reshape::ReshapeWish;
 use crate::review;
 use crate::session::Session;
 use crate::session::SessionCopy;
@@ -45,6 +47,9 @@ const EVENTS_MAX: usize = 256;
 /// How many questions about the next request may wait.
 const LOOKS_MAX: usize = 4;
 
+/// How many wishes to reshape the history may wait.
+const RESHAPES_MAX: usize = 4;
+
 /// The client's end of the door.
 #[derive(Debug)]
 pub struct Door {
@@ -54,6 +59,8 @@ pub struct Door {
     pub events: Receiver<Event>,
     /// Takes questions about the next request.
     pub looks: Sender<LookQuestion>,
+    /// Takes wishes to reshape the history. They wait for the end of a turn.
+    pub reshapes: Sender<ReshapeWish>,
 }
 
 /// The question what the session would send next. It is answered with a copy of the session, and changes nothing.
@@ -82,6 +89,7 @@ impl LookQuestion {
 pub struct Inside {
     pub(crate) submissions: Receiver<Submission>,
     pub(crate) looks: Receiver<LookQuestion>,
+    reshapes: Receiver<ReshapeWish>,
     pub(crate) events: EventSender,
     /// Submissions that arrived during a turn and wait for its end.
     pub(crate) waiting: VecDeque<Submission>,
@@ -164,14 +172,16 @@ pub(crate) fn open_watched(session: &Session, status: watch::Sender<AgentStatus>
     let (submissions, receiver) = queue::channel(SUBMISSIONS_MAX);
     let (sender, events) = queue::channel(EVENTS_MAX);
     let (looks, asked) = queue::channel(LOOKS_MAX);
+    let (reshapes, wished) = queue::channel(RESHAPES_MAX);
     let raw = session.setup.raw_reasoning;
     let inside = Inside {
         submissions: receiver,
         looks: asked,
+        reshapes: wished,
         events: EventSender { sender, raw, status, open_turn: Arc::default() },
         waiting: VecDeque::new(),
     };
-    (Door { submissions, events, looks }, inside)
+    (Door { submissions, events, looks, reshapes }, inside)
 }
 
 /// Runs a session until it is shut down or its client is gone, and returns it.
@@ -310,6 +320,12 @@ async fn next_submission(session: &mut Session, inside: &mut Inside) -> Result<O
             biased;
             submission = inside.submissions.recv() => return Ok(submission),
             Some(question) = inside.looks.recv() => question.between_turns(session),
+            Some(wish) = inside.reshapes.recv() => {
+                Box::pin(reshape::fulfil(session, wish, inside)).await?;
+                if let Some(submission) = inside.waiting.pop_front() {
+                    return Ok(Some(submission));
+                }
+            }
             message = session.jobs.hear() => outside_of_turns(session, inside, message).await?,
         }
     }

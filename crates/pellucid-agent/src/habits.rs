@@ -98,6 +98,8 @@ pub(crate) enum Happened<'a> {
     Recorded(&'a Item, &'a Origin),
     /// The session begins with a history that comes from here.
     Restored(&'a Transcript, Origin),
+    /// Another history, which comes from here, took the place of the one so far.
+    Replaced(&'a Transcript, Origin),
     /// The model calls a tool.
     Called(&'a ToolCall),
     /// A summary replaced the history, and the messages of the layout were recorded with it.

@@ -2,7 +2,7 @@
 //!
 //! [`gather`] turns configuration and the world into facts, [`prepare`] adds what a layout asks for,
 //! [`open`] opens a session, [`session`] holds a conversation, `drive` does what the engine's turn wishes,
-//! [`door`] is how clients talk to a session, [`crew`] holds the agents that a session started.
+//! [`door`] is how clients talk to a session, [`reshape`] what they may do to its history, [`crew`] holds the agents that a session started.
 //! `habits` is what a pack does around turns: `standing` instructions, instruction `documents` that join or change,
 //! messages that are said `again`, and a [`memory`].
 //! [`log`] and [`sent`] record what happens, [`restore`] reads it back, [`fork`] finds where a copy is cut, [`replay`]
@@ -46,6 +46,7 @@ pub mod prepare;
 pub mod prices;
 pub mod replay;
 pub mod rerun;
+pub mod reshape;
 pub mod restore;
 mod review;
 pub mod revision;

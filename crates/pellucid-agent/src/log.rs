@@ -182,6 +182,16 @@ impl Log {
         self.recorder.is_held()
     }
 
+    /// Leaves the session file as it is, while requests are still recorded.
+    pub fn hold_still(&mut self) {
+        self.recorder.hold_still();
+    }
+
+    /// Writes the session file again that [`Log::hold_still`] left as it is.
+    pub fn let_go(&mut self) {
+        self.recorder.let_go();
+    }
+
     /// Where the file is, or will be.
     pub fn path(&self) -> Option<&Path> {
         self.recorder.path()

@@ -219,7 +219,9 @@ impl Habit for Memory {
         match happened {
             Happened::Drafted(draft) => self.history.push(Kept::Draft((*draft).clone())),
             Happened::Recorded(item, origin) => self.history.push(Kept::Item((*item).clone(), (*origin).clone())),
-            Happened::Restored(transcript, origin) => {
+            Happened::Restored(transcript, origin) | Happened::Replaced(transcript, origin) => {
+                self.history = History::default();
+                self.shown = None;
                 for (item, spans) in transcript.items_with_origins() {
                     self.history.push_restored(&item, origin, spans);
                 }

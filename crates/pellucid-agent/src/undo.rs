@@ -28,9 +28,22 @@ pub(crate) fn without_last_roll_back(records: &[Record]) -> Option<Vec<Record>> 
     (!after.iter().any(is_newer)).then(|| before.iter().chain(after).cloned().collect())
 }
 
+/// Which line has the last compaction that was not undone. Absent if there is none.
+pub(crate) fn last_compaction(records: &[Record]) -> Option<usize> {
+    standing_compactions(records).0.pop()
+}
+
 /// The lines without the last compaction that was not undone yet, and without a turn that did
 /// nothing else. Absent if there is none.
 pub(crate) fn without_last_compaction(records: &[Record]) -> Option<Vec<Record>> {
+    let (mut compactions, mut gone) = standing_compactions(records);
+    gone.extend(extent(records, compactions.pop()?));
+    let left = records.iter().enumerate().filter(|(n, _)| !gone.contains(n));
+    Some(left.map(|(_, record)| record.clone()).collect())
+}
+
+/// The lines of compactions that count, and the lines that do not count because a compaction was undone.
+fn standing_compactions(records: &[Record]) -> (Vec<usize>, BTreeSet<usize>) {
     let mut compactions = Vec::new();
     let mut gone = BTreeSet::new();
     for (n, record) in records.iter().enumerate() {
@@ -45,9 +58,7 @@ pub(crate) fn without_last_compaction(records: &[Record]) -> Option<Vec<Record>>
             _ => {}
         }
     }
-    gone.extend(extent(records, compactions.pop()?));
-    let left = records.iter().enumerate().filter(|(n, _)| !gone.contains(n));
-    Some(left.map(|(_, record)| record.clone()).collect())
+    (compactions, gone)
 }
 
 /// What a compaction wrote: its line, or the whole turn if a person said nothing in it.

@@ -9,6 +9,7 @@
 //! - `capsule`: a session in one file for people and for another machine
 //! - `certificate`: whether the next request of a session extends the last one
 //! - `cache`: why something is paid for again
+//! - `compaction`: what a summary does to a history, and what is lost by it
 //! - `cost`: what requests cost, by part, and what they would cost under another setting
 //! - `diff`: what changed between two requests, and what that does to the provider's cache
 //! - `inherited`: what an agent's request has from the session that started it
@@ -25,6 +26,7 @@ pub mod bisect;
 pub mod cache;
 pub mod capsule;
 pub mod certificate;
+pub mod compaction;
 pub mod cost;
 pub mod diff;
 pub mod figures;

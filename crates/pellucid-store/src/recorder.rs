@@ -83,6 +83,22 @@ impl Recorder {
         matches!(self.state, State::Held(_))
     }
 
+    /// Leaves the file as it is from now on, until [`Recorder::let_go`]. What is recorded meanwhile is not kept.
+    pub fn hold_still(&mut self) {
+        self.state = match std::mem::replace(&mut self.state, State::Closed) {
+            State::Open(sink) => State::Held(sink),
+            state => state,
+        };
+    }
+
+    /// Writes the file again that [`Recorder::hold_still`] left as it is.
+    pub fn let_go(&mut self) {
+        self.state = match std::mem::replace(&mut self.state, State::Closed) {
+            State::Held(sink) => State::Open(sink),
+            state => state,
+        };
+    }
+
     /// A recorder that writes nothing.
     pub fn none() -> Self {
         Self::with(RealDisk::shared(), PathBuf::new(), State::Closed, 0)

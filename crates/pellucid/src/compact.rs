@@ -6,16 +6,14 @@ mod edit;
 use std::path::Path;
 use std::process::ExitCode;
 
-use pellucid_agent::session::Session;
-use pellucid_engine::loss::Loss;
-use pellucid_engine::tokens::tokens_of_bytes;
+use pellucid_agent::reshape::Reshaped;
+use pellucid_answers::compaction::CompactionAnswer;
+use pellucid_answers::compaction::HistoryItem;
 use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::Operation;
 use pellucid_store::read;
 use pellucid_store::read::SessionFile;
-use serde_json::Value;
-use serde_json::json;
 
 use crate::args::compact::CompactArgs;
 use crate::args::shared::Shared;
@@ -30,7 +28,6 @@ use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::style;
 use crate::style::counted;
-use crate::style::thousands;
 
 pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, ProgramFailure> {
     let which = args.which();
@@ -54,7 +51,7 @@ pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, ProgramFailu
         (true, false) => Persistence::Nothing,
     };
     let mut session = start.session(Opening::Resumed { file: Box::new(file.clone()), keep })?;
-    let (items, tokens) = (session.items(), session.tokens());
+    let before = (session.items(), session.tokens());
     let mut code = ExitCode::SUCCESS;
     if args.undo {
         let loaded = read::read(&file.path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
@@ -75,8 +72,12 @@ pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, ProgramFailu
         return Err(ProgramFailure::new(format!("the session file cannot be written: {failure}")));
     }
     if code == ExitCode::SUCCESS {
-        let outcome = Outcome::new(args, &items, tokens, &session);
-        let text = if args.json { format!("{:#}\n", outcome.json()) } else { outcome.text() };
+        let reshaped = Reshaped::since(before, &session);
+        let answer = match args.undo {
+            true => CompactionAnswer::of_undone(&reshaped.before, &reshaped.after, reshaped.tokens),
+            false => answer(&reshaped),
+        };
+        let text = if args.json { format!("{:#}\n", answer.to_json()) } else { text(&answer) };
         print::report(&text, OutputFormat::of(args.json))?;
         if args.dry_run {
             style::note(&dry_run_note(&file.meta.id, args.edit && args.summary.is_none() || asks_model));
@@ -120,78 +121,36 @@ fn summary_file(file: &Path) -> Result<String, ProgramFailure> {
     Ok(text.trim_end().to_owned())
 }
 
-/// The result of a compaction, or of a dry run.
-struct Outcome {
-    tokens: (usize, usize),
-    /// The items that went, with their places in the history, from one.
-    replaced: Vec<(usize, Item)>,
-    n_after: usize,
-    summary: Option<String>,
-    loss: Loss,
+/// What a compaction did, or would do.
+pub fn answer(reshaped: &Reshaped) -> CompactionAnswer {
+    let Reshaped { before, after, tokens, message, .. } = reshaped;
+    CompactionAnswer::of(before, after, *tokens, message.clone().or_else(|| summary(after)))
 }
 
-impl Outcome {
-    fn new(args: &CompactArgs, before: &[Item], tokens_before: usize, session: &Session) -> Self {
-        let after = session.items();
-        let is_gone = |item: &Item| !after.contains(item);
-        let replaced = before.iter().enumerate().filter(|(_, item)| is_gone(item));
-        Self {
-            tokens: (tokens_before, session.tokens()),
-            replaced: replaced.map(|(n, item)| (n + 1, item.clone())).collect(),
-            n_after: after.len(),
-            summary: (!args.undo).then(|| session.last_summary_message().or_else(|| summary(&after))).flatten(),
-            loss: if args.undo { Loss::default() } else { Loss::of(before, &after) },
-        }
-    }
+/// An item of the history in one line: its place, its tokens, what it is, and how it begins.
+pub fn item_line(item: &HistoryItem) -> String {
+    let tokens = style::number(item.tokens);
+    format!("{:>5}  {tokens:>8}  {}  {}", item.number, item.name(), item.words()).trim_end().to_owned()
+}
 
-    fn json(&self) -> Value {
-        let replaced = self.replaced.iter().map(|(n, item)| {
-            let value = serde_json::to_value(item).unwrap_or_default();
-            json!({
-                "item": n,
-                "type": value["type"],
-                "role": value.get("role"),
-                "call_id": value.get("call_id"),
-                "tokens": tokens_of_bytes(value.to_string().len()),
-            })
-        });
-        json!({
-            "tokens_before": self.tokens.0,
-            "tokens_after": self.tokens.1,
-            "items_after": self.n_after,
-            "replaced": replaced.collect::<Vec<_>>(),
-            "summary": self.summary,
-            "lost": {
-                "paths": self.loss.paths,
-                "identifiers": self.loss.identifiers,
-                "open_tasks": self.loss.open_tasks,
-                "constraints": self.loss.constraints,
-            },
-        })
+fn text(answer: &CompactionAnswer) -> String {
+    let (before, after) = answer.tokens;
+    let mut text = format!("{} tokens before, {} after\n", style::number(before), style::number(after));
+    text += &format!("\nReplaced, of the history now {} long:\n", counted(answer.n_after, "item"));
+    text.extend(answer.replaced.iter().map(|item| item_line(item) + "\n"));
+    if !answer.kept.is_empty() {
+        text += "\nKept:\n";
+        text.extend(answer.kept.iter().map(|item| item_line(item) + "\n"));
     }
-
-    fn text(&self) -> String {
-        let count = |tokens: usize| thousands(i64::try_from(tokens).unwrap_or(i64::MAX));
-        let mut text = format!("{} tokens before, {} after\n", count(self.tokens.0), count(self.tokens.1));
-        text += &format!("\nReplaced, of the history now {} long:\n", counted(self.n_after, "item"));
-        for (n, item) in &self.replaced {
-            let value = serde_json::to_value(item).unwrap_or_default();
-            let tokens = count(tokens_of_bytes(value.to_string().len()));
-            let word = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
-            let who = [word("type"), word("role"), word("name"), word("call_id")].join(" ");
-            text += &format!("{n:>5}  {tokens:>8}  {}\n", who.split_whitespace().collect::<Vec<_>>().join(" "));
-        }
-        if let Some(summary) = &self.summary {
-            text += &format!("\nSummary:\n{summary}\n");
-        }
-        let Loss { paths, identifiers, open_tasks, constraints } = &self.loss;
-        let lists = [("Paths", paths), ("Names", identifiers), ("Open tasks", open_tasks), ("Demands", constraints)];
-        for (title, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
-            text += &format!("\n{title} missing from the summary:\n");
-            text.extend(list.iter().map(|it| format!("  {it}\n")));
-        }
-        text
+    if let Some(summary) = &answer.summary {
+        text += &format!("\nSummary:\n{summary}\n");
     }
+    for (kind, list) in answer.lost() {
+        let title = kind[..1].to_uppercase() + &kind[1..];
+        text += &format!("\n{title} missing from the summary:\n");
+        text.extend(list.iter().map(|it| format!("  {it}\n")));
+    }
+    text
 }
 
 /// The last message of role `user`, which holds the summary. A provider's is sealed.

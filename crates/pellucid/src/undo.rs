@@ -24,13 +24,13 @@ use pellucid_tools::edits::UndoneFile;
 use serde_json::Value;
 use serde_json::json;
 
-use self::past::LastingEffect;
+pub use self::past::LastingEffect;
 use self::past::PastTurn;
 use self::past::lasting_effects;
 use self::past::turns;
-use self::plan::KeptFile;
+pub use self::plan::KeptFile;
 use self::plan::PastPatch;
-use self::plan::UndoPlan;
+pub use self::plan::UndoPlan;
 use crate::apply;
 use crate::args::session_ref::SessionRef;
 use crate::args::shared::Shared;
@@ -67,18 +67,15 @@ pub fn undo(shared: &Shared, args: &UndoArgs) -> Result<ExitCode, ProgramFailure
     };
     let undone: Vec<&PastTurn> = turns.iter().filter(|turn| turn.number >= from).collect();
     let n_messages = if takes_turns { removable(&undone)? } else { 0 };
-    let chosen: Vec<&NamedPatch> = patches.iter().filter(|patch| takes_files && patch.turn >= from).collect();
-    let steps: Vec<PastPatch> = chosen.iter().map(|patch| patch.patch.clone()).collect();
-    let plan = UndoPlan::of(&steps, Path::new(&stored.loaded.meta.cwd));
-    let calls = Calls::read(&stored.home, &stored.path).map(|calls| calls.calls).unwrap_or_default();
-    let effects = if takes_files { lasting_effects(&stored.loaded, &undone, &calls) } else { Vec::new() };
+    let way = stored.way_back(&turns, &patches, from, takes_files);
+    let plan = &way.plan;
     let is_refused = !plan.kept.is_empty() && !args.skip_changed;
     let outcome = Outcome {
         session: &stored.loaded.meta.id,
         from,
         n_messages,
-        plan: &plan,
-        effects: &effects,
+        plan,
+        effects: &way.effects,
         state: match (args.dry_run, is_refused) {
             (true, _) => State::DryRun,
             (false, true) => State::Refused,
@@ -89,51 +86,28 @@ pub fn undo(shared: &Shared, args: &UndoArgs) -> Result<ExitCode, ProgramFailure
         if takes_files {
             stored.may_write_files("undo")?;
         }
-        let files: Vec<UndoneFile> = plan
-            .files
-            .iter()
-            .map(|file| UndoneFile {
-                path: file.path.clone(),
-                target: file.target.clone(),
-                replaced: file.now.clone(),
-                written: file.then.clone(),
-                is_executable: file.is_executable,
-            })
-            .collect();
-        plan::write(&files).map_err(|error| ProgramFailure::new(format!("{error}; nothing was undone")))?;
-        // The calls of files that were kept count as undone too: what is left of them is not the session's any more.
-        let calls = chosen.iter().map(|patch| patch.name.clone()).collect();
-        stored.note(&EditLine::Undo(UndoneEdits { calls, files, turns: n_messages }))?;
+        stored.go_back(&way, n_messages)?;
         if n_messages > 0 {
             stored.remove_turns(shared, n_messages)?;
         }
     }
     let text = if args.json { format!("{}\n", outcome.json()) } else { outcome.text() };
     print::report(&text, OutputFormat::of(args.json))?;
-    Ok(if plan.kept.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if way.plan.kept.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 pub fn redo(shared: &Shared, args: &RedoArgs) -> Result<ExitCode, ProgramFailure> {
     let stored = Stored::open(&args.of)?;
-    let Some(last) = undone_now(&stored.lines).pop() else {
+    let Some(last) = stored.last_undone() else {
         return Err(ProgramFailure::new("nothing was undone in this session that could be done again"));
     };
-    let files: Vec<UndoneFile> = last
-        .files
-        .iter()
-        .map(|file| UndoneFile { replaced: file.written.clone(), written: file.replaced.clone(), ..file.clone() })
-        .collect();
     if !args.dry_run {
-        if !files.is_empty() {
-            stored.may_write_files("redo")?;
-        }
-        plan::write(&files).map_err(|error| ProgramFailure::new(format!("{error}; nothing was done again")))?;
-        stored.note(&EditLine::Redo)?;
+        stored.go_forth(&last)?;
         if last.turns > 0 {
             stored.put_turns_back(shared)?;
         }
     }
-    let paths: Vec<&Path> = files.iter().map(|file| file.path.as_path()).collect();
+    let paths: Vec<&Path> = last.files.iter().map(|file| file.path.as_path()).collect();
     let text = if args.json {
         let json = json!({
             "schema": "pellucid.redo/1",
@@ -154,6 +128,18 @@ pub fn redo(shared: &Shared, args: &RedoArgs) -> Result<ExitCode, ProgramFailure
     };
     print::report(&text, OutputFormat::of(args.json))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What going back to before a turn does to files, and what stays.
+pub struct WayBack {
+    /// The number of the first turn that is undone.
+    pub from: usize,
+    /// What would be written, and what is kept.
+    pub plan: UndoPlan,
+    /// The calls whose effects stay.
+    pub effects: Vec<LastingEffect>,
+    /// The calls that are undone.
+    calls: BTreeSet<String>,
 }
 
 /// The undos that were not taken back, the newest last.
@@ -191,7 +177,7 @@ struct NamedPatch {
 }
 
 /// A stored session, with what it kept of its patches.
-struct Stored {
+pub struct Stored {
     home: PathBuf,
     path: PathBuf,
     loaded: RecordedSession,
@@ -203,6 +189,11 @@ impl Stored {
     fn open(of: &SessionRef) -> Result<Self, ProgramFailure> {
         let home = sessions::home()?;
         let (_, path) = stored::meant(&home, of)?;
+        Self::of_file(home, path)
+    }
+
+    /// The session of a file.
+    pub fn of_file(home: PathBuf, path: PathBuf) -> Result<Self, ProgramFailure> {
         let loaded = read::read(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
         let log = EditLog::of(RealDisk::shared(), &home, &loaded.meta.id);
         let lines = log.read().map_err(|error| {
@@ -211,8 +202,70 @@ impl Stored {
         Ok(Self { home, path, loaded, log, lines })
     }
 
+    /// What going back by so many messages of the person does to files. A turn of which only some messages are taken back
+    /// counts as a whole.
+    ///
+    /// # Errors
+    /// The session has fewer messages.
+    pub fn way_back_by(&self, n_messages: usize) -> Result<WayBack, ProgramFailure> {
+        let turns = turns(&self.loaded);
+        let mut left = n_messages;
+        let mut from = None;
+        for turn in turns.iter().rev().filter(|turn| !turn.is_gone) {
+            if left == 0 {
+                break;
+            }
+            left = left.saturating_sub(turn.n_messages);
+            from = Some(turn.number);
+        }
+        let from = from.ok_or_else(|| ProgramFailure::new("the session has no turn that could be undone"))?;
+        Ok(self.way_back(&turns, &self.patches(&turns), from, true))
+    }
+
+    /// What going back to before a turn does to files.
+    fn way_back(&self, turns: &[PastTurn], patches: &[NamedPatch], from: usize, takes_files: bool) -> WayBack {
+        let undone: Vec<&PastTurn> = turns.iter().filter(|turn| turn.number >= from).collect();
+        let chosen: Vec<&NamedPatch> = patches.iter().filter(|patch| takes_files && patch.turn >= from).collect();
+        let steps: Vec<PastPatch> = chosen.iter().map(|patch| patch.patch.clone()).collect();
+        let calls = Calls::read(&self.home, &self.path).map(|calls| calls.calls).unwrap_or_default();
+        WayBack {
+            from,
+            plan: UndoPlan::of(&steps, Path::new(&self.loaded.meta.cwd)),
+            effects: if takes_files { lasting_effects(&self.loaded, &undone, &calls) } else { Vec::new() },
+            // The calls of files that are kept count as undone too: what is left of them is not the session's any more.
+            calls: chosen.iter().map(|patch| patch.name.clone()).collect(),
+        }
+    }
+
+    /// Writes the files of a way back, and notes it together with the messages that are taken back.
+    pub fn go_back(&self, way: &WayBack, n_messages: usize) -> Result<(), ProgramFailure> {
+        let files = way.plan.exchanges();
+        plan::write(&files).map_err(|error| ProgramFailure::new(format!("{error}; nothing was undone")))?;
+        self.note(&EditLine::Undo(UndoneEdits { calls: way.calls.clone(), files, turns: n_messages }))
+    }
+
+    /// The last undo that was not taken back.
+    pub fn last_undone(&self) -> Option<UndoneEdits> {
+        undone_now(&self.lines).pop()
+    }
+
+    /// Writes the files again that an undo changed, and notes it.
+    pub fn go_forth(&self, last: &UndoneEdits) -> Result<(), ProgramFailure> {
+        let exchanged = |file: &UndoneFile| UndoneFile {
+            replaced: file.written.clone(),
+            written: file.replaced.clone(),
+            ..file.clone()
+        };
+        let files: Vec<UndoneFile> = last.files.iter().map(exchanged).collect();
+        if !files.is_empty() {
+            self.may_write_files("redo")?;
+        }
+        plan::write(&files).map_err(|error| ProgramFailure::new(format!("{error}; nothing was done again")))?;
+        self.note(&EditLine::Redo)
+    }
+
     /// Refuses to write files for a session that came in a capsule: its paths are those of another computer.
-    fn may_write_files(&self, command: &str) -> Result<(), ProgramFailure> {
+    pub fn may_write_files(&self, command: &str) -> Result<(), ProgramFailure> {
         if !opened::is_marked(&self.home) {
             return Ok(());
         }

@@ -76,6 +76,11 @@ impl Session {
 }
 
 impl SessionCopy {
+    /// The copy as a session, to be changed without a trace in the session that it is of.
+    pub(crate) fn into_session(self) -> Session {
+        self.session
+    }
+
     /// The id of the session.
     pub fn id(&self) -> &str {
         self.session.id().as_str()

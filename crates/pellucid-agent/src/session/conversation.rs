@@ -86,8 +86,13 @@ impl Conversation {
 
     /// The estimated tokens of instructions and items.
     pub(crate) fn tokens(&self) -> usize {
+        self.tokens_of(&self.transcript)
+    }
+
+    /// The estimated tokens of instructions and other items.
+    pub(crate) fn tokens_of(&self, transcript: &Transcript) -> usize {
         let instructions: usize = self.instructions.iter().map(|fragment| fragment.text.len()).sum();
-        tokens_of_bytes(instructions) + self.transcript.tokens()
+        tokens_of_bytes(instructions) + transcript.tokens()
     }
 
     /// Sets the meter to an estimate, because the server's last figure is of another history. Gives the event with the

@@ -429,6 +429,11 @@ impl Requests {
         self.spent.add(request);
     }
 
+    /// Takes over what all requests cost, those of a copy included.
+    pub(super) fn count_spent(&mut self, copy: &Self) {
+        self.spent = copy.spent;
+    }
+
     /// What all requests of the session cost, as far as its record was read.
     pub(super) fn spent(&self) -> UsageSplit {
         self.spent

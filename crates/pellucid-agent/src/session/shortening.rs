@@ -303,6 +303,16 @@ impl Session {
         rebuilt
     }
 
+    /// Counts what a copy of this session spent, which nothing else spent meanwhile.
+    pub(crate) fn count_spent(&mut self, copy: &Self) {
+        self.requests.count_spent(&copy.requests);
+    }
+
+    /// Notes that another history, which comes from here, took the place of the one so far.
+    pub(crate) fn note_replaced(&mut self, origin: Origin) {
+        self.habits.note(&mut self.setup, &Happened::Replaced(self.conversation.transcript(), origin));
+    }
+
     /// Records the last summary in the session's file.
     pub(crate) fn log_summary(&mut self) {
         // If the file stays as it is, the record must not name a summary that the file does not have.

@@ -18,6 +18,7 @@ use pellucid_patch::normal;
 use pellucid_patch::parse;
 use pellucid_patch::parse::Hunk;
 use pellucid_patch::reverse;
+use pellucid_protocol::change::Changes;
 use pellucid_tools::edits::EarlierText;
 use pellucid_tools::edits::FileEdit;
 use pellucid_tools::edits::PatchEdits;
@@ -116,6 +117,33 @@ impl UndoPlan {
         }
         plan
     }
+
+    /// The texts to be exchanged.
+    pub fn exchanges(&self) -> Vec<UndoneFile> {
+        let exchange = |file: &PlannedFile| UndoneFile {
+            path: file.path.clone(),
+            target: file.target.clone(),
+            replaced: file.now.clone(),
+            written: file.then.clone(),
+            is_executable: file.is_executable,
+        };
+        self.files.iter().map(exchange).collect()
+    }
+
+    /// How the files change, to be shown.
+    ///
+    /// # Errors
+    /// Names the file that changed while the plan was made.
+    pub fn changes(&self) -> Result<Changes, String> {
+        let texts = texts(&self.exchanges());
+        VerifiedPatch::exchange(&texts).map(|patch| patch.changes()).map_err(|error| error.to_string())
+    }
+}
+
+/// The texts of files, as they have to be and as they become.
+fn texts(files: &[UndoneFile]) -> BTreeMap<PathBuf, TextExchange> {
+    let text = |file: &UndoneFile| TextExchange { expected: file.replaced.clone(), then: file.written.clone() };
+    files.iter().map(|file| (file.path.clone(), text(file))).collect()
 }
 
 /// Exchanges the texts of files: all of them, or none. A link that leads elsewhere since is refused.
@@ -123,11 +151,8 @@ impl UndoPlan {
 /// # Errors
 /// Names the file and what is wrong with it.
 pub fn write(files: &[UndoneFile]) -> Result<(), String> {
-    let texts = files
-        .iter()
-        .map(|file| (file.path.clone(), TextExchange { expected: file.replaced.clone(), then: file.written.clone() }));
     let targets = files.iter().map(|file| file.target.clone()).collect();
-    VerifiedPatch::exchange(&texts.collect())
+    VerifiedPatch::exchange(&texts(files))
         .and_then(|patch| patch.apply(&Writable::Only(targets)))
         .map_err(|error| error.to_string())?;
     for file in files {

@@ -10,6 +10,7 @@
 //! - `copying`: what `/copy` puts into the clipboard
 //! - `keys`: the page of keys
 //! - `pages`: pages that cover the screen
+//! - `past`: summaries on trial, going back with files
 //! - `look`: what the model will see, and what it costs
 //! - `view`, `footer`: the rows of the viewport
 //! - `notify`, `title`: notifications of the terminal, and the title of its window
@@ -30,6 +31,7 @@ mod menus;
 mod messages;
 mod notify;
 mod pages;
+mod past;
 #[cfg(test)]
 mod properties;
 pub mod settings;
@@ -233,6 +235,9 @@ impl App {
 
     /// Takes the text that the user's editor left, or why there is none.
     pub fn edited(&mut self, edited: Result<String, String>) -> Vec<Effect> {
+        if self.is_summary_edited() {
+            return self.summary_edited(edited);
+        }
         match edited {
             Ok(text) => self.composer.set_draft(Clip::plain(text.trim_end_matches(['\n', '\r']))),
             Err(why) => self.say_error(&why),

@@ -29,6 +29,10 @@ pub enum SlashCommand {
     Fork,
     Init,
     Compact,
+    CompactPreview,
+    Uncompact,
+    Lost,
+    Redo,
     Plan,
     Collab,
     Agent,
@@ -124,6 +128,15 @@ pub const COMMANDS: &[CommandRow] = {
         CommandRow { command: C::Fork, name: "fork", help: "continue on a copy of this session", ..IDLE },
         CommandRow { command: C::Init, name: "init", help: "have an AGENTS.md written for this folder", ..IDLE },
         CommandRow { command: C::Compact, name: "compact", help: "replace the history by a summary", ..IDLE },
+        CommandRow {
+            command: C::CompactPreview,
+            name: "compact-preview",
+            help: "show a summary and what it would lose, before it counts",
+            ..IDLE
+        },
+        CommandRow { command: C::Uncompact, name: "uncompact", help: "undo the last compaction", ..IDLE },
+        CommandRow { command: C::Lost, name: "lost", help: "show what the last compaction lost", ..ALWAYS },
+        CommandRow { command: C::Redo, name: "redo", help: "take back that you went back", ..IDLE },
         CommandRow {
             command: C::Plan,
             name: "plan",
@@ -226,7 +239,7 @@ mod tests {
 
     #[test]
     fn names_that_begin_with_the_typed_ones_are_listed_in_the_order_of_the_table() {
-        check_matching("re", &["review", "rename", "resume"]);
+        check_matching("re", &["review", "rename", "resume", "redo"]);
         check_matching("DIF", &["diff"]);
         check_matching("q", &[]);
         check_matching("quit", &["quit"]);

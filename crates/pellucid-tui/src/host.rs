@@ -11,9 +11,12 @@ use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::Operation;
 use serde_json::Value;
 
+use crate::cells::stored::StoredEntry;
 use crate::composer::draft::Clip;
 use crate::look::report::LookAnswer;
 use crate::look::report::LookCall;
+use crate::past::PastAnswer;
+use crate::past::PastCall;
 
 /// The program around the client.
 pub trait Host {
@@ -88,6 +91,8 @@ pub enum HostCall {
     LogOut,
     /// Answer a question about the next request, later.
     Look(LookCall),
+    /// Answer a question about the past of the session or change it, later.
+    Past(PastCall),
 }
 
 /// A session to open in place of the present one.
@@ -161,6 +166,8 @@ pub enum HostAnswer {
     LoggedOut,
     /// The answer to a question about the next request.
     Looked(Box<LookAnswer>),
+    /// The answer to a question about the past of the session.
+    Past(Box<PastAnswer>),
 }
 
 /// One entry of a menu.
@@ -185,6 +192,16 @@ pub enum StoredRecord {
     Event(EventMessage),
     /// An item of the conversation.
     Item(Item),
+}
+
+impl StoredRecord {
+    /// The record for the transcript.
+    pub(crate) fn entry(&self) -> StoredEntry<'_> {
+        match self {
+            Self::Event(event) => StoredEntry::Event(event),
+            Self::Item(item) => StoredEntry::Item(item),
+        }
+    }
 }
 
 /// What the client has to know of a session that was opened.

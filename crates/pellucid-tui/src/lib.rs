@@ -10,6 +10,7 @@
 //! - `lists`: approvals, questions of the model and menus
 //! - `pager`, `picker`: pages of text, and the list of stored sessions
 //! - `look`: what the model will see
+//! - `past`: what was said and sent before, and taking it back
 //! - `app`: the state of the client
 //! - `before`: questions before a session begins
 //! - `host`: what the client asks of the program around it
@@ -30,6 +31,7 @@ pub mod keymap;
 pub mod lists;
 pub mod look;
 pub mod pager;
+pub mod past;
 pub mod picker;
 pub mod run;
 pub mod screen;

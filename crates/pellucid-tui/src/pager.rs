@@ -24,6 +24,8 @@ pub enum PagerOutcome {
     Left,
     /// Go back to this message of the person, counted from 0.
     Confirmed(usize),
+    /// Show what going back to this message of the person does to files.
+    Files(usize),
     /// Hide changes of blanks, or show them again.
     Blanks,
 }
@@ -80,6 +82,11 @@ impl Pager {
         }
         self.find();
         self.hold();
+    }
+
+    /// Gives the page another title.
+    pub fn retitle(&mut self, title: impl Into<String>) {
+        self.title = title.into();
     }
 
     /// The line that a person looks at: the one that was found, or the first one.
@@ -143,6 +150,11 @@ impl Pager {
             Some(Action::PagerConfirm) => {
                 if let Some(marked) = self.marked {
                     return PagerOutcome::Confirmed(marked);
+                }
+            }
+            Some(Action::PagerFiles) => {
+                if let Some(marked) = self.marked {
+                    return PagerOutcome::Files(marked);
                 }
             }
             Some(Action::PagerBlanks) => return PagerOutcome::Blanks,
@@ -450,6 +462,22 @@ mod tests {
         );
         check_page(
             "enter",
+            &expect![[r#"
+            line 0
+            ── 0 % · q leaves 
+            Open None
+        "#]],
+        );
+        check_page(
+            "esc esc f",
+            &expect![[r#"
+            line 27
+            ── 30 % · q leaves 
+            Files(0) Some(0)
+        "#]],
+        );
+        check_page(
+            "f",
             &expect![[r#"
             line 0
             ── 0 % · q leaves 

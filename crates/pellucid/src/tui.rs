@@ -6,6 +6,7 @@
 //! - `entries`, `describe`: menus and texts that the client shows
 //! - `editor`: the user's editor
 //! - `look`: what the model will see
+//! - `past`: summaries on trial, and going back with files
 //! - `before`: the screens before the session
 
 mod before;
@@ -16,6 +17,7 @@ mod entries;
 mod history;
 mod host;
 mod look;
+mod past;
 pub mod settings;
 
 use std::process::ExitCode;

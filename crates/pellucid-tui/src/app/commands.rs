@@ -15,6 +15,7 @@ use crate::host::Menu;
 use crate::host::OpenWish;
 use crate::host::Topic;
 use crate::key::Key;
+use crate::past::PastCall;
 
 /// The request that `/init` sends.
 const INIT: &str = include_str!("init.md");
@@ -43,6 +44,10 @@ impl App {
             }
             SlashCommand::Init => self.send_text(INIT.trim(), effects),
             SlashCommand::Compact => effects.push(Effect::Submit(Operation::Compact)),
+            SlashCommand::CompactPreview => self.try_summary(effects),
+            SlashCommand::Uncompact => effects.push(Effect::Ask(HostCall::Past(PastCall::UndoCompaction))),
+            SlashCommand::Lost => effects.push(Effect::Ask(HostCall::Past(PastCall::LastCompaction))),
+            SlashCommand::Redo => effects.push(Effect::Ask(HostCall::Past(PastCall::Redo))),
             SlashCommand::Plan => {
                 self.set_mode(CollaborationModeKind::Plan);
                 if !words.is_empty() {

@@ -97,6 +97,11 @@ impl LookState {
         self.outlook.report()
     }
 
+    /// The history of the session changed outside of a turn.
+    pub(super) fn history_changed(&mut self, now: Duration) {
+        self.outlook.session_changed(now, true);
+    }
+
     /// The state for another session. The panel stays where it is.
     pub(super) fn renewed(&self) -> Self {
         Self { outlook: self.outlook.of_other_session(), has_dock: self.has_dock, paid: Paid::default() }
@@ -202,6 +207,7 @@ impl App {
             EventMessage::TaskComplete { .. }
             | EventMessage::TurnAborted { .. }
             | EventMessage::ThreadRolledBack { .. }
+            | EventMessage::ContextCompacted
             | EventMessage::TokenCount { .. }
             | EventMessage::ItemCompleted { .. }
             | EventMessage::ExecCommandEnd(_)
@@ -292,7 +298,7 @@ impl App {
     }
 
     /// Opens a page; leaving it leads back to the page with the rows or the bytes that it was opened from.
-    fn open_above(&mut self, page: OpenPage) {
+    pub(super) fn open_above(&mut self, page: OpenPage) {
         self.page = Some(match self.page.take() {
             Some(below @ (OpenPage::Context(_) | OpenPage::Preview(_) | OpenPage::Above { .. })) => {
                 OpenPage::Above { page: Box::new(page), below: Box::new(below) }
@@ -440,7 +446,7 @@ impl App {
         Some(Line::from(Span::styled(shortened(&words, usize::from(self.size.columns)), self.palette.dim())))
     }
 
-    fn look_keys(&self, actions: &[(Action, &str)]) -> String {
+    pub(super) fn look_keys(&self, actions: &[(Action, &str)]) -> String {
         let one = |(action, word): &(Action, &str)| {
             let key = self.settings.keymap.keys(*action).first().map(ToString::to_string)?;
             Some(format!("{key} {word}"))

@@ -6,6 +6,7 @@ use ratatui_core::text::Line;
 use super::App;
 use super::Effect;
 use super::changes::ChangesPage;
+use super::past::PastPage;
 use crate::composer::drawing::Drawn;
 use crate::host::HostCall;
 use crate::host::MenuEntry;
@@ -34,6 +35,8 @@ pub(super) enum OpenPage {
     Context(RowsPage),
     /// The bytes of the next request.
     Preview(PreviewPage),
+    /// Something of the past of the session.
+    Past(Box<PastPage>),
     /// A page that was opened from another one, which comes back.
     Above { page: Box<OpenPage>, below: Box<OpenPage> },
 }
@@ -82,6 +85,7 @@ impl App {
         if let Some(OpenPage::Preview(page)) = &mut self.page {
             page.fill(columns, &self.palette);
         }
+        self.refresh_past();
         if !matches!(self.page, Some(OpenPage::Transcript { .. })) {
             return self.refresh_changes();
         }
@@ -129,16 +133,17 @@ impl App {
                     self.page = None;
                     self.take_back(at, &mut effects);
                 }
+                PagerOutcome::Files(at) => self.ask_way_back(at, &mut effects),
                 PagerOutcome::Confirmed(_) => {}
             },
             Some(OpenPage::Text(pager)) => match pager.press(key, keymap) {
                 PagerOutcome::Left => self.page = None,
-                PagerOutcome::Open | PagerOutcome::Confirmed(_) | PagerOutcome::Blanks => {}
+                _ => {}
             },
             Some(OpenPage::Changes(page)) => match page.pager.press(key, keymap) {
                 PagerOutcome::Left => self.page = None,
                 PagerOutcome::Blanks => self.switch_blanks(),
-                PagerOutcome::Open | PagerOutcome::Confirmed(_) => {}
+                _ => {}
             },
             Some(OpenPage::Context(page)) => {
                 let of_pack = page.of_pack.take();
@@ -151,6 +156,7 @@ impl App {
                 let outcome = page.press(key, keymap, usize::from(self.size.columns), &self.palette);
                 effects = self.preview_key(outcome);
             }
+            Some(OpenPage::Past(_)) => effects = self.past_key(key),
             Some(OpenPage::Above { .. }) => effects = self.above_key(key),
             Some(OpenPage::Sessions(picker)) => match picker.press(key, keymap) {
                 PickerOutcome::Open => {}
@@ -171,6 +177,7 @@ impl App {
             Some(OpenPage::Transcript { pager, .. } | OpenPage::Text(pager)) => pager.paste(text),
             Some(OpenPage::Changes(page)) => page.pager.paste(text),
             Some(OpenPage::Preview(page)) => page.pager.paste(text),
+            Some(OpenPage::Past(page)) => page.pager().paste(text),
             Some(OpenPage::Above { .. }) => self.above_paste(text),
             Some(OpenPage::Sessions(picker)) => {
                 picker.paste(text);
@@ -181,7 +188,7 @@ impl App {
     }
 
     /// Goes back to before a message of the person, which returns to the composer.
-    fn take_back(&mut self, at: usize, effects: &mut Vec<Effect>) {
+    pub(super) fn take_back(&mut self, at: usize, effects: &mut Vec<Effect>) {
         let messages: Vec<String> = self.transcript.messages().map(|(_, cell)| cell.text().to_owned()).collect();
         let Some(text) = messages.get(at) else { return };
         effects.push(Effect::Submit(Operation::ThreadRollback { num_turns: messages.len() - at }));
@@ -195,6 +202,7 @@ impl App {
         match &mut self.page {
             Some(OpenPage::Context(_)) => self.rows_view(rows),
             Some(OpenPage::Preview(page)) => page.pager.draw(columns, rows, &styles),
+            Some(OpenPage::Past(page)) => page.pager().draw(columns, rows, &styles),
             Some(OpenPage::Above { .. }) => self.above_view(rows),
             Some(OpenPage::Transcript { pager, .. } | OpenPage::Text(pager)) => pager.draw(columns, rows, &styles),
             Some(OpenPage::Changes(page)) => page.pager.draw(columns, rows, &styles),

@@ -2,6 +2,7 @@ mod copying;
 mod keeping;
 mod look;
 mod servers;
+mod past;
 mod title;
 mod waiting;
 

@@ -158,6 +158,7 @@ impl App {
             }
             HostAnswer::LoggedOut => effects.push(Effect::Quit),
             HostAnswer::Looked(answer) => return self.looked(*answer),
+            HostAnswer::Past(answer) => return self.past_answered(*answer),
         }
         effects
     }
@@ -192,7 +193,7 @@ impl App {
         });
         self.transcript = Transcript::new(self.settings.transcript.clone());
         let canvas = self.canvas();
-        let entries: Vec<StoredEntry<'_>> = opened.history.iter().map(stored_entry).collect();
+        let entries: Vec<StoredEntry<'_>> = opened.history.iter().map(StoredRecord::entry).collect();
         let lines = self.transcript.restore(&entries, &canvas);
         self.pending.extend(lines);
         for note in opened.notes {
@@ -236,12 +237,5 @@ impl App {
         let mut effects = self.look_due(now);
         effects.extend(self.keep_due(now));
         effects
-    }
-}
-
-fn stored_entry(record: &StoredRecord) -> StoredEntry<'_> {
-    match record {
-        StoredRecord::Event(event) => StoredEntry::Event(event),
-        StoredRecord::Item(item) => StoredEntry::Item(item),
     }
 }

@@ -293,15 +293,15 @@ fn commands_are_listed_narrowed_completed_and_run() {
     check_keys(
         "/re",
         &expect![[r#"
-        /re|
-        list: >/review /rename /resume"#]],
+            /re|
+            list: >/review /rename /resume /redo"#]],
     );
     check_keys("/re<down><tab>", &expect!["/rename |"]);
     check_keys(
         "/re<up>",
         &expect![[r#"
-        /re|
-        list: /review /rename >/resume"#]],
+            /re|
+            list: /review /rename /resume >/redo"#]],
     );
     check_keys(
         "/dif<enter>",

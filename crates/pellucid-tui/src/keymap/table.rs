@@ -19,12 +19,26 @@ pub enum Place {
     Look,
     /// On the page with the bytes of the next request, beside the keys of a page of text.
     Bytes,
+    /// On the page with a summary on trial, beside the keys of a page of text.
+    Summary,
+    /// On the page about going back, beside the keys of a page of text.
+    Back,
 }
 
 impl Place {
     /// Every place, in the order of the documentation.
-    pub const ALL: [Self; 8] =
-        [Self::Composer, Self::Popup, Self::Waiting, Self::Options, Self::Pager, Self::Bytes, Self::Look, Self::Picker];
+    pub const ALL: [Self; 10] = [
+        Self::Composer,
+        Self::Popup,
+        Self::Waiting,
+        Self::Options,
+        Self::Pager,
+        Self::Bytes,
+        Self::Look,
+        Self::Summary,
+        Self::Back,
+        Self::Picker,
+    ];
 
     /// The heading of the place's keys.
     pub fn title(self) -> &'static str {
@@ -37,6 +51,8 @@ impl Place {
             Self::Picker => "In the list of sessions",
             Self::Look => "On the page with the rows of the next request",
             Self::Bytes => "On the page with the bytes of the next request",
+            Self::Summary => "On the page with a summary on trial",
+            Self::Back => "On the page about going back",
         }
     }
 }
@@ -111,6 +127,7 @@ pub enum Action {
     PagerOlder,
     PagerNewer,
     PagerConfirm,
+    PagerFiles,
     PagerBlanks,
     PagerLeave,
     PickerUp,
@@ -139,6 +156,11 @@ pub enum Action {
     LookCache,
     LookPacks,
     LookLeave,
+    SummaryStore,
+    SummaryEdit,
+    BackConversation,
+    BackFiles,
+    BackBoth,
 }
 
 /// One row of the table.
@@ -169,6 +191,7 @@ const fn row(
 /// The table of actions, in the order of the sheet of keys.
 pub const ACTIONS: &[ActionRow] = {
     use Action as A;
+    use Place::Back;
     use Place::Bytes;
     use Place::Composer;
     use Place::Look;
@@ -176,6 +199,7 @@ pub const ACTIONS: &[ActionRow] = {
     use Place::Pager;
     use Place::Picker;
     use Place::Popup;
+    use Place::Summary;
     use Place::Waiting;
     &[
         row(A::Send, "composer.send", Composer, &["enter"], "send the message, or run the command"),
@@ -294,6 +318,7 @@ pub const ACTIONS: &[ActionRow] = {
         row(A::PagerOlder, "pager.older", Pager, &["esc", "left"], "mark an older message of yours"),
         row(A::PagerNewer, "pager.newer", Pager, &["right"], "mark a newer message of yours"),
         row(A::PagerConfirm, "pager.confirm", Pager, &["enter"], "go back to the marked message"),
+        row(A::PagerFiles, "pager.files", Pager, &["f"], "go back to the marked message with files; shows them first"),
         row(A::PagerBlanks, "pager.blanks", Pager, &["w"], "hide or show changes of blanks in a diff"),
         row(A::PagerLeave, "pager.leave", Pager, &["q", "ctrl-t", "ctrl-c"], "leave the page"),
         row(A::BytesForm, "bytes.form", Bytes, &["r"], "the bytes of a request as a tree, or as they are sent"),
@@ -311,6 +336,17 @@ pub const ACTIONS: &[ActionRow] = {
         row(A::LookCache, "look.cache", Look, &["c"], "what came of the provider's cache so far"),
         row(A::LookPacks, "look.packs", Look, &["x"], "the same facts under every pack"),
         row(A::LookLeave, "look.leave", Look, &["q", "esc", "ctrl-o", "ctrl-c"], "leave the page"),
+        row(A::SummaryStore, "summary.store", Summary, &["enter"], "put the summary in place of the history"),
+        row(A::SummaryEdit, "summary.edit", Summary, &["ctrl-g", "e"], "change the summary in $VISUAL or $EDITOR"),
+        row(
+            A::BackConversation,
+            "back.conversation",
+            Back,
+            &["c"],
+            "take back the messages, and leave files as they are",
+        ),
+        row(A::BackFiles, "back.files", Back, &["f"], "restore the files, and keep the messages"),
+        row(A::BackBoth, "back.both", Back, &["b"], "take back the messages and restore the files"),
         row(A::PickerUp, "picker.up", Picker, &["up", "ctrl-p"], "the session above"),
         row(A::PickerDown, "picker.down", Picker, &["down", "ctrl-n"], "the session below"),
         row(A::PickerPageUp, "picker.page-up", Picker, &["page-up"], "one page up"),

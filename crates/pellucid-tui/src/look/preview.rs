@@ -88,7 +88,7 @@ impl PreviewPage {
             }
             _ => match self.pager.press(key, keymap) {
                 PagerOutcome::Left => PreviewOutcome::Left,
-                PagerOutcome::Open | PagerOutcome::Confirmed(_) | PagerOutcome::Blanks => PreviewOutcome::Open,
+                _ => PreviewOutcome::Open,
             },
         }
     }

@@ -1,5 +1,6 @@
 //! The program behind the client: the session's door, files and the configuration.
 
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -28,7 +29,6 @@ use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_server::methods::files::best_files;
 use pellucid_store::names;
 use pellucid_store::read;
-use pellucid_store::record::Record;
 use pellucid_tasks::Task;
 use pellucid_tui::host::Host;
 use pellucid_tui::host::HostAnswer;
@@ -58,6 +58,9 @@ use crate::tui::editor;
 use crate::tui::entries;
 use crate::tui::history::HistoryFile;
 use crate::tui::look::Looks;
+use crate::tui::past;
+use crate::tui::past::PastOf;
+use crate::tui::past::Pasts;
 use crate::tui::settings;
 
 /// How many files a search shows.
@@ -83,6 +86,7 @@ pub struct SessionHost {
     servers: Option<AskServers>,
     door: Door,
     looks: Looks,
+    pasts: Pasts,
     running: Task<Session>,
 }
 
@@ -113,11 +117,14 @@ impl SessionHost {
         });
         let (door, inside) = door::open(&session);
         let looks = Looks::new(how.clone(), &session, door.looks.clone());
+        let file = session.path().map(Path::to_owned);
+        let (home, folder) = (config.folders.home.clone(), config.folders.cwd.clone());
+        let pasts = Pasts::new(PastOf { home, folder, file, door: &door });
         session.context_events_switch().join_for_usage();
         let running = Task::spawn("session", door::run(session, inside));
         let history = settings::history(&config);
         let drafts = DraftFile::default();
-        let host = Self { how, config, env, history, drafts, session_id, servers, door, looks, running };
+        let host = Self { how, config, env, history, drafts, session_id, servers, door, looks, pasts, running };
         Ok((host, OpenedSession { history: stored, notes: Vec::new(), name }))
     }
 
@@ -208,12 +215,7 @@ fn stored(opening: &Opening) -> Vec<StoredRecord> {
     };
     // A file that could be opened a moment ago.
     let records = read::read(&file.path).map(|session| session.records).unwrap_or_default();
-    let of = |record| match record {
-        Record::EventMsg(event) => Some(StoredRecord::Event(event)),
-        Record::ResponseItem(item) => Some(StoredRecord::Item(item)),
-        Record::SessionMeta(_) | Record::Compacted(_) | Record::TurnContext(_) => None,
-    };
-    records.into_iter().filter_map(of).collect()
+    past::transcript(records)
 }
 
 /// An answer that is nothing, or why there is none.
@@ -239,6 +241,7 @@ impl Host for SessionHost {
             biased;
             event = self.door.events.recv() => HostNews::Event(event),
             answer = self.looks.answer() => HostNews::Answer(HostAnswer::Looked(Box::new(answer))),
+            answer = self.pasts.answer() => HostNews::Answer(HostAnswer::Past(Box::new(answer))),
         }
     }
 
@@ -298,6 +301,10 @@ impl Host for SessionHost {
             },
             HostCall::Look(call) => {
                 self.looks.ask(call);
+                HostAnswer::Done
+            }
+            HostCall::Past(call) => {
+                self.pasts.ask(call);
                 HostAnswer::Done
             }
             HostCall::LogOut => match login::log_out(&self.config) {

@@ -154,7 +154,7 @@ impl Looks {
 }
 
 /// A copy of the session, when it has time for it; absent if it has ended.
-async fn copy_of(questions: &Sender<LookQuestion>) -> Option<SessionCopy> {
+pub async fn copy_of(questions: &Sender<LookQuestion>) -> Option<SessionCopy> {
     let (sender, receiver) = oneshot::channel();
     questions.send(LookQuestion(sender)).await.ok()?;
     receiver.await.ok()
@@ -457,4 +457,4 @@ fn whose(origin: OverviewOrigin) -> Whose {
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

@@ -28,7 +28,7 @@ use crate::start::Opening;
 use crate::start::Persistence;
 use crate::tui::host::SessionHost;
 
-const WIRES: [&str; 3] = ["responses", "chat", "messages"];
+pub const WIRES: [&str; 3] = ["responses", "chat", "messages"];
 
 const FIXTURE: &str = "
 //- home/AGENTS.md
@@ -44,7 +44,7 @@ description: Tidy up.
 Put things away.
 ";
 
-fn reply(wire: &str, items: impl IntoIterator<Item = Value>) -> MockReply {
+pub fn reply(wire: &str, items: impl IntoIterator<Item = Value>) -> MockReply {
     match wire {
         "responses" => MockReply::items(items),
         "chat" => MockReply::chat(items),
@@ -52,7 +52,7 @@ fn reply(wire: &str, items: impl IntoIterator<Item = Value>) -> MockReply {
     }
 }
 
-fn answer(text: &str) -> Value {
+pub fn answer(text: &str) -> Value {
     let content = json!([{ "type": "output_text", "text": text }]);
     json!({ "type": "message", "id": "msg", "role": "assistant", "content": content })
 }
@@ -62,16 +62,16 @@ fn call(name: &str) -> Value {
 }
 
 /// A project with a server that answers for the model.
-struct Desk {
-    files: Workspace,
-    server: MockServer,
+pub struct Desk {
+    pub files: Workspace,
+    pub server: MockServer,
     wire: &'static str,
     pack: String,
-    config: Vec<String>,
+    pub config: Vec<String>,
 }
 
 impl Desk {
-    fn new(pack: &str, wire: &'static str) -> Self {
+    pub fn new(pack: &str, wire: &'static str) -> Self {
         let files = Workspace::new(FIXTURE);
         files.folder("home");
         files.git("work");
@@ -86,7 +86,7 @@ impl Desk {
     }
 
     /// Opens a session of the client: a new one, or that of a file.
-    async fn open(&self, file: Option<PathBuf>) -> Talk<'_> {
+    pub async fn open(&self, file: Option<PathBuf>) -> Talk<'_> {
         let shared = Shared { pack: Some(self.pack.clone()), config: self.config.clone(), ..Shared::default() };
         let turn = TurnArgs { cd: Some(self.files.path("work")), ..TurnArgs::default() };
         let start = Start::in_home(&self.files.path("home"), &shared, &turn).unwrap();
@@ -104,9 +104,9 @@ impl Desk {
 }
 
 /// A conversation with the session of a client.
-struct Talk<'a> {
+pub struct Talk<'a> {
     desk: &'a Desk,
-    host: SessionHost,
+    pub host: SessionHost,
 }
 
 impl Talk<'_> {
@@ -121,14 +121,14 @@ impl Talk<'_> {
         }
     }
 
-    async fn look(&mut self, draft: &LookDraft) -> LookReport {
+    pub async fn look(&mut self, draft: &LookDraft) -> LookReport {
         match self.answer(LookCall::Report { draft: draft.clone(), is_exact: false }).await {
             LookAnswer::Report(report) => *report.unwrap(),
             other => panic!("{other:?}"),
         }
     }
 
-    async fn preview(&mut self, draft: &LookDraft) -> RequestPreview {
+    pub async fn preview(&mut self, draft: &LookDraft) -> RequestPreview {
         match self.answer(LookCall::Preview(draft.clone())).await {
             LookAnswer::Preview(preview) => *preview.unwrap(),
             other => panic!("{other:?}"),
@@ -136,7 +136,7 @@ impl Talk<'_> {
     }
 
     /// Sends a draft, which the model answers with these items, each in a reply. Gives the requests of the turn.
-    async fn say(&mut self, draft: &LookDraft, replies: Vec<Value>) -> Vec<Vec<u8>> {
+    pub async fn say(&mut self, draft: &LookDraft, replies: Vec<Value>) -> Vec<Vec<u8>> {
         let wire = self.desk.wire;
         self.desk.server.add(replies.into_iter().map(|item| reply(wire, [item])));
         let before = self.desk.server.requests().len();
@@ -156,7 +156,7 @@ impl Talk<'_> {
     }
 
     /// Ends the session and gives its file.
-    async fn end(mut self) -> PathBuf {
+    pub async fn end(mut self) -> PathBuf {
         let file = self.host.session_file().unwrap();
         self.host.submit(Operation::Shutdown).await;
         while let Some(event) = self.host.event().await {
@@ -168,7 +168,7 @@ impl Talk<'_> {
     }
 }
 
-fn draft(text: &str) -> LookDraft {
+pub fn draft(text: &str) -> LookDraft {
     LookDraft { inputs: vec![UserInput::text(text)], change: None }
 }
 
@@ -216,7 +216,7 @@ async fn the_panel_is_the_request_that_is_sent_under_every_pack_and_wire() {
 }
 
 /// What a report says of the cache.
-fn outlook_text(report: &LookReport) -> String {
+pub fn outlook_text(report: &LookReport) -> String {
     match &report.outlook {
         CacheOutlook::First => "first".to_owned(),
         CacheOutlook::Extends => "extends".to_owned(),

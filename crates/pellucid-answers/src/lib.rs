@@ -12,6 +12,7 @@
 //! - `compaction`: what a summary does to a history, and what is lost by it
 //! - `cost`: what requests cost, by part, and what they would cost under another setting
 //! - `diff`: what changed between two requests, and what that does to the provider's cache
+//! - `forecast`: what a turn will cost before it begins
 //! - `inherited`: what an agent's request has from the session that started it
 //! - `lock`: what the first request in a project is made of, and what changed since it was locked
 //! - `overview`: what fills a request, in a few groups
@@ -30,6 +31,7 @@ pub mod compaction;
 pub mod cost;
 pub mod diff;
 pub mod figures;
+pub mod forecast;
 pub mod grep;
 pub mod inherited;
 pub mod inspected;

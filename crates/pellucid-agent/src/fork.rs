@@ -1,6 +1,7 @@
 //! Where a session is cut for a copy.
 //!
-//! A place is counted in messages of the person, without those of turns that were removed.
+//! A place is counted in messages of the person, without those of turns that were removed; or it is the end of the turn that
+//! sent a request.
 
 use pellucid_engine::boundary;
 use pellucid_protocol::event::EventMessage;
@@ -52,4 +53,27 @@ impl MessageOffsets {
         }
         self.messages.get(n_messages).copied()
     }
+}
+
+/// The offset behind the turn that is running at an offset of a session file: behind the line that ends the turn, or behind
+/// the last line.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn end_of_turn(file: &SessionFile, at: u64) -> Result<u64, ReadError> {
+    let failed = |source| ReadError::io(&file.path, source);
+    let mut lines =
+        pellucid_files::open(&file.path).and_then(|file| Forwards::new(file, at, u64::MAX)).map_err(failed)?;
+    let mut end = at;
+    while let Some(line) = lines.next_line().map_err(failed)? {
+        end = line.end;
+        let event = match read_line(line.bytes) {
+            LineReading::Record(Record::EventMsg(event)) => event,
+            _ => continue,
+        };
+        if matches!(event, EventMessage::TaskComplete { .. } | EventMessage::TurnAborted { .. }) {
+            break;
+        }
+    }
+    Ok(end)
 }

@@ -160,6 +160,16 @@ mod tests {
     }
 
     #[test]
+    fn the_last_compaction_is_the_last_that_is_not_undone() {
+        let last = |words: &str| {
+            let records: Vec<Record> = words.split_whitespace().map(record).collect();
+            last_compaction(&records)
+        };
+        assert_eq!((last("a b"), last("a C1 b C2 c"), last("a C1 b C2 undo c")), (None, Some(3), Some(1)));
+        assert_eq!((last("a C1 undo"), last("a C1 redo")), (None, None));
+    }
+
+    #[test]
     fn the_next_undoing_reaches_further_back() {
         check_left("a C1 undo", None);
         check_left("a C1 b C2 undo c", Some("a b c"));

@@ -265,6 +265,24 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_is_held_still_for_a_while_misses_what_was_recorded_then() {
+        let files = Workspace::empty();
+        let path = files.path("session.jsonl");
+        let mut recorder = Recorder::new(RealDisk::shared(), path.clone());
+        recorder.persist();
+        recorder.record(item("one"));
+        let written = std::fs::read(&path).unwrap();
+        recorder.hold_still();
+        recorder.record(item("two"));
+        assert_eq!((recorder.is_held(), std::fs::read(&path).unwrap()), (true, written));
+        recorder.let_go();
+        recorder.record(item("three"));
+        let text = std::fs::read_to_string(&path).unwrap();
+        let has = |word: &str| text.contains(word);
+        assert_eq!((recorder.is_held(), has("one"), has("two"), has("three")), (false, true, false, true));
+    }
+
+    #[test]
     fn a_file_appears_with_everything_when_it_is_wanted() {
         let files = Workspace::empty();
         let path = files.path("a/b/session.jsonl");

@@ -12,6 +12,7 @@
 //! - `pages`: pages that cover the screen
 //! - `past`: summaries on trial, going back with files
 //! - `look`: what the model will see, and what it costs
+//! - `time`: requests that were sent, one after the other
 //! - `view`, `footer`: the rows of the viewport
 //! - `notify`, `title`: notifications of the terminal, and the title of its window
 //! - `status`, `farewell`: what is reported of the session
@@ -38,6 +39,7 @@ pub mod settings;
 pub(crate) mod status;
 #[cfg(test)]
 mod tests;
+mod time;
 mod title;
 mod turn;
 mod view;

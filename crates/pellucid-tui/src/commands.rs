@@ -56,6 +56,7 @@ pub enum SlashCommand {
     Preview,
     Cache,
     Pack,
+    Time,
 }
 
 /// One row of the table of commands.
@@ -210,6 +211,7 @@ pub const COMMANDS: &[CommandRow] = {
             help: "move, edit, delete or send waiting messages",
             ..ALWAYS
         },
+        CommandRow { command: C::Time, name: "time", help: "step through the requests that were sent", ..ALWAYS },
         CommandRow { command: C::Keymap, name: "keymap", help: "list every key", ..ALWAYS },
     ]
 };

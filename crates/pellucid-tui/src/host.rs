@@ -104,6 +104,11 @@ pub enum OpenWish {
     Resume(String),
     /// A copy of a stored session, by its id.
     Fork(String),
+    /// A copy of the present session that ends with the turn of a request.
+    ForkAt {
+        /// The number of the request, from 1.
+        request: usize,
+    },
 }
 
 /// What a text is wanted about.

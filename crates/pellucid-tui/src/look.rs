@@ -5,6 +5,7 @@
 //! - `dock`: the panel above the composer, and the words of the last row
 //! - `rows`: the page with every row of the request
 //! - `preview`: the page with the bytes of the request
+//! - `time`: the page with a request that was sent
 //!
 //! Not here: any figure. The program computes the report, by the functions behind `pellucid context`, `context why`, `cache`
 //! and `context packs`.
@@ -14,3 +15,4 @@ pub mod outlook;
 pub mod preview;
 pub mod report;
 pub mod rows;
+pub mod time;

@@ -14,9 +14,11 @@ use std::sync::Arc;
 
 use pellucid_agent::calls::Calls;
 use pellucid_files::RealDisk;
+use pellucid_protocol::event::EventMessage;
 use pellucid_store::opened;
 use pellucid_store::read;
 use pellucid_store::read::RecordedSession;
+use pellucid_store::record::Record;
 use pellucid_tools::edits::EditLine;
 use pellucid_tools::edits::EditLog;
 use pellucid_tools::edits::UndoneEdits;
@@ -142,6 +144,16 @@ pub struct WayBack {
     calls: BTreeSet<String>,
 }
 
+/// What is known of a turn.
+pub struct TurnFacts {
+    /// The number of the turn, from one.
+    pub number: usize,
+    /// What the person said first in it.
+    pub message: Option<String>,
+    /// The files that its patches changed.
+    pub files: Vec<PathBuf>,
+}
+
 /// The undos that were not taken back, the newest last.
 fn undone_now(lines: &[EditLine]) -> Vec<UndoneEdits> {
     let mut undone = Vec::new();
@@ -200,6 +212,23 @@ impl Stored {
             ProgramFailure::new(format!("what patches of session {} did cannot be read: {error}", loaded.meta.id))
         })?;
         Ok(Self { home, path, loaded, log, lines })
+    }
+
+    /// What is known of the turn with this id; absent if the file has no such turn of a person.
+    pub fn turn(&self, id: &str) -> Option<TurnFacts> {
+        let turn = turns(&self.loaded).into_iter().find(|turn| turn.id == id)?;
+        let records = &self.loaded.records[turn.records.clone()];
+        let message = records.iter().find_map(|record| match record {
+            Record::EventMsg(EventMessage::UserMessage { message, .. }) => Some(message.clone()),
+            _ => None,
+        });
+        let mut files = BTreeSet::new();
+        for (at, applied) in apply::turns::all(&self.loaded) {
+            if turn.records.contains(&at) {
+                files.extend(applied.paths());
+            }
+        }
+        Some(TurnFacts { number: turn.number, message, files: files.into_iter().collect() })
     }
 
     /// What going back by so many messages of the person does to files. A turn of which only some messages are taken back

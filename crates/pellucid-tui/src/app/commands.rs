@@ -81,6 +81,7 @@ impl App {
             SlashCommand::Copy => self.copy(words, effects),
             SlashCommand::Context => self.open_rows(),
             SlashCommand::Preview => self.ask_preview(effects),
+            SlashCommand::Time => Self::ask_time(effects),
             SlashCommand::Cache => Self::ask_cache(effects),
             SlashCommand::Pack => Self::ask_packs(words, effects),
         }

@@ -284,6 +284,7 @@ impl App {
                 self.open_above(OpenPage::Preview(PreviewPage::new(*preview, columns, &self.palette)));
             }
             LookAnswer::Preview(Err(why)) | LookAnswer::Pack(Err(why)) => self.say_error(&why),
+            LookAnswer::Sent(view) => self.time_arrived(view),
             LookAnswer::Charge(money) => {
                 self.session.look.paid.turn.add(money.clone());
                 self.session.look.paid.session.add(money);
@@ -300,9 +301,9 @@ impl App {
     /// Opens a page; leaving it leads back to the page with the rows or the bytes that it was opened from.
     pub(super) fn open_above(&mut self, page: OpenPage) {
         self.page = Some(match self.page.take() {
-            Some(below @ (OpenPage::Context(_) | OpenPage::Preview(_) | OpenPage::Above { .. })) => {
-                OpenPage::Above { page: Box::new(page), below: Box::new(below) }
-            }
+            Some(
+                below @ (OpenPage::Context(_) | OpenPage::Preview(_) | OpenPage::Time(_) | OpenPage::Above { .. }),
+            ) => OpenPage::Above { page: Box::new(page), below: Box::new(below) },
             _ => page,
         });
     }
@@ -401,7 +402,8 @@ impl App {
             (None, None, Some(why)) => Err(why),
             (None, None, None) => Err("the session is working on the answer"),
         };
-        let lines = page.draw_over(of_pack.is_some(), report, size, &keys, &palette);
+        let title = if of_pack.is_some() { "first request of a new session" } else { "next request" };
+        let lines = page.draw_over(title, report, size, &keys, &palette);
         page.of_pack = of_pack;
         Drawn { lines, cursor: None }
     }

@@ -14,6 +14,7 @@ use crate::host::OpenWish;
 use crate::key::Key;
 use crate::look::preview::PreviewPage;
 use crate::look::rows::RowsPage;
+use crate::look::time::TimePage;
 use crate::pager::Pager;
 use crate::pager::PagerOutcome;
 use crate::picker::Picker;
@@ -35,6 +36,8 @@ pub(super) enum OpenPage {
     Context(RowsPage),
     /// The bytes of the next request.
     Preview(PreviewPage),
+    /// An earlier request.
+    Time(Box<TimePage>),
     /// Something of the past of the session.
     Past(Box<PastPage>),
     /// A page that was opened from another one, which comes back.
@@ -138,7 +141,7 @@ impl App {
             },
             Some(OpenPage::Text(pager)) => match pager.press(key, keymap) {
                 PagerOutcome::Left => self.page = None,
-                _ => {}
+                PagerOutcome::Open | PagerOutcome::Confirmed(_) | PagerOutcome::Files(_) | PagerOutcome::Blanks => {}
             },
             Some(OpenPage::Changes(page)) => match page.pager.press(key, keymap) {
                 PagerOutcome::Left => self.page = None,
@@ -157,6 +160,7 @@ impl App {
                 effects = self.preview_key(outcome);
             }
             Some(OpenPage::Past(_)) => effects = self.past_key(key),
+            Some(OpenPage::Time(_)) => effects = self.time_key(key),
             Some(OpenPage::Above { .. }) => effects = self.above_key(key),
             Some(OpenPage::Sessions(picker)) => match picker.press(key, keymap) {
                 PickerOutcome::Open => {}
@@ -183,7 +187,7 @@ impl App {
                 picker.paste(text);
                 true
             }
-            Some(OpenPage::Context(_)) | None => false,
+            Some(OpenPage::Context(_) | OpenPage::Time(_)) | None => false,
         }
     }
 
@@ -201,6 +205,7 @@ impl App {
         let styles = self.part_styles();
         match &mut self.page {
             Some(OpenPage::Context(_)) => self.rows_view(rows),
+            Some(OpenPage::Time(_)) => self.time_view(rows),
             Some(OpenPage::Preview(page)) => page.pager.draw(columns, rows, &styles),
             Some(OpenPage::Past(page)) => page.pager().draw(columns, rows, &styles),
             Some(OpenPage::Above { .. }) => self.above_view(rows),

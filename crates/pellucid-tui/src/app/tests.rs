@@ -1,8 +1,9 @@
 mod copying;
 mod keeping;
 mod look;
-mod servers;
 mod past;
+mod servers;
+mod time;
 mod title;
 mod waiting;
 

@@ -23,11 +23,13 @@ pub enum Place {
     Summary,
     /// On the page about going back, beside the keys of a page of text.
     Back,
+    /// On the page with an earlier request, beside the keys of a page with rows.
+    Time,
 }
 
 impl Place {
     /// Every place, in the order of the documentation.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Composer,
         Self::Popup,
         Self::Waiting,
@@ -35,6 +37,7 @@ impl Place {
         Self::Pager,
         Self::Bytes,
         Self::Look,
+        Self::Time,
         Self::Summary,
         Self::Back,
         Self::Picker,
@@ -53,6 +56,7 @@ impl Place {
             Self::Bytes => "On the page with the bytes of the next request",
             Self::Summary => "On the page with a summary on trial",
             Self::Back => "On the page about going back",
+            Self::Time => "On the page with an earlier request",
         }
     }
 }
@@ -161,6 +165,11 @@ pub enum Action {
     BackConversation,
     BackFiles,
     BackBoth,
+    TimeOlder,
+    TimeNewer,
+    TimeFirst,
+    TimeLast,
+    TimeFork,
 }
 
 /// One row of the table.
@@ -200,6 +209,7 @@ pub const ACTIONS: &[ActionRow] = {
     use Place::Picker;
     use Place::Popup;
     use Place::Summary;
+    use Place::Time;
     use Place::Waiting;
     &[
         row(A::Send, "composer.send", Composer, &["enter"], "send the message, or run the command"),
@@ -347,6 +357,11 @@ pub const ACTIONS: &[ActionRow] = {
         ),
         row(A::BackFiles, "back.files", Back, &["f"], "restore the files, and keep the messages"),
         row(A::BackBoth, "back.both", Back, &["b"], "take back the messages and restore the files"),
+        row(A::TimeOlder, "time.older", Time, &["left", "h"], "the request before"),
+        row(A::TimeNewer, "time.newer", Time, &["right", "l"], "the request after"),
+        row(A::TimeFirst, "time.first", Time, &["["], "the first request of the session"),
+        row(A::TimeLast, "time.last", Time, &["]"], "the last request of the session"),
+        row(A::TimeFork, "time.fork", Time, &["f"], "continue on a copy that ends with this turn"),
         row(A::PickerUp, "picker.up", Picker, &["up", "ctrl-p"], "the session above"),
         row(A::PickerDown, "picker.down", Picker, &["down", "ctrl-n"], "the session below"),
         row(A::PickerPageUp, "picker.page-up", Picker, &["page-up"], "one page up"),

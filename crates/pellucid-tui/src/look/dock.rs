@@ -1,5 +1,6 @@
 //! The panel above the composer: how full the window is and what fills it, and the words of the last row.
 
+use pellucid_protocol::price::Money;
 use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 use ratatui_core::text::Span;
@@ -71,14 +72,33 @@ pub fn size_line(report: &LookReport) -> String {
     }
     match &report.size.cost {
         Some(cost) => line += &format!(", {cost} without the answer"),
+        None if report.outlook == CacheOutlook::Sent => {}
         None => line += ", price unknown",
     }
     line
 }
 
+/// What an average turn costs that begins with the request, and what the request would cost in a fresh session.
+pub fn price_line(report: &LookReport) -> Option<String> {
+    let sized = |tokens: usize, cost: &Option<Money>| match cost {
+        Some(cost) => format!("about {} tokens, {cost}", number(tokens)),
+        None => format!("about {} tokens", number(tokens)),
+    };
+    let turn = report.turn.as_ref().map(|turn| {
+        let turns =
+            if turn.n_turns == 1 { "the last turn".to_owned() } else { format!("{} turns", number(turn.n_turns)) };
+        format!("whole turn: {}, as {turns} so far", sized(turn.tokens, &turn.cost))
+    });
+    let is_longer = report.fresh.tokens > 0 && report.fresh.tokens < report.size.tokens;
+    let fresh = is_longer.then(|| format!("in a fresh session: {}", sized(report.fresh.tokens, &report.fresh.cost)));
+    let words: Vec<String> = turn.into_iter().chain(fresh).collect();
+    (!words.is_empty()).then(|| words.join(" · "))
+}
+
 /// The title of a panel.
 pub fn title_line(report: &LookReport, title: &str, width: usize, palette: &Palette) -> Line<'static> {
-    let words = format!("── {title} ── {} ── pack {} ", report.model, report.pack);
+    let pack = if report.pack.is_empty() { String::new() } else { format!("── pack {} ", report.pack) };
+    let words = format!("── {title} ── {} {pack}", report.model);
     let words = shortened(&words, width);
     let rest = "─".repeat(width.saturating_sub(columns(&words)));
     Line::styled(format!("{words}{rest}"), palette.dim())
@@ -110,6 +130,7 @@ pub fn outlook_lines(report: &LookReport, width: usize, palette: &Palette) -> Ve
     let kept = format!("up to {} tokens cached, {} new", number(size.tokens_kept), number(new));
     let line = |text: String, style: Style| Line::from(Span::styled(shortened(&format!(" {text}"), width), style));
     match &report.outlook {
+        CacheOutlook::Sent => Vec::new(),
         CacheOutlook::First => vec![line("the first request: nothing of it is cached".to_owned(), palette.dim())],
         CacheOutlook::Extends => vec![line(format!("extends the last request: {kept}"), palette.added())],
         CacheOutlook::Shortens => vec![line(format!("shortens the last request: {kept}"), palette.added())],
@@ -139,6 +160,9 @@ pub fn dock(report: &LookReport, width: usize, rows_max: usize, keys: &str, pale
         )));
     }
     lines.push(Line::from(format!(" {}", shortened(&size_line(report), width.saturating_sub(1)))));
+    if let Some(words) = price_line(report) {
+        lines.push(Line::from(Span::styled(format!(" {}", shortened(&words, width.saturating_sub(1))), palette.dim())));
+    }
     lines.push(bar_line(report, width, palette));
     let outlook = outlook_lines(report, width, palette);
     let last = Line::from(Span::styled(
@@ -202,6 +226,7 @@ pub fn meter(report: &LookReport) -> String {
         CacheOutlook::Extends => "extends",
         CacheOutlook::Shortens => "shortens",
         CacheOutlook::Breaks(_) => "breaks",
+        CacheOutlook::Sent => "sent",
     };
     let cost = report.size.cost.as_ref().map_or_else(String::new, |cost| format!(" {cost}"));
     format!("next: {} tokens{cost}, {word}", short(i64::try_from(report.size.tokens).unwrap_or(i64::MAX)))

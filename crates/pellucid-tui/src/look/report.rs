@@ -40,6 +40,10 @@ pub enum LookCall {
     Charge(String, UsageSplit),
     /// What the session has cost before this process.
     Spent,
+    /// What a request was made of that the session sent, by its number from 1; absent for the last one.
+    Sent(Option<usize>),
+    /// The bytes of a request that the session sent, beside those of the one before.
+    SentBytes(usize),
 }
 
 /// The answer to a question about the next request.
@@ -62,6 +66,19 @@ pub enum LookAnswer {
     Charge(Option<Money>),
     /// What the session has cost before this process; absent if it is not known.
     Spent(Option<Money>),
+    /// A request that was sent, or why nothing is known of it.
+    Sent(Result<Box<SentView>, String>),
+}
+
+/// A request that the session sent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SentView {
+    /// The number of the request in its session, from 1.
+    pub number: usize,
+    /// How many requests the session sent.
+    pub of: usize,
+    /// What the request was made of.
+    pub report: LookReport,
 }
 
 /// What a request is made of.
@@ -73,6 +90,8 @@ pub struct LookReport {
     pub pack: String,
     /// Why the request is not an ordinary one, such as a summary.
     pub purpose: Option<String>,
+    /// What is known of a request that was sent: its turn, what it cost, files that changed.
+    pub facts: Vec<String>,
     /// The sizes of the whole request.
     pub size: LookSize,
     /// The encoding that counted the tokens; absent if they are estimated.
@@ -81,6 +100,8 @@ pub struct LookReport {
     pub window: Option<i64>,
     /// The same request in a fresh session: without the conversation before the draft.
     pub fresh: LookSize,
+    /// What a turn that begins with this request will probably cost; absent before the first turn.
+    pub turn: Option<TurnPrice>,
     /// The groups, the largest first.
     pub groups: Vec<LookGroup>,
     /// What the model does not see.
@@ -89,6 +110,17 @@ pub struct LookReport {
     pub notes: Vec<String>,
     /// How the request continues the last one.
     pub outlook: CacheOutlook,
+}
+
+/// What a turn will probably cost.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TurnPrice {
+    /// The tokens of its requests and answers together.
+    pub tokens: usize,
+    /// What they cost; absent if the price is not known.
+    pub cost: Option<Money>,
+    /// How many earlier turns the estimate is from.
+    pub n_turns: usize,
 }
 
 /// Sizes of a request, of a group or of a row.
@@ -171,6 +203,8 @@ pub enum CacheOutlook {
     Shortens,
     /// The request diverges from the last one.
     Breaks(Box<CacheDivergence>),
+    /// The request was sent. Its facts say what came of the cache.
+    Sent,
 }
 
 /// Where a request diverges from the last one, and what that costs.

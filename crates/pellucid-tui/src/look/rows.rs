@@ -136,10 +136,10 @@ impl RowsPage {
         RowsOutcome::Open
     }
 
-    /// Draws the page: sizes above, the rows, and the keys below. `is_of_pack` if the request is not of this session.
+    /// Draws the page: sizes above, the rows, and the keys below. `title` says which request it is.
     pub fn draw_over(
         &mut self,
-        is_of_pack: bool,
+        title: &str,
         report: Result<&LookReport, &str>,
         (width, height): (usize, usize),
         keys: &str,
@@ -154,7 +154,7 @@ impl RowsPage {
                 return lines;
             }
         };
-        let mut lines = head(is_of_pack, report, width, palette);
+        let mut lines = head(title, report, width, palette);
         let entries = self.entries(report);
         self.marked = self.marked.min(entries.len().saturating_sub(1));
         self.height = height.saturating_sub(lines.len() + 1).max(1);
@@ -187,7 +187,10 @@ impl RowsPage {
                 let name = padded(&name, room);
                 Line::from(vec![Span::styled(format!("{name} {figures}"), palette.bold())])
             }
-            Entry::Row(group, row) => row_line(&report.groups[group].rows[row], width, palette),
+            Entry::Row(group, row) => {
+                let is_sent = report.outlook == CacheOutlook::Sent;
+                row_line(&report.groups[group].rows[row], is_sent, width, palette)
+            }
             Entry::LeftOut(at) => {
                 let left_out = &report.left_out[at];
                 let style = if left_out.is_loss { palette.removed() } else { palette.dim() };
@@ -199,13 +202,13 @@ impl RowsPage {
 }
 
 /// The sizes of the request, how it continues the last one, and the names of the columns.
-fn head(is_of_pack: bool, report: &LookReport, width: usize, palette: &Palette) -> Vec<Line<'static>> {
-    let title = if is_of_pack { "first request of a new session" } else { "next request" };
+fn head(title: &str, report: &LookReport, width: usize, palette: &Palette) -> Vec<Line<'static>> {
     let mut lines = vec![dock::title_line(report, title, width, palette)];
     let fitting = |text: &str| format!(" {}", shortened(text, width.saturating_sub(1)));
     if let Some(purpose) = &report.purpose {
         lines.push(Line::styled(fitting(purpose), palette.bold()));
     }
+    lines.extend(report.facts.iter().map(|fact| Line::from(fitting(fact))));
     lines.push(Line::from(fitting(&dock::size_line(report))));
     lines.push(dock::bar_line(report, width, palette));
     lines.extend(dock::outlook_lines(report, width, palette));
@@ -215,18 +218,18 @@ fn head(is_of_pack: bool, report: &LookReport, width: usize, palette: &Palette) 
     if let (Some(encoding), false) = (&report.counted_by, report.groups.is_empty()) {
         lines.push(Line::styled(fitting(&format!("tokens counted by {encoding}")), palette.dim()));
     }
-    if let Some(cost) = report.fresh.cost.as_ref().filter(|_| report.fresh.tokens < report.size.tokens) {
-        let fresh = format!("in a fresh session: about {} tokens, {cost}", dock::number(report.fresh.tokens));
-        lines.push(Line::styled(fitting(&fresh), palette.dim()));
+    if let Some(words) = dock::price_line(report) {
+        lines.push(Line::styled(fitting(&words), palette.dim()));
     }
     lines.extend(report.notes.iter().map(|note| Line::styled(fitting(note), palette.removed())));
     lines.push(Line::styled(heading(width), palette.bold()));
     lines
 }
 
-/// A row: its part, where it came from, its sizes.
-fn row_line(row: &LookRow, width: usize, palette: &Palette) -> Line<'static> {
+/// A row: its part, where it came from, its sizes. Of a request that was sent it is not known which rows were cached.
+fn row_line(row: &LookRow, is_sent: bool, width: usize, palette: &Palette) -> Line<'static> {
     let word = match row.status.as_str() {
+        "full" if is_sent => String::new(),
         "full" => dock::freshness(&row.size),
         status => status.to_owned(),
     };

@@ -121,7 +121,7 @@ mod tests {
         expect![[r#"
             ── Back to before turn 2 ── c conversation
             1 file would change back
-            • Edited a.txt (+1 -1)
+            • Edit a.txt (+1 -1)
                 1 -new
                 1 +old
 

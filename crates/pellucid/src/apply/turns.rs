@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use pellucid_exec::script;
 use pellucid_exec::script::PatchIn;
 use pellucid_patch::is_patch_text;
+use pellucid_patch::normal;
 use pellucid_patch::parse;
 use pellucid_patch::parse::Hunk;
 use pellucid_protocol::event::EventMessage;
@@ -32,6 +33,18 @@ pub struct Applied {
     /// The folder that relative paths of the patch start at.
     pub cwd: PathBuf,
     pub text: String,
+}
+
+impl Applied {
+    /// The absolute paths that the patch names.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        let Ok(patch) = parse(&self.text) else { return Vec::new() };
+        let named = patch.hunks.iter().flat_map(|hunk| match hunk {
+            Hunk::Add { path, .. } | Hunk::Delete { path } => vec![*path],
+            Hunk::Update { path, move_to, .. } => std::iter::once(*path).chain(*move_to).collect(),
+        });
+        named.map(|path| normal(&self.cwd.join(path))).collect()
+    }
 }
 
 /// The patches of each turn that applied any, in order.

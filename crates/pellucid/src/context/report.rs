@@ -245,7 +245,7 @@ fn of_sent(shared: &Shared, sent: &mut PastRequest, args: &ContextArgs) -> Resul
 }
 
 /// The window of a model that the catalogue knows.
-fn known_window(model: &str) -> Option<i64> {
+pub fn known_window(model: &str) -> Option<i64> {
     match Catalogue::builtin().lookup(model) {
         (_, CatalogueMatch::Fallback) => None,
         (model, _) => model.effective_window(),

@@ -57,6 +57,7 @@ use crate::tui::drafts::DraftFile;
 use crate::tui::editor;
 use crate::tui::entries;
 use crate::tui::history::HistoryFile;
+use crate::tui::look;
 use crate::tui::look::Looks;
 use crate::tui::past;
 use crate::tui::past::PastOf;
@@ -140,6 +141,11 @@ impl SessionHost {
                 let id = if id.is_empty() { self.session_id.as_str().to_owned() } else { id };
                 let file = start.existing(&Which::Id(id))?;
                 let upto = start::fork_place(&file, None)?;
+                Opening::Forked { file: Box::new(file), upto, session_id: None, keep }
+            }
+            OpenWish::ForkAt { request } => {
+                let file = start.existing(&Which::Id(self.session_id.as_str().to_owned()))?;
+                let (file, upto) = look::fork_place(&self.config.folders.home, file, request)?;
                 Opening::Forked { file: Box::new(file), upto, session_id: None, keep }
             }
         };

@@ -1,13 +1,18 @@
 //! Answers to the client's questions about the next request, by the functions behind `context`, `context why`, `cache` and
 //! `context packs`.
 //!
+//! - `sent`: requests that were sent
+//!
 //! The session gives a copy of itself; everything else is done beside it, so that neither the turn nor the keys wait.
+
+mod sent;
 
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use pellucid_agent::door::LookQuestion;
@@ -19,6 +24,10 @@ use pellucid_agent::session::Session;
 use pellucid_agent::session::SessionCopy;
 use pellucid_agent::session::TurnPreview;
 use pellucid_answers::cache::advice;
+use pellucid_answers::figures::RequestFigures;
+use pellucid_answers::forecast::NextSize;
+use pellucid_answers::forecast::PastTurns;
+use pellucid_answers::forecast::TurnForecast;
 use pellucid_answers::inspected::Inspected;
 use pellucid_answers::overview::OverviewKind;
 use pellucid_answers::overview::OverviewOrigin;
@@ -39,6 +48,8 @@ use pellucid_protocol::price::Money;
 use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::usage::UsageSplit;
 use pellucid_store::read;
+use pellucid_store::read::SessionFile;
+use pellucid_store::token_counts::token_counts;
 use pellucid_tasks::Task;
 use pellucid_tasks::Tasks;
 use pellucid_tokens::Exact;
@@ -53,10 +64,12 @@ use pellucid_tui::look::report::LookReport;
 use pellucid_tui::look::report::LookRow;
 use pellucid_tui::look::report::LookSize;
 use pellucid_tui::look::report::RequestPreview;
+use pellucid_tui::look::report::TurnPrice;
 use pellucid_tui::look::report::Whose;
 use tokio::sync::mpsc;
 use tokio::sync::oneshot;
 
+pub use self::sent::fork_place;
 use crate::cache;
 use crate::context::head::change_text;
 use crate::context::packs;
@@ -95,6 +108,8 @@ struct Ground {
     session_id: String,
     file: Option<PathBuf>,
     looked: Arc<Mutex<Option<Arc<Looked>>>>,
+    /// How the turns went up to this length of the session file.
+    turns: Arc<Mutex<Option<(u64, PastTurns)>>>,
 }
 
 /// Answers questions about the next request of one session.
@@ -119,6 +134,7 @@ impl Looks {
             session_id: session.id().to_string(),
             file: session.path().map(Path::to_owned),
             looked: Arc::default(),
+            turns: Arc::default(),
         };
         Self { ground, questions, answers, ready, tasks: Tasks::default() }
     }
@@ -192,6 +208,8 @@ impl Ground {
                 let price = self.price(&model);
                 LookAnswer::Charge(price.map(|price| price.cost(&usage)))
             }
+            LookCall::Sent(number) => LookAnswer::Sent(self.sent(number).map(Box::new)),
+            LookCall::SentBytes(number) => LookAnswer::Preview(self.sent_bytes(number).map(Box::new)),
             LookCall::Spent => {
                 let file = self.file.as_ref().filter(|file| file.is_file());
                 LookAnswer::Spent(file.and_then(|file| cache::session_cost(&self.home, file)))
@@ -224,7 +242,10 @@ impl Ground {
     /// Keeps a request for questions about its rows.
     fn keep(&self, session: &Session, next: TurnPreview, left_out: Vec<LeftOut>) {
         let (model, wire) = (session.facts().settings.model.slug.clone(), session.wire_api());
-        let looked = Looked { model, wire, request: next.request, report: next.report, left_out };
+        self.keep_looked(Looked { model, wire, request: next.request, report: next.report, left_out });
+    }
+
+    fn keep_looked(&self, looked: Looked) {
         *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(looked));
     }
 
@@ -234,9 +255,8 @@ impl Ground {
         let model = &session.facts().settings.model;
         let price = self.price(&model.slug);
         let panel = ContextPanel::of(report, &next.request, session.reading_order());
-        let mut groups: Vec<&PanelGroup> = panel.groups.iter().collect();
-        groups.sort_by_key(|group| (group.kind == OverviewKind::Notation, std::cmp::Reverse(group.tokens())));
         LookReport {
+            facts: Vec::new(),
             model: model.slug.clone(),
             pack: session.pack().name.clone(),
             purpose: request::first_line(next),
@@ -244,11 +264,47 @@ impl Ground {
             counted_by: report.is_counted().then(|| report.counted_by.to_string()),
             window: model.effective_window(),
             fresh: fresh(&panel, price.as_ref()),
-            groups: groups.into_iter().map(|group| self.group(group, price.as_ref())).collect(),
+            turn: self.turn_price(&panel, report.continuity.as_ref(), price.as_ref()),
+            groups: self.groups(&panel, price.as_ref()),
             left_out: self.left_out(report),
             notes: self.notes(next, reasons, is_in_turn),
             outlook: outlook(report.continuity.as_ref(), price.as_ref()),
         }
+    }
+
+    /// What a turn that begins with a request will probably cost.
+    fn turn_price(
+        &self,
+        panel: &ContextPanel,
+        continuity: Option<&Continuity>,
+        price: Option<&PriceEntry>,
+    ) -> Option<TurnPrice> {
+        let file = self.file.as_ref()?;
+        let len = std::fs::metadata(file).ok()?.len();
+        let mut known = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let turns = match *known {
+            Some((at, turns)) if at == len => turns,
+            _ => {
+                let counts = token_counts(file).ok()?;
+                let turns = PastTurns::of(&RequestFigures::estimated(&counts, Duration::ZERO));
+                *known = Some((len, turns));
+                turns
+            }
+        };
+        let next = NextSize {
+            tokens: panel.tokens(),
+            tokens_kept: panel.tokens_kept(),
+            is_extending: continuity.is_some_and(|it| it.broken.is_none() && !it.is_shortened),
+        };
+        let TurnForecast { tokens, cost, n_turns } = turns.forecast(next, price)?;
+        Some(TurnPrice { tokens, cost, n_turns })
+    }
+
+    /// The groups of a request, the largest first.
+    fn groups(&self, panel: &ContextPanel, price: Option<&PriceEntry>) -> Vec<LookGroup> {
+        let mut groups: Vec<&PanelGroup> = panel.groups.iter().collect();
+        groups.sort_by_key(|group| (group.kind == OverviewKind::Notation, std::cmp::Reverse(group.tokens())));
+        groups.into_iter().map(|group| self.group(group, price)).collect()
     }
 
     fn group(&self, group: &PanelGroup, price: Option<&PriceEntry>) -> LookGroup {
@@ -372,8 +428,13 @@ impl Ground {
 
     /// The body of the last request that the session sent, rebuilt from its record.
     fn last_body(&self) -> Option<Vec<u8>> {
-        let file = read::open(self.file.as_ref().filter(|file| file.is_file())?).ok()?;
-        replay::rebuild(&self.home, &file, WantedRequest::Last).ok().map(|rebuilt| rebuilt.body)
+        replay::rebuild(&self.home, &self.stored().ok()?, WantedRequest::Last).ok().map(|rebuilt| rebuilt.body)
+    }
+
+    /// The session file, once there is one.
+    fn stored(&self) -> Result<SessionFile, String> {
+        let file = self.file.as_ref().filter(|file| file.is_file()).ok_or("no request was sent yet")?;
+        read::open(file).map_err(|error| error.to_string())
     }
 
     fn packs(&self) -> Result<String, String> {

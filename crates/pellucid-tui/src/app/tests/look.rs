@@ -194,39 +194,41 @@ fn the_panel_shows_groups_and_how_the_request_continues_the_last_one() {
         &mut desk,
         80,
         &expect![[r#"
-        ── next request ── gpt-x ── pack codex ─────────────────────────────────────────
-         8,000 bytes, about 2,000 tokens, 2.0 % of 100,000, $0.056 without the answer
-         █▓░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
-         tools        ████████████████     1,000   50 %    $0.028  cached
-         your files   ████████████████       990   50 %    $0.028  cached
-         conversation █                       10  0.5 %   $0.0003  new
-         extends the last request: up to 1,990 tokens cached, 10 new
-         1 left out on purpose · ctrl-o every row · alt-o bytes
+            ── next request ── gpt-x ── pack codex ─────────────────────────────────────────
+             8,000 bytes, about 2,000 tokens, 2.0 % of 100,000, $0.056 without the answer
+             in a fresh session: about 1,750 tokens, $0.049
+             █▓░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
+             tools        ████████████████     1,000   50 %    $0.028  cached
+             your files   ████████████████       990   50 %    $0.028  cached
+             conversation █                       10  0.5 %   $0.0003  new
+             extends the last request: up to 1,990 tokens cached, 10 new
+             1 left out on purpose · ctrl-o every row · alt-o bytes
 
-        › Ask anything; / lists commands, @ finds files
+            › Ask anything; / lists commands, @ finds files
 
-          ? for keys                                                 100% context left
-    "#]],
+              ? for keys                                                 100% context left
+        "#]],
     );
     desk.looked(LookAnswer::Report(Ok(Box::new(report(broken())))));
     check_rows(
         &mut desk,
         50,
         &expect![[r#"
-        ── next request ── gpt-x ── pack codex ───────────
-         8,000 bytes, about 2,000 tokens, 2.0 % of 100,00…
-         █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
-         tools             1,000   50 %    $0.028  cached
-         your files          990   50 %    $0.028  cached
-         conversation         10  0.5 %   $0.0003  new
-         breaks the cache (model): 1,990 tokens paid agai…
-           changed: model, from fact model
-         1 left out on purpose · ctrl-o every row · alt-o…
+            ── next request ── gpt-x ── pack codex ───────────
+             8,000 bytes, about 2,000 tokens, 2.0 % of 100,00…
+             in a fresh session: about 1,750 tokens, $0.049
+             █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
+             tools             1,000   50 %    $0.028  cached
+             your files          990   50 %    $0.028  cached
+             conversation         10  0.5 %   $0.0003  new
+             breaks the cache (model): 1,990 tokens paid agai…
+               changed: model, from fact model
+             1 left out on purpose · ctrl-o every row · alt-o…
 
-        › Ask anything; / lists commands, @ finds files
+            › Ask anything; / lists commands, @ finds files
 
-          ? for keys                   100% context left
-    "#]],
+              ? for keys                   100% context left
+        "#]],
     );
     desk.looked(LookAnswer::Report(Err("the rules of the project refuse the message".to_owned())));
     check_rows(

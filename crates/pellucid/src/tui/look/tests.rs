@@ -87,14 +87,19 @@ impl Desk {
 
     /// Opens a session of the client: a new one, or that of a file.
     pub async fn open(&self, file: Option<PathBuf>) -> Talk<'_> {
+        let keep = Persistence::File;
+        self.open_with(match file {
+            None => Opening::New { session_id: None, keep },
+            Some(path) => Opening::Resumed { file: Box::new(read::open(&path).unwrap()), keep },
+        })
+        .await
+    }
+
+    /// Opens a session of the client.
+    pub async fn open_with(&self, opening: Opening) -> Talk<'_> {
         let shared = Shared { pack: Some(self.pack.clone()), config: self.config.clone(), ..Shared::default() };
         let turn = TurnArgs { cd: Some(self.files.path("work")), ..TurnArgs::default() };
         let start = Start::in_home(&self.files.path("home"), &shared, &turn).unwrap();
-        let keep = Persistence::File;
-        let opening = match file {
-            None => Opening::New { session_id: None, keep },
-            Some(path) => Opening::Resumed { file: Box::new(read::open(&path).unwrap()), keep },
-        };
         let how = HowToOpen { shared, turn, policy: None };
         let (mut host, _) = SessionHost::open(how, start, opening).await.unwrap();
         // The tools of servers are known from here on, however long a server takes to start.
@@ -110,7 +115,7 @@ pub struct Talk<'a> {
 }
 
 impl Talk<'_> {
-    async fn answer(&mut self, call: LookCall) -> LookAnswer {
+    pub async fn answer(&mut self, call: LookCall) -> LookAnswer {
         assert_eq!(self.host.ask(HostCall::Look(call)).await, HostAnswer::Done);
         loop {
             match self.host.news().await {
@@ -221,6 +226,7 @@ pub fn outlook_text(report: &LookReport) -> String {
         CacheOutlook::First => "first".to_owned(),
         CacheOutlook::Extends => "extends".to_owned(),
         CacheOutlook::Shortens => "shortens".to_owned(),
+        CacheOutlook::Sent => "sent".to_owned(),
         CacheOutlook::Breaks(broken) => {
             assert!(broken.tokens > 0 && broken.cost.is_some() && !broken.advice.is_empty(), "{broken:?}");
             format!("breaks by {}: {}", broken.cause, broken.what)
@@ -330,5 +336,33 @@ async fn every_row_says_why_it_is_there() {
             other => panic!("{other:?}"),
         }
     }
+    talk.end().await;
+}
+
+#[tokio::test]
+async fn the_price_of_a_turn_is_within_a_twentieth_of_its_bill() {
+    let desk = Desk::new("codex", "responses");
+    let mut talk = desk.open(None).await;
+    assert_eq!(talk.look(&draft("turn 0")).await.turn, None, "nothing is known before the first turn");
+    let (mut paid, mut expected) = (0.0, 0.0);
+    for turn in 0..6 {
+        let said = draft(&format!("turn {turn}"));
+        let report = talk.look(&said).await;
+        let spent = |talk: &Talk<'_>| -> f64 {
+            let file = talk.host.session_file().unwrap();
+            let cost = cache::session_cost(&desk.files.path("home"), &file);
+            cost.map_or(0.0, |cost| cost.decimal().parse().unwrap())
+        };
+        let before = if turn == 0 { 0.0 } else { spent(&talk) };
+        desk.server
+            .add([call("no_such_tool"), answer("Yes, that is so.")].map(|item| MockReply::items([item]).charged()));
+        talk.say(&said, Vec::new()).await;
+        if let Some(price) = report.turn {
+            assert_eq!(price.n_turns, turn);
+            paid += spent(&talk) - before;
+            expected += price.cost.unwrap().decimal().parse::<f64>().unwrap();
+        }
+    }
+    assert!(paid > 0.0 && (paid - expected).abs() <= paid * 0.05, "paid {paid}, expected {expected}");
     talk.end().await;
 }

@@ -31,6 +31,11 @@ pub fn is_redo(compacted: &Compacted) -> bool {
     compacted.message == undo::REDONE
 }
 
+/// Whether the line of a compaction is that of an undone one: it has the whole history, as if there was no summary.
+pub fn is_undo(compacted: &Compacted) -> bool {
+    compacted.message == undo::UNDONE
+}
+
 impl Session {
     /// The history, item by item.
     pub fn items(&self) -> Vec<Item> {

@@ -55,6 +55,8 @@ pub fn turns(loaded: &RecordedSession) -> Vec<PastTurn> {
     let mut opened: Option<(usize, String)> = None;
     let mut is_open = false;
     let mut removed: Vec<usize> = Vec::new();
+    // The turns that each summary took the place of.
+    let mut summarised: Vec<Vec<usize>> = Vec::new();
     for (at, record) in loaded.records.iter().enumerate() {
         match record {
             Record::EventMsg(EventMessage::TaskStarted { turn_id, .. }) => {
@@ -78,7 +80,20 @@ pub fn turns(loaded: &RecordedSession) -> Vec<PastTurn> {
             Record::Compacted(line) if compact::is_redo(line) => {
                 removed.drain(..).for_each(|at| turns[at].is_gone = false);
             }
-            Record::Compacted(_) => turns.iter_mut().for_each(|turn| turn.is_summarised = true),
+            Record::Compacted(line) if compact::is_undo(line) => {
+                let back = summarised.pop().unwrap_or_default();
+                back.into_iter().for_each(|at: usize| turns[at].is_summarised = false);
+            }
+            Record::Compacted(_) => {
+                let new = turns.iter_mut().enumerate().filter(|(_, turn)| !turn.is_summarised);
+                summarised.push(
+                    new.map(|(at, turn)| {
+                        turn.is_summarised = true;
+                        at
+                    })
+                    .collect(),
+                );
+            }
             _ => {}
         }
         if let Some(turn) = turns.last_mut().filter(|_| opened.is_none()) {
@@ -230,5 +245,8 @@ mod tests {
             "1:t0x1, 2:t5x1",
         );
         check_turns("start said end summary start said end", "1:t0x1 summarised, 2:t4x1");
+        let undone = "pellucid:_the_last_compaction_was_undone";
+        check_turns(&format!("start said end summary {undone} start said end"), "1:t0x1, 2:t5x1");
+        check_turns(&format!("start said end summary start said end summary {undone}"), "1:t0x1 summarised, 2:t4x1");
     }
 }

@@ -18,6 +18,7 @@
 //! - `overview`: what fills a request, in a few groups
 //! - `packs`: the same facts under several packs
 //! - `panel`: the rows of a request, with cost and cache
+//! - `seen`: what the model has been shown of files, and whether they are still so
 //! - `why`: why something is in a request, or is not
 //! - `grep`: which requests contain a text
 //! - `transcript`: what was said, called, printed and paid in a session
@@ -40,6 +41,7 @@ pub mod overview;
 pub mod packs;
 pub mod panel;
 pub mod schemas;
+pub mod seen;
 pub mod transcript;
 mod whole;
 pub mod why;

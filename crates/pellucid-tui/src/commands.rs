@@ -57,6 +57,7 @@ pub enum SlashCommand {
     Cache,
     Pack,
     Time,
+    Seen,
 }
 
 /// One row of the table of commands.
@@ -209,6 +210,12 @@ pub const COMMANDS: &[CommandRow] = {
             command: C::Waiting,
             name: "waiting",
             help: "move, edit, delete or send waiting messages",
+            ..ALWAYS
+        },
+        CommandRow {
+            command: C::Seen,
+            name: "seen",
+            help: "show which files and outputs the model has seen",
             ..ALWAYS
         },
         CommandRow { command: C::Time, name: "time", help: "step through the requests that were sent", ..ALWAYS },

@@ -8,7 +8,7 @@ mod forms;
 pub mod head;
 mod inherited;
 pub mod lock;
-mod outputs;
+pub mod outputs;
 mod overview;
 pub mod packs;
 pub mod report;

@@ -23,6 +23,7 @@ use pellucid_tools::edits::EditLine;
 use pellucid_tools::edits::EditLog;
 use pellucid_tools::edits::UndoneEdits;
 use pellucid_tools::edits::UndoneFile;
+use pellucid_tools::edits::digest;
 use serde_json::Value;
 use serde_json::json;
 
@@ -229,6 +230,15 @@ impl Stored {
             }
         }
         Some(TurnFacts { number: turn.number, message, files: files.into_iter().collect() })
+    }
+
+    /// Whether a file has the text that the last patch of the session left in it.
+    pub fn is_as_patched(&self, path: &Path, now: &str) -> bool {
+        let last = self.lines.iter().rev().find_map(|line| match line {
+            EditLine::Patch(edits) => edits.files.iter().find(|file| file.path == path),
+            EditLine::Undo(_) | EditLine::Redo => None,
+        });
+        last.is_some_and(|file| file.after.as_deref() == Some(digest(now).as_str()))
     }
 
     /// What going back by so many messages of the person does to files. A turn of which only some messages are taken back

@@ -4,6 +4,7 @@
 //! long history are shared with the session.
 
 use pellucid_protocol::input::UserInput;
+use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::SettingsChange;
 use pellucid_store::recorder::Recorder;
 
@@ -79,6 +80,11 @@ impl SessionCopy {
     /// The copy as a session, to be changed without a trace in the session that it is of.
     pub(crate) fn into_session(self) -> Session {
         self.session
+    }
+
+    /// The history, item by item.
+    pub fn items(&self) -> Vec<Item> {
+        self.session.items()
     }
 
     /// The id of the session.

@@ -15,6 +15,7 @@ use crate::host::Menu;
 use crate::host::OpenWish;
 use crate::host::Topic;
 use crate::key::Key;
+use crate::look::report::LookCall;
 use crate::past::PastCall;
 
 /// The request that `/init` sends.
@@ -81,6 +82,7 @@ impl App {
             SlashCommand::Copy => self.copy(words, effects),
             SlashCommand::Context => self.open_rows(),
             SlashCommand::Preview => self.ask_preview(effects),
+            SlashCommand::Seen => effects.push(Effect::Ask(HostCall::Look(LookCall::Seen))),
             SlashCommand::Time => Self::ask_time(effects),
             SlashCommand::Cache => Self::ask_cache(effects),
             SlashCommand::Pack => Self::ask_packs(words, effects),

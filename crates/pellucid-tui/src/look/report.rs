@@ -44,6 +44,8 @@ pub enum LookCall {
     Sent(Option<usize>),
     /// The bytes of a request that the session sent, beside those of the one before.
     SentBytes(usize),
+    /// What the model has been shown of files and outputs.
+    Seen,
 }
 
 /// The answer to a question about the next request.

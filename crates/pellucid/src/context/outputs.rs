@@ -37,7 +37,8 @@ pub fn of(session: &str) -> Vec<CutOutput> {
     start::find_home().ok().and_then(|home| read_from(&home, session)).unwrap_or_default()
 }
 
-fn read_from(home: &Path, session: &str) -> Option<Vec<CutOutput>> {
+/// The same for a session whose files are in this folder.
+pub fn read_from(home: &Path, session: &str) -> Option<Vec<CutOutput>> {
     let kept = Outputs::of(home, session).list().ok().filter(|kept| !kept.is_empty())?;
     let (_, path) = stored::session(home, session).ok()?;
     let loaded = read::read(&path).ok()?;

@@ -2,9 +2,11 @@
 //! `context packs`.
 //!
 //! - `sent`: requests that were sent
+//! - `seen`: what the model has been shown
 //!
 //! The session gives a copy of itself; everything else is done beside it, so that neither the turn nor the keys wait.
 
+mod seen;
 mod sent;
 
 use std::path::Path;
@@ -149,7 +151,7 @@ impl Looks {
         let (ground, questions, answers) = (self.ground.clone(), self.questions.clone(), self.answers.clone());
         self.tasks.spawn("looking at the next request", async move {
             let copy = match &call {
-                LookCall::Report { .. } | LookCall::Preview(_) => copy_of(&questions).await,
+                LookCall::Report { .. } | LookCall::Preview(_) | LookCall::Seen => copy_of(&questions).await,
                 _ => None,
             };
             let answer = Task::blocking("looking at the next request", move || ground.answer(call, copy)).await;
@@ -207,6 +209,9 @@ impl Ground {
             LookCall::Charge(model, usage) => {
                 let price = self.price(&model);
                 LookAnswer::Charge(price.map(|price| price.cost(&usage)))
+            }
+            LookCall::Seen => {
+                page("What the model has been shown", copy.ok_or_else(over).and_then(|copy| self.seen(copy)))
             }
             LookCall::Sent(number) => LookAnswer::Sent(self.sent(number).map(Box::new)),
             LookCall::SentBytes(number) => LookAnswer::Preview(self.sent_bytes(number).map(Box::new)),

@@ -236,10 +236,11 @@ impl<'a> Fold<'a> {
     /// Lets the transcript settle now and then, so that a long history is not held twice.
     fn settle(&mut self, n_bytes: usize) {
         self.unsettled += n_bytes;
+        // A call of many bytes waits for its output, and settles with it.
         if let Some(view) = self.rules.view
             && self.unsettled >= SETTLE_BYTES
+            && self.restored.transcript.settle(view)
         {
-            self.restored.transcript.settle(view);
             self.unsettled = 0;
         }
     }
@@ -343,6 +344,36 @@ mod tests {
     fn output(n: usize, size: usize) -> Item {
         let output = pellucid_protocol::item::ToolOutput::Text("y".repeat(size));
         Item::FunctionCallOutput { call_id: format!("c{n}"), output }
+    }
+
+    #[test]
+    fn a_long_call_settles_with_its_output() {
+        let files = Workspace::empty();
+        let meta = r#"{"timestamp":"t","type":"session_meta","payload":{"id":"i","timestamp":"t","cwd":"/p","originator":"o","cli_version":"1"}}"#;
+        let file = read::open(&files.write("session.jsonl", format!("{meta}\n"))).unwrap();
+        let rules = RestoreOptions {
+            ids: ItemIds::Hidden,
+            truncation: TruncationPolicy { mode: TruncationMode::Tokens, limit: 10_000 },
+            view: Some(View::default()),
+            summary_prefix: "PREFIX",
+            context: &[],
+            context_messages: &[],
+            origins: &Origins::default(),
+        };
+        let mut fold = Fold::new(&file, &rules, Start::default());
+        let item = |item: &Item| {
+            format!(r#"{{"timestamp":"t","type":"response_item","payload":{}}}"#, serde_json::to_string(item).unwrap())
+        };
+        let long = Item::FunctionCall {
+            id: None,
+            name: "shell".to_owned(),
+            arguments: "x".repeat(SETTLE_BYTES),
+            call_id: "c1".to_owned(),
+        };
+        for (item, is_settled) in [(item(&long), false), (item(&output(1, 3)), true)] {
+            fold.line(&Line { bytes: item.as_bytes(), start: 0, end: item.len() as u64, is_whole: true });
+            assert_eq!(fold.unsettled == 0, is_settled);
+        }
     }
 
     proptest! {

@@ -174,12 +174,14 @@ impl Transcript {
         true
     }
 
-    /// Renders what is recorded so far, unless calls are waiting for their outputs. What is
+    /// Renders what is recorded so far, unless calls are waiting for their outputs, and returns whether it did. What is
     /// rendered is no longer held twice.
-    pub fn settle(&mut self, view: View) {
-        if self.calls.len() == self.outputs.len() {
+    pub fn settle(&mut self, view: View) -> bool {
+        let is_settled = self.calls.len() == self.outputs.len();
+        if is_settled {
             self.view(view);
         }
+        is_settled
     }
 
     /// The items as a request has them, in its API format.

@@ -2,7 +2,7 @@
 //! crate's source holds no long prose.
 //!
 //! Prose is recognised by its length: [`N_WORDS_MAX`] is more than an error message or a line of help needs, and less
-//! than an instruction has.
+//! than an instruction has. Words without any of the [`MARKS`] between them are a list, such as the keywords of a language.
 //!
 //! Not covered: doc comments (the help of a command is one), attributes, tests.
 
@@ -12,6 +12,9 @@ use crate::tree::{self, Tree};
 
 /// The most words that one literal may have.
 const N_WORDS_MAX: usize = 24;
+
+/// The marks of which a text of several sentences or clauses has at least one.
+const MARKS: [char; 4] = ['.', ',', ':', ';'];
 
 /// Files with longer texts for people, not models: the arguments' help and the generated pages.
 const FOR_PEOPLE: &[&str] = &["crates/pellucid/src/args", "crates/pellucid-config/src/reference"];
@@ -34,7 +37,7 @@ fn long_literals(tree: &Tree) -> Vec<Problem> {
     for (path, text) in tree.texts(is_covered) {
         for literal in literals(text) {
             let n_words = literal.text.split_whitespace().filter(is_word).count();
-            if n_words > N_WORDS_MAX {
+            if n_words > N_WORDS_MAX && literal.text.contains(MARKS) {
                 problems.push(Problem::at_line(
                     path,
                     literal.line,
@@ -65,6 +68,7 @@ mod tests {
     #[test]
     fn long_prose_is_found_outside_packs_help_and_tests() {
         let prose = "You work on the code of one person and you say what you did. ".repeat(2);
+        let words = "break continue return ".repeat(20);
         testing::check_finds(
             long_literals,
             &format!(
@@ -74,6 +78,7 @@ mod tests {
 const A: &str = \"{prose}\";
 #[error(\"{prose}\")]
 const B: &str = \"{{a}} {{b}} short\";
+const WORDS: &str = \"{words}\";
 #[cfg(test)]
 mod tests {{
     const C: &str = \"{prose}\";

@@ -68,6 +68,7 @@ use crate::cells::transcript::Transcript;
 use crate::cells::transcript::TranscriptChange;
 use crate::composer::Composer;
 use crate::composer::ComposerEffect;
+use crate::composer::ComposerPage;
 use crate::composer::Message;
 use crate::composer::draft::Clip;
 use crate::host::HostCall;
@@ -95,6 +96,14 @@ pub enum Effect {
     Quit,
 }
 
+/// What the terminal reported about itself.
+#[derive(Debug)]
+struct TerminalFacts {
+    has_focus: bool,
+    /// Whether keys arrive with all their modifiers.
+    has_keyboard_protocol: bool,
+}
+
 /// The state of the client.
 #[derive(Debug)]
 pub struct App {
@@ -119,8 +128,7 @@ pub struct App {
     processes: BTreeMap<String, String>,
     /// Whether Esc was pressed, so that Esc again goes back.
     is_armed: bool,
-    has_focus: bool,
-    has_keyboard_protocol: bool,
+    terminal: TerminalFacts,
     is_ending: bool,
     /// The time of the newest key or event.
     now: Duration,
@@ -147,8 +155,7 @@ impl App {
             page: None,
             processes: BTreeMap::new(),
             is_armed: false,
-            has_focus: true,
-            has_keyboard_protocol: false,
+            terminal: TerminalFacts { has_focus: true, has_keyboard_protocol: false },
             is_ending: false,
             now: Duration::ZERO,
             settings,
@@ -166,7 +173,7 @@ impl App {
         let (red, green, blue) = match answer {
             TerminalAnswer::Background(red, green, blue) => (red, green, blue),
             TerminalAnswer::KeyboardProtocol => {
-                self.has_keyboard_protocol = true;
+                self.terminal.has_keyboard_protocol = true;
                 return false;
             }
             _ => return false,
@@ -231,7 +238,7 @@ impl App {
 
     /// Takes a report that the window got or lost the focus.
     pub fn focus(&mut self, has_focus: bool) -> Vec<Effect> {
-        self.has_focus = has_focus;
+        self.terminal.has_focus = has_focus;
         Vec::new()
     }
 
@@ -267,7 +274,7 @@ impl App {
                 ComposerEffect::Cancel | ComposerEffect::End => effects.push(Effect::Quit),
                 ComposerEffect::Editor(text) => effects.push(Effect::Edit(text)),
                 ComposerEffect::EditQueued => self.edit_queued(),
-                ComposerEffect::Waiting => self.open_waiting(),
+                ComposerEffect::Open(ComposerPage::Waiting) => self.open_waiting(),
                 ComposerEffect::Suspend => effects.push(Effect::Suspend),
                 ComposerEffect::FetchHistory(at) => effects.push(Effect::Ask(HostCall::FetchHistory(at))),
                 ComposerEffect::SearchFiles(query) => effects.push(Effect::Ask(HostCall::SearchFiles(query))),
@@ -282,10 +289,10 @@ impl App {
                     self.say_error(&format!("'/{name}' cannot run while a turn is running"));
                 }
                 ComposerEffect::Command { name, words } => self.command(name, &words, &mut effects),
-                ComposerEffect::Transcript => self.open_transcript(),
+                ComposerEffect::Open(ComposerPage::Transcript) => self.open_transcript(),
                 ComposerEffect::NextMode => self.next_mode(),
-                ComposerEffect::Context => self.step_context(),
-                ComposerEffect::Preview => self.ask_preview(&mut effects),
+                ComposerEffect::Open(ComposerPage::Context) => self.step_context(),
+                ComposerEffect::Open(ComposerPage::Preview) => self.ask_preview(&mut effects),
                 ComposerEffect::PasteImage => {
                     self.say_error("images of the clipboard cannot be read here; paste the path of an image file");
                 }
@@ -319,7 +326,7 @@ impl App {
 
     /// Whether the terminal has said that it knows the keyboard protocol.
     pub fn has_keyboard_protocol(&self) -> bool {
-        self.has_keyboard_protocol
+        self.terminal.has_keyboard_protocol
     }
 
     /// How lines get into the scrollback of this terminal.

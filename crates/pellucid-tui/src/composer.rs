@@ -116,20 +116,14 @@ pub enum ComposerEffect {
     End,
     /// Open the draft in the user's editor.
     Editor(String),
-    /// Show the whole transcript.
-    Transcript,
-    /// Show what the model will see, or every row of it.
-    Context,
-    /// Show the bytes that Enter would send.
-    Preview,
+    /// Show a page of the client.
+    Open(ComposerPage),
     /// Fetch the image of the clipboard.
     PasteImage,
     /// Change to the next mode.
     NextMode,
     /// Bring the newest waiting message back.
     EditQueued,
-    /// Open the list of waiting messages.
-    Waiting,
     /// Suspend the program.
     Suspend,
     /// Fetch a message of the file, by its place there.
@@ -138,6 +132,19 @@ pub enum ComposerEffect {
     SearchFiles(String),
     /// See whether the pasted text is the path of an image; if so, attach it.
     CheckPath(String),
+}
+
+/// The pages that open by a key while a message is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ComposerPage {
+    /// The whole transcript.
+    Transcript,
+    /// What the model will see, or every row of it.
+    Context,
+    /// The bytes that Enter would send.
+    Preview,
+    /// The list of waiting messages.
+    Waiting,
 }
 
 /// The message that is being written.
@@ -435,13 +442,13 @@ impl Composer {
             }
             Action::End if self.draft.is_empty() => effects.push(ComposerEffect::End),
             Action::Editor => effects.push(ComposerEffect::Editor(self.draft.clip().expanded())),
-            Action::Transcript => effects.push(ComposerEffect::Transcript),
-            Action::Context => effects.push(ComposerEffect::Context),
-            Action::Preview => effects.push(ComposerEffect::Preview),
+            Action::Transcript => effects.push(ComposerEffect::Open(ComposerPage::Transcript)),
+            Action::Context => effects.push(ComposerEffect::Open(ComposerPage::Context)),
+            Action::Preview => effects.push(ComposerEffect::Open(ComposerPage::Preview)),
             Action::PasteImage => effects.push(ComposerEffect::PasteImage),
             Action::NextMode => effects.push(ComposerEffect::NextMode),
             Action::EditQueued => effects.push(ComposerEffect::EditQueued),
-            Action::Waiting => effects.push(ComposerEffect::Waiting),
+            Action::Waiting => effects.push(ComposerEffect::Open(ComposerPage::Waiting)),
             Action::Suspend => effects.push(ComposerEffect::Suspend),
             _ => {}
         }

@@ -28,7 +28,7 @@ impl App {
     }
 
     fn notify(&self, text: &str, graphemes_max: usize, effects: &mut Vec<Effect>) {
-        if self.has_focus {
+        if self.terminal.has_focus {
             return;
         }
         let bytes = if self.settings.notifying.has_text {

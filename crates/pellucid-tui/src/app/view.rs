@@ -162,7 +162,7 @@ impl App {
             let keys = self.settings.keymap.keys(row.action);
             // Only the keyboard protocol distinguishes Shift-Enter from Enter.
             let with_shift = keys.iter().find(|key| key.mods.shift && key.code == KeyCode::Enter);
-            let key = with_shift.filter(|_| self.has_keyboard_protocol).or(keys.first());
+            let key = with_shift.filter(|_| self.terminal.has_keyboard_protocol).or(keys.first());
             let key = key.map_or_else(String::new, |key| key.to_string().replace('-', " + "));
             format!("  {key:<16}{}", row.help)
         };

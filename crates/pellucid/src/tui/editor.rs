@@ -1,6 +1,8 @@
 //! The user's editor, for a draft that is easier to write there.
 
 use pellucid_config::Env;
+use pellucid_exec::foreground;
+use pellucid_tasks::Task;
 
 /// The longest text that is taken back.
 const TEXT_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -15,10 +17,9 @@ pub async fn edit(text: &str, env: &Env) -> Result<String, String> {
     let file = folder.path().join("draft.md");
     pellucid_files::write_private(&file, text.as_bytes()).map_err(failed)?;
     // The value may have arguments, as git and others take it.
-    #[expect(clippy::disallowed_methods, reason = "the editor belongs to the person, who ends it")]
-    let mut command = tokio::process::Command::new("/bin/sh");
-    command.arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(&file);
-    let status = command.status().await.map_err(failed)?;
+    let (script, argument) = (format!("{editor} \"$1\""), file.clone().into_os_string());
+    let ran = Task::blocking("editor", move || foreground::run_script(&script, &argument)).await;
+    let status = ran.map_err(|error| error.to_string())?.map_err(failed)?;
     if !status.success() {
         return Err(format!("`{editor}` failed, so the draft is as it was"));
     }

@@ -5,6 +5,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Borrow;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -119,11 +120,16 @@ pub struct TranscriptRequest {
     pub verdict: Option<CacheVerdict>,
 }
 
-/// The transcript of a session.
-pub fn transcript(records: &[Record], facts: TranscriptFacts) -> Vec<TranscriptEntry> {
+/// The transcript of a session. Records that are given away are dropped one by one, so that a long session is not held
+/// twice.
+pub fn transcript(
+    records: impl IntoIterator<Item = impl Borrow<Record>>,
+    facts: TranscriptFacts,
+) -> Vec<TranscriptEntry> {
     let TranscriptFacts { outcomes, replies, cut_off } = facts;
-    let mut writer = Writer { outcomes, replies: replies.into(), cut_off, usage: None, entries: Vec::new() };
-    records.iter().for_each(|record| writer.add(record));
+    let mut writer =
+        Writer { outcomes, replies: replies.into(), cut_off, usage: None, running: Vec::new(), entries: Vec::new() };
+    records.into_iter().for_each(|record| writer.add(record.borrow()));
     let left = std::mem::take(&mut writer.cut_off);
     writer.add_cut_off(left);
     writer.entries
@@ -135,6 +141,8 @@ struct Writer {
     replies: std::collections::VecDeque<ReplyFacts>,
     cut_off: Vec<(String, String)>,
     usage: Option<TokenUsage>,
+    /// The calls that have no output yet: their ids, and the places of their entries.
+    running: Vec<(String, usize)>,
     entries: Vec<TranscriptEntry>,
 }
 
@@ -182,34 +190,44 @@ impl Writer {
     }
 
     fn add_item(&mut self, item: &Item) {
-        let entry = match item {
-            Item::FunctionCall { name, arguments, .. } => match command(arguments) {
-                Some(command) => TranscriptEntry::Command { command },
-                None => call(name, arguments),
+        let (id, entry) = match item {
+            Item::FunctionCall { call_id, name, arguments, .. } => match command(arguments) {
+                Some(command) => (Some(call_id), TranscriptEntry::Command { command }),
+                None => (Some(call_id), call(name, arguments)),
             },
-            Item::LocalShellCall { action: LocalShellAction::Exec { command, .. }, .. } => {
-                TranscriptEntry::Command { command: joined(command) }
+            Item::LocalShellCall { call_id, action: LocalShellAction::Exec { command, .. }, .. } => {
+                (call_id.as_ref(), TranscriptEntry::Command { command: joined(command) })
             }
-            Item::CustomToolCall { name, input, .. } if name == "apply_patch" => {
-                TranscriptEntry::Patch { patch: input.clone() }
+            Item::CustomToolCall { call_id, name, input, .. } if name == "apply_patch" => {
+                (Some(call_id), TranscriptEntry::Patch { patch: input.clone() })
             }
-            Item::CustomToolCall { name, input, .. } => call(name, input),
-            Item::FunctionCallOutput { call_id, output } => self.output(call_id, &output_text(output)),
-            Item::CustomToolCallOutput { call_id, output } => self.output(call_id, output),
+            Item::CustomToolCall { call_id, name, input, .. } => (Some(call_id), call(name, input)),
+            Item::FunctionCallOutput { call_id, output } => return self.add_output(call_id, &output_text(output)),
+            Item::CustomToolCallOutput { call_id, output } => return self.add_output(call_id, output),
             _ => return,
         };
+        self.running.extend(id.map(|id| (id.clone(), self.entries.len())));
         self.entries.push(entry);
     }
 
-    fn output(&self, call: &str, text: &str) -> TranscriptEntry {
+    /// Puts an output below its call: other calls and the count of tokens may have come in between.
+    fn add_output(&mut self, call: &str, text: &str) {
         let written = WrittenOutcome::of(text);
         let recorded = self.outcomes.get(call);
-        TranscriptEntry::Output(CallOutput {
+        let entry = TranscriptEntry::Output(CallOutput {
             exit_code: recorded.and_then(|it| it.exit_code).or(written.exit_code),
             time: recorded.map(|it| CallTime::Milliseconds(it.duration_ms)).or(written.time.map(CallTime::Written)),
             is_denied: recorded.is_some_and(|it| it.is_denied),
             body: written.body.into_owned(),
-        })
+        });
+        let place = match self.running.iter().position(|(id, _)| id == call) {
+            Some(at) => self.running.swap_remove(at).1 + 1,
+            None => self.entries.len(),
+        };
+        for (_, later) in self.running.iter_mut().filter(|(_, later)| *later >= place) {
+            *later += 1;
+        }
+        self.entries.insert(place, entry);
     }
 
     fn add_usage(&mut self, last: &TokenUsage, total: &TokenUsage) {

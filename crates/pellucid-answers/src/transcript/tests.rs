@@ -73,3 +73,35 @@ fn outcomes_come_from_the_record_or_from_what_the_model_received() {
         "#]],
     );
 }
+
+#[test]
+fn an_output_stands_below_its_call_whatever_comes_between() {
+    let call = |id: &str| {
+        format!(
+            r#"{{"type":"response_item","payload":{{"type":"function_call","name":"shell","arguments":"{{\"command\":\"{id}\"}}","call_id":"{id}"}}}}"#
+        )
+    };
+    let output = |id: &str| {
+        format!(
+            r#"{{"type":"response_item","payload":{{"type":"function_call_output","call_id":"{id}","output":"of {id}"}}}}"#
+        )
+    };
+    let one = usage(100, 0, 10);
+    let lines =
+        [call("a"), call("b"), call("c"), counted(one, one), output("c"), output("a"), output("b"), output("gone")];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    check(
+        &lines,
+        TranscriptFacts::default(),
+        &expect![[r#"
+            Command { command: "a" }
+            Output(CallOutput { exit_code: None, time: None, is_denied: false, body: "of a" })
+            Command { command: "b" }
+            Output(CallOutput { exit_code: None, time: None, is_denied: false, body: "of b" })
+            Command { command: "c" }
+            Output(CallOutput { exit_code: None, time: None, is_denied: false, body: "of c" })
+            Request(TranscriptRequest { number: None, sent: 100, cached: 0, answered: 10, verdict: None })
+            Output(CallOutput { exit_code: None, time: None, is_denied: false, body: "of gone" })
+        "#]],
+    );
+}

@@ -68,9 +68,9 @@ pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, ProgramFailure> {
         return Ok(ExitCode::SUCCESS);
     }
     let facts = facts(home, &id, &requests, cut_off)?;
-    let entries = transcript(&stored.loaded.records, facts);
-    let drawn = Drawing::of(&entries, StandardStream::Out.columns(), Paint::out());
-    print(&(text(&stored, &requests) + &drawn))
+    let head = text(&stored, &requests);
+    let entries = transcript(stored.loaded.records, facts);
+    print(&Drawing::of(head, entries, StandardStream::Out.columns(), Paint::out()))
 }
 
 /// A session for programs. Items are written as they are, without a copy of the whole session as a tree of values.

@@ -23,10 +23,10 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// The whole transcript.
-    pub fn of(entries: &[TranscriptEntry], columns: usize, paint: Paint) -> String {
-        let mut drawing = Self { columns, paint, text: String::new() };
-        entries.iter().for_each(|entry| drawing.add(entry));
+    /// The whole transcript behind a head. Each entry is dropped when it is drawn.
+    pub fn of(head: String, entries: Vec<TranscriptEntry>, columns: usize, paint: Paint) -> String {
+        let mut drawing = Self { columns, paint, text: head };
+        entries.into_iter().for_each(|entry| drawing.add(&entry));
         drawing.text
     }
 
@@ -133,7 +133,7 @@ impl Drawing {
         let [sent, cached, answered] = [request.sent, request.cached, request.answered].map(thousands);
         let verdict = request.verdict.as_ref().map(|verdict| format!("; cache {}", verdict_text(verdict)));
         let spent = format!("{sent} tokens sent, {cached} of them cached, {answered} answered");
-        let line = fit::end(&format!("request{number}: {spent}{}", verdict.unwrap_or_default()), self.columns);
+        let line = format!("request{number}: {spent}{}", verdict.unwrap_or_default());
         self.text += &format!("\n{}\n", self.paint.dim(&line));
     }
 }

@@ -32,16 +32,20 @@ use pellucid_store::read::SessionFile;
 use serde_json::Value;
 
 use crate::args::cost::CostArgs;
+use crate::args::cost::CostByWord;
 use crate::args::shared::Shared;
 use crate::capsule;
 use crate::capsule::LookedAt;
-use crate::pack::table::table;
+use crate::fit;
+use crate::pack::table;
 use crate::prices;
 use crate::print;
 use crate::screen::OutputFormat;
+use crate::screen::StandardStream;
 use crate::screen::name;
 use crate::sessions;
 use crate::start::ProgramFailure;
+use crate::stored;
 use crate::style;
 
 /// The status when a price is unknown or a session has no record.
@@ -95,7 +99,7 @@ pub fn run(shared: &Shared, args: &CostArgs) -> Result<ExitCode, ProgramFailure>
         }
         format!("{json}\n")
     } else if columns.is_empty() {
-        answer_text(&answer)
+        answer_text(&answer, &NamedGroups::of(&home, args.by))
     } else {
         columns_text(&answer, &columns, columns[0].n_different(&requests))
     };
@@ -178,15 +182,53 @@ impl CostedSession {
     }
 }
 
-fn answer_text(answer: &CostAnswer) -> String {
-    let row = |group: &CostGroup| {
-        let mut row = vec![name(&group.name).into_owned()];
+/// How groups are named for people; JSON has the names as they are.
+struct NamedGroups {
+    by: CostByWord,
+    /// The ids of all stored sessions, which short ids distinguish.
+    ids: Vec<String>,
+    folder: PathBuf,
+    user: Option<PathBuf>,
+}
+
+impl NamedGroups {
+    fn of(home: &Path, by: CostByWord) -> Self {
+        let ids = match by {
+            CostByWord::Session | CostByWord::Turn | CostByWord::Request => stored::ids(home),
+            CostByWord::Part | CostByWord::Source | CostByWord::Tool => Vec::new(),
+        };
+        Self { by, ids, folder: std::env::current_dir().unwrap_or_default(), user: fit::user_folder() }
+    }
+
+    /// The name of a group: short ids, a turn as its first and last request, and paths from the folder of the person.
+    fn name(&self, group: &CostGroup) -> String {
+        let short = |id| stored::short_id(id, &self.ids);
+        match (self.by, group.name.split_once([' ', '#'])) {
+            (CostByWord::Session, _) => short(&group.name).to_owned(),
+            (CostByWord::Request, Some((session, number))) => format!("{}#{number}", short(session)),
+            (CostByWord::Turn, Some((session, _))) => match group.numbers {
+                (first, last) if first == last => format!("{}#{first}", short(session)),
+                (first, last) => format!("{}#{first}-{last}", short(session)),
+            },
+            (CostByWord::Source, Some((kind, path))) if Path::new(path).is_absolute() => {
+                format!("{kind} {}", fit::relative(path, &self.folder, self.user.as_deref()))
+            }
+            _ => group.name.clone(),
+        }
+    }
+}
+
+fn answer_text(answer: &CostAnswer, named: &NamedGroups) -> String {
+    let row = |(shown, group): (String, &CostGroup)| {
+        let mut row = vec![name(&shown).into_owned()];
         row.extend(cells(&group.usage, group.cost.as_ref()));
         row
     };
-    let rows: Vec<Vec<String>> = answer.groups.iter().chain([&answer.total]).map(row).collect();
+    let groups = answer.groups.iter().map(|group| (named.name(group), group));
+    let rows: Vec<Vec<String>> = groups.chain([(answer.total.name.clone(), &answer.total)]).map(row).collect();
     let heading = answer.by.as_str().to_uppercase();
-    let mut text = table(&[&heading, "READ", "WRITTEN", "UNCACHED", "ANSWERED", "COST"], &rows);
+    let headings = [&*heading, "READ", "WRITTEN", "UNCACHED", "ANSWERED", "COST"];
+    let mut text = table::fitted(&headings, &rows, &[1, 2, 3, 4, 5], StandardStream::Out.columns_of_terminal());
     text += &notes(answer);
     text += &format!("{}\n", name(&UsedPrice::line(&answer.prices)));
     text
@@ -219,7 +261,8 @@ fn columns_text(answer: &CostAnswer, columns: &[SimulatedCost], n_different: usi
             row
         })
         .collect();
-    text += &table(&headings.iter().map(String::as_str).collect::<Vec<_>>(), &rows);
+    let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+    text += &table::blocks(&headings, &rows, StandardStream::Out.columns_of_terminal());
     text += &notes(answer);
     let mut prices: Vec<UsedPrice> = columns.iter().flat_map(|column| column.prices.clone()).collect();
     prices.sort();

@@ -56,6 +56,8 @@ pub struct CostAnswer {
 pub struct CostGroup {
     /// The name of the group.
     pub name: String,
+    /// The numbers of the first and the last request of the group in their sessions.
+    pub numbers: (usize, usize),
     /// The tokens, as the provider charged them.
     pub usage: UsageSplit,
     /// What the tokens cost; absent where a price is unknown.
@@ -73,7 +75,7 @@ impl CostAnswer {
     pub fn of(requests: &[CostedRequest], by: CostBy, prices: &PriceTable) -> Self {
         let mut sums = Sums::default();
         let (mut n_unreported, mut estimated) = (0, 0);
-        let mut total = CostGroup { name: "total".to_owned(), usage: UsageSplit::default(), cost: None };
+        let mut total = CostGroup::new("total".to_owned());
         let mut costs = Vec::new();
         for request in requests {
             let Some(usage) = &request.figures.usage else {
@@ -82,10 +84,10 @@ impl CostAnswer {
             };
             estimated += request.figures.tokens as u64;
             let price = request.price(prices);
-            total.usage.add(usage);
+            total.add(usage, request.figures.number);
             costs.push(price.map(|price| price.cost(usage)));
             for (name, usage) in dealt(request, usage, by) {
-                sums.add(name, &usage, price.map(|price| price.cost(&usage)));
+                sums.add(name, request.figures.number, &usage, price.map(|price| price.cost(&usage)));
             }
         }
         total.cost = costs.into_iter().collect::<Option<Vec<_>>>().and_then(Money::sum);
@@ -165,6 +167,17 @@ impl CostBy {
 }
 
 impl CostGroup {
+    /// A group without requests.
+    fn new(name: String) -> Self {
+        Self { name, numbers: (usize::MAX, 0), usage: UsageSplit::default(), cost: None }
+    }
+
+    /// Adds the tokens of a request, or of a part of it.
+    fn add(&mut self, usage: &UsageSplit, number: usize) {
+        self.usage.add(usage);
+        self.numbers = (self.numbers.0.min(number), self.numbers.1.max(number));
+    }
+
     /// The group as JSON.
     pub fn to_json(&self) -> Value {
         json!({
@@ -207,13 +220,13 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, name: String, usage: &UsageSplit, cost: Option<Money>) {
+    fn add(&mut self, name: String, number: usize, usage: &UsageSplit, cost: Option<Money>) {
         let place = *self.places.entry(name.clone()).or_insert_with(|| {
-            self.groups.push((CostGroup { name, usage: UsageSplit::default(), cost: None }, Vec::new()));
+            self.groups.push((CostGroup::new(name), Vec::new()));
             self.groups.len() - 1
         });
         let (group, costs) = &mut self.groups[place];
-        group.usage.add(usage);
+        group.add(usage, number);
         match (costs.last_mut(), cost) {
             // One sum is enough as long as it can be made.
             (Some(sum @ Some(_)), Some(cost)) => match sum.as_ref().and_then(|sum| sum.plus(&cost)) {

@@ -49,21 +49,22 @@ pub fn run(home: &Path, args: &CallsArgs) -> Result<ExitCode, ProgramFailure> {
     })
 }
 
+/// A table of the calls; below each call the decision about it and the sandbox that held it.
 fn list(calls: &[&RecordedCall]) -> String {
     let row = |it: &&RecordedCall| {
-        let sandboxes: Vec<String> = it.runs.iter().map(sandbox_word).collect();
-        vec![
-            it.call.clone(),
-            tool(it),
-            it.began_at.clone(),
-            format!("{} ms", it.duration_ms),
-            it.outcome.to_string(),
-            if sandboxes.is_empty() { "-".to_owned() } else { sandboxes.join(", then ") },
-            first_line(it),
-        ]
+        let began = it.began_at.get(..19).unwrap_or(&it.began_at).replace('T', " ");
+        vec![it.call.clone(), tool(it), began, format!("{} ms", it.duration_ms), it.outcome.to_string()]
     };
     let rows: Vec<Vec<String>> = calls.iter().map(row).collect();
-    table(&["CALL", "TOOL", "BEGAN", "TOOK", "OUTCOME", "SANDBOX", "GROUNDS"], &rows)
+    let table = table(&["CALL", "TOOL", "BEGAN (UTC)", "TOOK", "OUTCOME"], &rows);
+    let mut lines = table.lines();
+    let heading = lines.next().unwrap_or_default();
+    let below = |(line, call): (&str, &&RecordedCall)| {
+        let sandboxes: Vec<String> = call.runs.iter().map(sandbox_word).collect();
+        let sandbox = if sandboxes.is_empty() { String::new() } else { format!("; {}", sandboxes.join(", then ")) };
+        format!("{line}\n  {}{sandbox}\n", first_line(call))
+    };
+    format!("{heading}\n{}", lines.zip(calls).map(below).collect::<String>())
 }
 
 /// The tool of a call, or a placeholder for a call without one.
@@ -220,10 +221,14 @@ mod tests {
         };
         let gone = RecordedCall { grounds: None, tool: String::new(), within: None, ..later.clone() };
         expect![[r#"
-            CALL    TOOL                 BEGAN                     TOOK     OUTCOME  SANDBOX                                                  GROUNDS
-            call_1  shell                2026-01-02T03:04:05.678Z  1000 ms  done     workspace-write (namespaces), denied, then none (retry)  run: it runs in the sandbox; retry approved by the client codex_vscode
-            call_1    shell              2026-01-02T03:04:05.678Z  1000 ms  done     -                                                        {"decision":"of another version"}
-            call_1  (typed by a person)  2026-01-02T03:04:05.678Z  1000 ms  done     -                                                        not in the record any more
-        "#]].assert_eq(&list(&[&escalated(), &later, &gone]));
+            CALL    TOOL                 BEGAN (UTC)          TOOK     OUTCOME
+            call_1  shell                2026-01-02 03:04:05  1000 ms  done
+              run: it runs in the sandbox; retry approved by the client codex_vscode; workspace-write (namespaces), denied, then none (retry)
+            call_1    shell              2026-01-02 03:04:05  1000 ms  done
+              {"decision":"of another version"}
+            call_1  (typed by a person)  2026-01-02 03:04:05  1000 ms  done
+              not in the record any more
+        "#]]
+        .assert_eq(&list(&[&escalated(), &later, &gone]));
     }
 }

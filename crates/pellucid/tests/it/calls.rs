@@ -68,7 +68,7 @@ fn calls_are_listed_with_times_sandbox_and_grounds() {
         assert!(call["began_at"].as_str() <= call["ended_at"].as_str(), "{call}");
     }
     let list = world.run(&["sessions", "calls", &id]);
-    assert_eq!(list.out().lines().count(), 7, "{}", list.out());
+    assert_eq!(list.out().lines().count(), 13, "{}", list.out());
     assert!(list.out().contains("no approval needed: the tool changes nothing outside of the session\n"));
     let one = world.run(&["sessions", "calls", &id, "c3"]);
     assert!(

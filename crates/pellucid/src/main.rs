@@ -84,6 +84,7 @@ use pellucid_tasks::hook;
 use crate::args::Args;
 use crate::args::ProgramCommand;
 use crate::exec::Manner;
+use crate::screen::StandardStream;
 use crate::start::ProgramFailure;
 
 fn main() -> ExitCode {
@@ -121,10 +122,13 @@ fn broken() -> ProgramFailure {
 }
 
 /// Prints help, the version, or the error in the arguments. Arguments may be names of files that another person chose
-/// (`pellucid pack check *`), so hidden characters in them are made visible; our texts keep their colours.
+/// (`pellucid pack check *`), so hidden characters in them are made visible. A line that is wider than the terminal is
+/// folded, as clap folds help but no error. Other texts keep their colours.
 fn unreadable(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
-    if error.use_stderr() && visible(&text) != text {
+    let columns = StandardStream::Error.columns_of_terminal();
+    let is_wide = text.lines().any(|line| fit::width(line) > columns);
+    if error.use_stderr() && (is_wide || visible(&text) != text) {
         style::part(&text);
     } else {
         // A closed pipe needs no message.

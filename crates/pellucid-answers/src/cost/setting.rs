@@ -4,8 +4,8 @@ use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::PromptMode;
 
 /// The settings that can be simulated, for messages.
-const POSSIBLE: &str = "possible are model=M, ttl=TIME (such as 5m or 1h), without=PART, order=stable-first, pack=P, \
-                        wire=responses|chat|messages, prompt_mode=full|minimal|none, mcp=off, compact_at=TOKENS";
+const POSSIBLE: &str = "model=M, ttl=TIME, without=PART, order=stable-first, pack=P, wire=FORMAT, prompt_mode=MODE, mcp=off, \
+                        compact_at=TOKENS";
 
 /// A setting under which requests are simulated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,33 +38,42 @@ pub enum CostSetting {
 pub struct SettingError(pub(super) String);
 
 impl CostSetting {
-    /// Reads a setting as a person types it.
+    /// Reads a setting as a person types it. The error does not repeat the text: who prints it names the text.
     ///
     /// # Errors
     /// When the setting is none, or none that can be simulated.
     pub fn parse(text: &str) -> Result<Self, SettingError> {
-        let wrong = |why: &str| SettingError(format!("`{text}` {why}: {POSSIBLE}"));
-        let (key, value) =
-            text.split_once('=').filter(|(_, value)| !value.is_empty()).ok_or_else(|| wrong("is no setting"))?;
+        let wrong = |why: &str| SettingError(why.to_owned());
+        let unknown = || SettingError(format!("a setting is one of {POSSIBLE}"));
+        let (key, value) = text.split_once('=').filter(|(_, value)| !value.is_empty()).ok_or_else(unknown)?;
+        if value.contains(',') && value.contains('=') {
+            return Err(wrong("give each setting with an --as of its own"));
+        }
         match (key, value) {
             ("model", model) => Ok(Self::Model(model.to_owned())),
-            ("ttl", time) => milliseconds(time).map(Self::Ttl).ok_or_else(|| wrong("is no time")),
+            ("ttl", time) => {
+                milliseconds(time).map(Self::Ttl).ok_or_else(|| wrong("ttl takes a time such as 5m or 1h"))
+            }
             ("without", part) => Ok(Self::Without(part.to_owned())),
             ("order", "stable-first") => Ok(Self::StableFirst),
-            ("order", _) => Err(wrong("is no order that can be simulated")),
+            ("order", _) => Err(wrong("order takes stable-first")),
             ("pack", pack) => Ok(Self::Pack(pack.to_owned())),
-            ("wire", wire) => WireApi::from_word(wire).map(Self::Wire).ok_or_else(|| wrong("is no API format")),
+            ("wire", wire) => {
+                let wire = WireApi::from_word(wire).map(Self::Wire);
+                wire.ok_or_else(|| wrong("wire takes responses, chat or messages"))
+            }
             ("prompt_mode", mode) => {
-                PromptMode::from_word(mode).map(Self::PromptMode).ok_or_else(|| wrong("is no prompt mode"))
+                let mode = PromptMode::from_word(mode).map(Self::PromptMode);
+                mode.ok_or_else(|| wrong("prompt_mode takes full, minimal or none"))
             }
             ("mcp", "off") => Ok(Self::WithoutMcp),
             ("mcp", "deferred") => Ok(Self::DeferredMcp),
-            ("mcp", _) => Err(wrong("is no way to offer tools of MCP servers")),
+            ("mcp", _) => Err(wrong("mcp takes off")),
             ("compact_at", tokens) => match tokens.parse() {
                 Ok(tokens) if tokens > 0 => Ok(Self::CompactAt(tokens)),
-                _ => Err(wrong("is no number of tokens")),
+                _ => Err(wrong("compact_at takes a number of tokens, from 1")),
             },
-            _ => Err(wrong("is no setting that can be simulated")),
+            _ => Err(unknown()),
         }
     }
 

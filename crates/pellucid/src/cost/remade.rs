@@ -51,13 +51,11 @@ pub fn requests(
         }
         let said = SaidSession::read(&session.home, &session.file).map_err(|error| unknown(&error))?;
         let remaking = Remaking { shared, session, said: &said };
+        let plan = remaking
+            .plan(Some(setting))
+            .map_err(|failure| CostRefusal { text: format!("`{}`: {}", setting.name(), failure.text()), status: 2 })?;
         remaking.check(texts).map_err(|error| unknown(&error))?;
-        remade.extend(remaking.under(setting, texts).map_err(|error| match error {
-            RemakeError::Start(failure) => {
-                CostRefusal { text: format!("`{}`: {}", setting.name(), failure.text()), status: 2 }
-            }
-            error => unknown(&error),
-        })?);
+        remade.extend(remaking.under(setting, plan, texts).map_err(|error| unknown(&error))?);
     }
     Ok(remade)
 }
@@ -107,7 +105,12 @@ impl Remaking<'_> {
     }
 
     /// The requests under a setting.
-    fn under(&self, setting: &CostSetting, texts: &mut ReadTexts) -> Result<Vec<RemadeRequest>, RemakeError> {
+    fn under(
+        &self,
+        setting: &CostSetting,
+        plan: SessionPlan,
+        texts: &mut ReadTexts,
+    ) -> Result<Vec<RemadeRequest>, RerunError> {
         let session: Arc<str> = self.session.file.meta.id.as_str().into();
         let scale = TokenScale::of(&self.session.requests);
         let settings = RerunSettings {
@@ -122,7 +125,6 @@ impl Remaking<'_> {
             _ => &self.session.order,
         };
         let mut remade = Vec::new();
-        let plan = self.plan(Some(setting)).map_err(RemakeError::Start)?;
         rerun::rerun(plan, &session, self.said, settings, &mut |made: RerunRequest<'_>| {
             let number = made.answer.number;
             let read = texts.of(order, &made.request.body(), made.report);

@@ -340,7 +340,9 @@ fn what_is_not_known_is_said() {
     assert!(ran.stderr.contains("no request has the part `nosuch`; the parts are: "), "{}", ran.stderr);
     let ran = world.run(&["cost", &id, "--as", "wire=smoke"]);
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.contains("possible are model=M"), "{}", ran.stderr);
+    let expected = "error: invalid value 'wire=smoke' for '--as <SETTING>': wire takes responses, chat or messages\n\nFor more \
+                    information, try '--help'.\n";
+    assert_eq!(ran.stderr, expected);
 }
 
 #[test]

@@ -159,6 +159,11 @@ impl Finder<'_> {
             if !found.is_empty() || is_lined {
                 return Ok(found);
             }
+            if self.request.rows.iter().any(|row| is_of(row) && &*row.source == "skill")
+                && self.request.body().is_some()
+            {
+                return Ok(self.head_of_skill(&is_of, file.on_disk.as_ref().map_or("", |disk| &disk.text), lines));
+            }
         }
         match &file.on_disk {
             Some(disk) if !disk.text.trim().is_empty() && self.request.body().is_some() => {
@@ -209,6 +214,32 @@ impl Finder<'_> {
         let (ranges, lines): (Vec<_>, Vec<_>) = copies.into_iter().unzip();
         let places = self.in_text(&body, ranges).into_iter().zip(lines);
         places.map(|(place, lines)| WhyPlace { lines: Some(lines), ..place }).collect()
+    }
+
+    /// The name and the description in lines of a skill's file, which a request lists without the keys before them.
+    fn head_of_skill(
+        &self,
+        is_of: &dyn Fn(&InspectedRow) -> bool,
+        text: &str,
+        lines: &RangeInclusive<usize>,
+    ) -> Vec<WhyPlace> {
+        let value = |line: &'_ str| {
+            let (key, value) = line.split_once(':')?;
+            let value = value.trim().trim_matches(['"', '\'']);
+            (matches!(key, "name" | "description") && !value.is_empty()).then(|| value.to_owned())
+        };
+        let values: Vec<String> = text.lines().filter_map(value).collect();
+        let (mut start, mut ranges) = (0, Vec::new());
+        for row in &self.request.rows {
+            let Some(content) = &row.content else {
+                return Vec::new();
+            };
+            let found = values.iter().filter(|_| is_of(row)).filter_map(|it| Some((content.text.find(it)?, it.len())));
+            ranges.extend(found.map(|(at, len)| start + at..start + at + len));
+            start += content.text.len();
+        }
+        let places = self.in_text(&self.request.body().unwrap_or_default(), ranges).into_iter();
+        places.map(|place| WhyPlace { lines: Some(lines.clone()), ..place }).collect()
     }
 
     /// The items of a call and of its output.

@@ -14,6 +14,8 @@ use crate::args::turn::TurnArgs;
 REF is the name of a request (see `pellucid context --help`); without one it is `now`. For a session the answer also says \
 which of its requests had it.
 
+A session is named by its id, the beginning of its id, or its name.
+
 Examples:
   pellucid context why AGENTS.md:1
   pellucid context why --text \"read-only\"
@@ -31,8 +33,12 @@ pub struct ContextWhyArgs {
     pub what: Option<String>,
 
     /// The name of a request, after a file.
-    #[arg(value_name = "REF")]
+    #[arg(value_name = "REF", conflicts_with = "last")]
     pub reference: Option<String>,
+
+    /// The last request of the session that was used last in this folder.
+    #[arg(long)]
+    pub last: bool,
 
     /// A text, as it was before it was escaped.
     #[arg(long, value_name = "TEXT")]

@@ -30,6 +30,7 @@ use pellucid_engine::request_name::RequestName;
 use pellucid_store::read;
 
 use crate::args::request::RequestArgs;
+use crate::args::session_ref::SessionRef;
 use crate::args::shared::Shared;
 use crate::args::turn::TurnArgs;
 use crate::args::why::ContextWhyArgs;
@@ -47,6 +48,7 @@ use crate::screen::OutputFormat;
 use crate::screen::name;
 use crate::start;
 use crate::start::ProgramFailure;
+use crate::stored;
 use crate::style;
 use crate::style::counted;
 use crate::style::number;
@@ -75,7 +77,7 @@ pub fn run(shared: &Shared, args: &ContextWhyArgs) -> Result<ExitCode, ProgramFa
 
 fn answer(shared: &Shared, args: &ContextWhyArgs) -> Result<ExitCode, RequestRefusal> {
     let home = start::find_home()?;
-    let (question, reference) = question(args)?;
+    let (question, reference) = question(&home, args)?;
     let request_name = inspected::name(&home, &reference)?;
     let asker = Asker { shared, args, home: &home, reference: &reference };
     let shown = request::shown(shared, &args.turn, &asker.request_args(false))?;
@@ -107,7 +109,7 @@ fn answer(shared: &Shared, args: &ContextWhyArgs) -> Result<ExitCode, RequestRef
     let answer = WhyAnswer {
         request: reference.clone(),
         subject: question.subject(),
-        status: status(&question, &shown),
+        status: past_end(&question, &places).or_else(|| status(&question, &shown)),
         cost: why::place_cost(&prices::table(&home)?, &request.model, &day, tokens),
         places,
         reason,
@@ -124,16 +126,19 @@ fn answer(shared: &Shared, args: &ContextWhyArgs) -> Result<ExitCode, RequestRef
 }
 
 /// The question and the name of the request, from the words of the command line.
-fn question(args: &ContextWhyArgs) -> Result<(WhyQuestion, String), RequestRefusal> {
+fn question(home: &Path, args: &ContextWhyArgs) -> Result<(WhyQuestion, String), RequestRefusal> {
     let given = args.text.clone().map(WhyQuestion::Text).or(args.byte.map(WhyQuestion::Byte));
     let given = given.or(args.part.clone().map(WhyQuestion::Part)).or(args.tool.clone().map(WhyQuestion::Tool));
     let given = given.or(args.skill.clone().map(WhyQuestion::Skill)).or(args.call.clone().map(WhyQuestion::Call));
-    let now = || "now".to_owned();
+    let last = if args.last { Some(stored::meant(home, &SessionRef { session: None, last: true })?.0) } else { None };
+    let or_now =
+        |reference: Option<&String>| reference.or(last.as_ref()).map_or_else(|| "now".to_owned(), String::clone);
     match (given, &args.what, &args.reference) {
-        (Some(question), reference, None) => Ok((question, reference.clone().unwrap_or_else(now))),
-        (None, Some(file), reference) => {
-            Ok((file_question(file, &args.turn)?, reference.clone().unwrap_or_else(now)))
-        }
+        (Some(_), Some(word), None) if args.last => Err(RequestRefusal::usage(format!(
+            "`{word}` and --last both name a request\nhint: give one of them"
+        ))),
+        (Some(question), reference, None) => Ok((question, or_now(reference.as_ref()))),
+        (None, Some(file), reference) => Ok((file_question(file, &args.turn)?, or_now(reference.as_ref()))),
         (Some(_), _, Some(word)) => Err(RequestRefusal::usage(format!(
             "`{word}` is one word too many: an option says what is asked about, so only the name of a request follows"
         ))),
@@ -218,6 +223,15 @@ fn status(question: &WhyQuestion, shown: &ShownRequest) -> Option<String> {
     };
     let source = report.sources().into_iter().find(|source| source.source == file.path)?;
     Some(why::status_sentence(source.status, source.bytes))
+}
+
+/// How long the file is that is asked about, if it ends before the lines and the request has none of them.
+fn past_end(question: &WhyQuestion, places: &[WhyPlace]) -> Option<String> {
+    let WhyQuestion::File(file) = question else {
+        return None;
+    };
+    let content = read_file(Path::new(&file.path)).filter(|_| file.is_past_end && places.is_empty())?;
+    Some(format!("shorter: it has {}", counted(content.lines().count(), "line")))
 }
 
 /// What a question is asked with.
@@ -457,7 +471,7 @@ impl Absent<'_> {
         let is_skill =
             |it: &Report| it.rows.iter().any(|row| row.origin.kind() == "skill" && row.origin.detail() == file.path);
         if report(self.shown).is_some_and(is_skill) {
-            let sentence = "skill: the request has the name and the description of the skill; the model reads the rest when it uses the skill";
+            let sentence = "of a skill the request has only the name and the description; the model reads the rest when it uses the skill";
             return Some(WhyReason::new("skill", sentence));
         }
         if report(self.shown).is_some_and(|it| it.files.iter().any(|read| read.path == file.path)) {

@@ -91,7 +91,7 @@ const COMMANDS: &[Taking] = &[
     taking("prompt --session SESSION hi"),
     taking("context --session SESSION hi"),
     asking("context diff SESSION#1 SESSION#1"),
-    asking("context why --script script.toml --tool apply_patch SESSION"),
+    taking("context why --script script.toml --tool apply_patch SESSION"),
     Taking { status: 1, ..asking("context bisect --sessions SESSION SESSION") },
     Taking { status: 1, ..asking("context bisect --script script.toml --run true --parts SESSION#1") },
     taking("cache SESSION"),

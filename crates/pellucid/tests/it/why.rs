@@ -187,15 +187,47 @@ fn a_setting_that_helps_has_its_cost() {
     assert_eq!(nearest["bytes"], grown);
 }
 
+/// Of a skill the request has the name and the description, whatever line they are in.
+#[test]
+fn the_head_of_a_skill_is_in_the_request_and_its_text_is_not() {
+    let world = project();
+    let head = "---\nname: rhyme\ndescription: \"Answer in rhyme\"\n---\n\nMake it rhyme.\n";
+    world.files.write("work/.agents/skills/rhyme/SKILL.md", head);
+    let file = ".agents/skills/rhyme/SKILL.md";
+    check_there(&world, &[&format!("{file}:2")], "now", &["rhyme"]);
+    check_there(&world, &[&format!("{file}:2-3")], "now", &["rhyme", "Answer in rhyme"]);
+    check_missing(
+        &world,
+        &[&format!("{file}:6")],
+        &expect![[r#"
+            skill: of a skill the request has only the name and the description; the model reads the rest when it uses the skill
+        "#]],
+    );
+}
+
+#[test]
+fn lines_behind_the_end_of_a_file_are_named_as_such() {
+    let world = project();
+    let ran = world.run(&["context", "why", "AGENTS.md:1000"]);
+    let expected =
+        "AGENTS.md:1000 is in no request and in no file that was looked for\n  the file is shorter: it has 100 lines\n";
+    assert_eq!((ran.status, ran.out()), (3, expected));
+}
+
 #[test]
 fn what_nothing_has_ends_with_status_3_and_wrong_words_with_2() {
     let world = project();
     for args in [&["--text", "no such words"][..], &["nothing.md:1"], &["AGENTS.md:1000"], &["--tool", "no_tool"]] {
         ask(&world, args, 3);
     }
-    for args in
-        [&[][..], &["AGENTS.md:0"], &["AGENTS.md:3-2"], &["--text", "a", "--byte", "1"], &["--text", "a", "b", "now"]]
-    {
+    for args in [
+        &[][..],
+        &["AGENTS.md:0"],
+        &["AGENTS.md:3-2"],
+        &["--text", "a", "--byte", "1"],
+        &["--text", "a", "b", "now"],
+        &["--last", "--text", "a", "now"],
+    ] {
         assert_eq!(world.run(&[&["context", "why"], args].concat()).status, 2, "{args:?}");
     }
 }

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 
 use globset::Glob;
 use globset::GlobMatcher;
+use globset::GlobSet;
+use globset::GlobSetBuilder;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::report::Report;
 use pellucid_engine::report::Row;
@@ -47,8 +49,15 @@ enum RawSearch {
 
 /// Why a pattern cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
+#[error("{}", reason(.0))]
 pub struct GrepPatternError(#[from] regex::Error);
+
+/// What is wrong with a pattern, in one line. The parser's own text repeats the pattern and has the reason at its end.
+fn reason(error: &regex::Error) -> String {
+    let text = error.to_string();
+    let last = text.lines().last().unwrap_or_default();
+    last.strip_prefix("error: ").unwrap_or(last).to_owned()
+}
 
 impl GrepPattern {
     /// A regular expression, or with `is_fixed` a text.
@@ -167,7 +176,7 @@ pub struct GrepFilter {
     /// The part that the text belongs to.
     pub part: Option<GlobMatcher>,
     /// The kind of the origin, or the file, fact or tool itself.
-    pub source: Option<GlobMatcher>,
+    pub source: Option<GlobSet>,
     /// The tool whose calls and outputs are looked at.
     pub tool: Option<String>,
 }
@@ -179,6 +188,15 @@ impl GrepFilter {
     /// When the pattern has a mistake.
     pub fn names(pattern: &str) -> Result<GlobMatcher, globset::Error> {
         Glob::new(pattern).map(|glob| glob.compile_matcher())
+    }
+
+    /// A pattern of sources: the kind of an origin, or a file, fact or tool. A file can be named by the end of its path.
+    ///
+    /// # Errors
+    /// When the pattern has a mistake.
+    pub fn sources(pattern: &str) -> Result<GlobSet, globset::Error> {
+        let end = Glob::new(&format!("*/{pattern}"))?;
+        GlobSetBuilder::new().add(Glob::new(pattern)?).add(end).build()
     }
 
     fn has(&self, place: &GrepPlace) -> bool {

@@ -33,15 +33,15 @@ pub struct GrepArgs {
     #[arg(long)]
     pub last: bool,
 
-    /// Only items of this role: system, developer, user, assistant, tool.
-    #[arg(long)]
+    /// Only items of this role.
+    #[arg(long, value_parser = ["system", "developer", "user", "assistant", "tool"])]
     pub role: Option<String>,
 
     /// Only this part of requests, as `context` names it; `*` is any text.
     #[arg(long)]
     pub part: Option<String>,
 
-    /// Only text of this source, such as `file` or the path of one; `*` is any text.
+    /// Only text of this source: a kind such as `file`, or a file by its path or the end of its path; `*` is any text.
     #[arg(long)]
     pub source: Option<String>,
 

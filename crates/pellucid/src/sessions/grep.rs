@@ -51,8 +51,11 @@ pub fn run(home: &Path, args: &GrepArgs) -> Result<ExitCode, ProgramFailure> {
 }
 
 fn grep(home: &Path, args: &GrepArgs) -> Result<ExitCode, RequestRefusal> {
-    let pattern = GrepPattern::new(&args.pattern, args.fixed, args.ignore_case)
-        .map_err(|error| RequestRefusal::usage(format!("{error}\nhint: -F takes the pattern as a text")))?;
+    let pattern = GrepPattern::new(&args.pattern, args.fixed, args.ignore_case).map_err(|error| {
+        let pattern = &args.pattern;
+        let hint = "-F takes the pattern as a text";
+        RequestRefusal::usage(format!("`{pattern}` is not a regular expression: {error}\nhint: {hint}"))
+    })?;
     let filter = filter(args)?;
     let since = args.since.as_deref().map(since).transpose()?;
     let sessions = sessions(home, args, since)?;
@@ -91,14 +94,13 @@ fn grep(home: &Path, args: &GrepArgs) -> Result<ExitCode, RequestRefusal> {
 }
 
 fn filter(args: &GrepArgs) -> Result<GrepFilter, RequestRefusal> {
-    let names = |option: &str, pattern: &Option<String>| {
-        let names = pattern.as_deref().map(GrepFilter::names).transpose();
-        names.map_err(|error| RequestRefusal::usage(format!("{option}: {error}")))
-    };
+    let wrong = |option: &str, error: &dyn std::fmt::Display| RequestRefusal::usage(format!("{option}: {error}"));
+    let part = args.part.as_deref().map(GrepFilter::names).transpose();
+    let source = args.source.as_deref().map(GrepFilter::sources).transpose();
     Ok(GrepFilter {
         role: args.role.clone(),
-        part: names("--part", &args.part)?,
-        source: names("--source", &args.source)?,
+        part: part.map_err(|error| wrong("--part", &error))?,
+        source: source.map_err(|error| wrong("--source", &error))?,
         tool: args.tool.clone(),
     })
 }

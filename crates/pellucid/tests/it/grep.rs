@@ -84,6 +84,8 @@ fn what_is_searched_can_be_narrowed() {
     };
     assert_eq!(n(&["marmot", "--role", "user"]), 2);
     assert_eq!(n(&["marmot", "--source", "*/AGENTS.md"]), 1);
+    assert_eq!(n(&["marmot", "--source", "AGENTS.md"]), 1);
+    assert_eq!(n(&["marmot", "--source", "GENTS.md"]), 0);
     assert_eq!(n(&["marmot", "--source", "file"]), 1);
     assert_eq!(n(&["marmot", "--part", "user*"]), 2);
     assert_eq!(n(&["marmot", "--tool", "shell_command"]), 2);
@@ -95,10 +97,18 @@ fn what_is_searched_can_be_narrowed() {
     assert_eq!(n(&["a \"marmot\"", "-F"]), 1);
     assert_eq!(n(&["marmo[t]|zyzzyva"]), 6);
     assert_eq!(n(&["[t]|nothing", "-F"]), 0);
-    for wrong in [["(", "--fixed=x"], ["x", "--since=yesterday-ish"], ["x", "--session=zzzz"], ["x", "--part=[a"]] {
+    for wrong in [
+        ["(", "--fixed=x"],
+        ["x", "--since=yesterday-ish"],
+        ["x", "--session=zzzz"],
+        ["x", "--part=[a"],
+        ["x", "--role=nobody"],
+    ] {
         assert_eq!(world.run(&[&["sessions", "grep"][..], &wrong].concat()).status, 2, "{wrong:?}");
     }
-    assert_eq!(world.run(&["sessions", "grep", "("]).status, 2);
+    let wrong = world.run(&["sessions", "grep", "("]);
+    let expected = "error: `(` is not a regular expression: unclosed group\nhint: -F takes the pattern as a text\n";
+    assert_eq!((wrong.status, wrong.stderr.as_str()), (2, expected));
 }
 
 #[test]

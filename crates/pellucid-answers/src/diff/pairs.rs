@@ -68,12 +68,17 @@ struct Texts {
 }
 
 impl Texts {
-    fn of<'r>(a: impl Iterator<Item = &'r InspectedRow>, b: impl Iterator<Item = &'r InspectedRow>) -> Self {
+    /// Rows of which one lacks its text, such as those of a saved report, are compared by their sizes alone.
+    fn of<'r>(
+        a: impl Iterator<Item = &'r InspectedRow> + Clone,
+        b: impl Iterator<Item = &'r InspectedRow> + Clone,
+    ) -> Self {
+        let has_texts = a.clone().chain(b.clone()).all(|row| row.content.is_some());
         let mut known: BTreeMap<&str, Vec<&'r InspectedRow>> = BTreeMap::new();
         let mut n_known = 0;
         let mut numbers: BTreeMap<(&str, usize), usize> = BTreeMap::new();
         let mut number = |row: &'r InspectedRow| {
-            let text = row.content.as_ref().map_or("", |content| content.text.as_str());
+            let text = row.content.as_ref().filter(|_| has_texts).map_or("", |content| content.text.as_str());
             let namesakes = known.entry(text).or_default();
             let at = namesakes.iter().position(|known| known.is_same_text(row)).unwrap_or_else(|| {
                 namesakes.push(row);

@@ -154,6 +154,9 @@ fn rows_of_a_saved_report_are_compared_by_size() {
     let kinds: Vec<_> = diff.steps.iter().map(|step| step.kind).collect();
     assert_eq!(kinds, [DiffKind::Same, DiffKind::Changed]);
     assert_eq!(diff.continuity, None);
+    let c = request("now", vec![row("base|pack|b.md|ten bytes."), row("rules|file|AGENTS.md|shorter")]);
+    let kinds: Vec<_> = RequestDiff::of(&a, &c).steps.iter().map(|step| step.kind).collect();
+    assert_eq!(kinds, [DiffKind::Same, DiffKind::Changed]);
     assert!(Inspected::of_saved("file:c", &serde_json::json!({ "rows": [{ "part": 1 }] })).is_err());
 }
 

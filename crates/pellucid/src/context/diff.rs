@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use jiff::Timestamp;
 use pellucid_agent::replay;
 use pellucid_agent::replay::WalkedBytes;
 use pellucid_answers::diff::ChangeSummary;
@@ -10,7 +11,9 @@ use pellucid_answers::diff::DiffKind;
 use pellucid_answers::diff::PartChange;
 use pellucid_answers::diff::RequestDiff;
 use pellucid_answers::inspected::Inspected;
+use pellucid_answers::why;
 use pellucid_engine::request_name::RequestName;
+use pellucid_protocol::price::Money;
 use pellucid_store::read;
 use serde_json::Value;
 use serde_json::json;
@@ -23,6 +26,7 @@ use crate::capsule::LookedAt;
 use crate::context::lock;
 use crate::fit;
 use crate::inspected;
+use crate::prices;
 use crate::print;
 use crate::request;
 use crate::request::RequestRefusal;
@@ -69,19 +73,30 @@ fn print_diff(shared: &Shared, args: &ContextDiffArgs) -> Result<bool, RequestRe
     };
     let diff = RequestDiff::of(&a, &b);
     let is_same = diff.is_usual();
-    let text =
-        if args.json { format!("{}\n", diff.to_json()) } else { text(&diff, args.all, args.bytes, Paint::out()) };
+    let text = match args.json {
+        true => format!("{}\n", diff.to_json()),
+        false => text(&diff, (args.all, args.bytes), Paint::out(), again_cost(&home, &diff)?.as_ref()),
+    };
     print::report(&text, OutputFormat::of(args.json))?;
     Ok(is_same)
 }
 
 /// The diff as `context diff` prints it without options.
 pub fn diff_text(diff: &RequestDiff<'_>, paint: Paint) -> String {
-    text(diff, false, false, paint)
+    text(diff, (false, false), paint, None)
 }
 
-fn text(diff: &RequestDiff<'_>, shows_all: bool, shows_bytes: bool, paint: Paint) -> String {
-    let mut text = sides(diff) + &changes(&diff.summary(), shows_all, shows_bytes, paint) + &cache_line(diff);
+/// What the tokens that are paid for again cost today; absent where none are, or where the price is unknown.
+fn again_cost(home: &Path, diff: &RequestDiff<'_>) -> Result<Option<Money>, ProgramFailure> {
+    let Some(broken) = diff.continuity.as_ref().and_then(|it| it.broken.as_ref()) else {
+        return Ok(None);
+    };
+    let (prices, day) = (prices::table(home)?, Timestamp::now().to_string());
+    Ok(why::place_cost(&prices, &diff.b.model, &day, broken.tokens_rebilled).map(|cost| cost.uncached))
+}
+
+fn text(diff: &RequestDiff<'_>, (shows_all, shows_bytes): (bool, bool), paint: Paint, again: Option<&Money>) -> String {
+    let mut text = sides(diff) + &changes(&diff.summary(), shows_all, shows_bytes, paint) + &cache_line(diff, again);
     if shows_bytes {
         text += &wire_text(diff);
     }
@@ -195,20 +210,21 @@ fn wire_text(diff: &RequestDiff<'_>) -> String {
     text
 }
 
-fn cache_line(diff: &RequestDiff<'_>) -> String {
+fn cache_line(diff: &RequestDiff<'_>, again: Option<&Money>) -> String {
     let Some(continuity) = &diff.continuity else {
         let why = match (diff.a.wire, diff.b.wire) {
-            (Some(_), Some(_)) => "the requests have different API formats",
-            _ => "a saved report has no bytes",
+            (Some(_), Some(_)) => "cache: not compared, as the requests have different API formats",
+            _ => "texts and cache: not compared, as a lock or a saved report has only sizes",
         };
-        return format!("cache: not compared, as {why}\n");
+        return format!("{why}\n");
     };
     match &continuity.broken {
         None => "cache: B begins with all that the model reads of A\n".to_owned(),
         Some(broken) => format!(
-            "cache: diverges at {}; everything read after that is paid for again: {} tokens\n",
+            "cache: diverges at {}; everything read after that is paid for again: {} tokens{}\n",
             broken.part,
-            number(broken.tokens_rebilled)
+            number(broken.tokens_rebilled),
+            again.map_or_else(String::new, |cost| format!(" ({cost})"))
         ),
     }
 }

@@ -121,8 +121,12 @@ impl CacheAnswer {
         let mut again = Vec::new();
         for request in requests {
             let rebilled = request.cache_break.as_ref().map_or(0, |it| it.tokens_rebilled);
+            let has_other_model = request.cache_break.as_ref().is_some_and(|it| it.cause == Cause::Model.as_str());
             let kept = match before {
-                Some((_, before)) if request.is_answer() => before.saturating_sub(rebilled).min(request.tokens),
+                // Settings that no model reads are not paid for again, but another model has kept nothing.
+                Some((_, before)) if request.is_answer() && !has_other_model => {
+                    before.saturating_sub(rebilled).min(request.tokens)
+                }
                 _ => 0,
             };
             let price = prices.of(&request.model, request.sent_at.as_deref().unwrap_or_default());

@@ -128,3 +128,20 @@ fn how_long_the_cache_is_kept_is_said_where_it_is_known() {
     assert_eq!(detail(Some(400_000), None), "6 min since #1");
     assert_eq!(detail(None, Some(300)), "");
 }
+
+#[test]
+fn another_model_has_kept_nothing() {
+    let mut switched = broken(2, 1300, 925);
+    if let Some(it) = &mut switched.cache_break {
+        it.cause = "model".to_owned();
+        it.changes.clear();
+    }
+    check_cache(
+        &[request(1, 1000, CacheWord::Cold), switched],
+        &expect![[r#"
+            1 1000 0 1000 0 cold 
+            2 1300 0 1300 925 broken model, in tools/mcp__wiki__find
+            1 breaks, 925 rebilled, 1.67 times, $0.0016 of $0.0043
+        "#]],
+    );
+}

@@ -123,7 +123,7 @@ pub enum ProgramCommand {
     Prompt(PromptArgs),
     /// Show what a request is made of, with bytes, tokens and origins.
     Context(Box<ContextArgs>),
-    /// Show what came of the provider's cache for every request of a session.
+    /// Show how each request of a session used the provider's cache.
     Cache(CacheArgs),
     /// Show what sessions cost, or would cost under another setting.
     Cost(CostArgs),
@@ -133,9 +133,9 @@ pub enum ProgramCommand {
     Schema(SchemaArgs),
     /// Summarise the history of a stored session, or undo that.
     Compact(CompactArgs),
-    /// Undo what a session's turns changed in files, or the turns.
+    /// Undo turns of a session: their file changes, or the turns themselves.
     Undo(UndoArgs),
-    /// Take the last undo of a session back.
+    /// Redo what the last `undo` of a session took back.
     Redo(RedoArgs),
     /// Run a scripted turn in a throw-away folder and show what was sent.
     Demo(DemoArgs),

@@ -29,8 +29,8 @@ pub fn run(args: &SchemaArgs) -> Result<ExitCode, ProgramFailure> {
         None => {
             let near = near(name, schemas::all().map(|it| it.name), NEAR_MAX);
             let near = if near.is_empty() { String::new() } else { format!("; near ones: {}", near.join(", ")) };
-            let hint = "`pellucid schema` lists all forms";
-            Ok(RequestRefusal::usage(format!("there is no form `{name}`{near}\nhint: {hint}")).show())
+            let hint = "`pellucid schema` lists all schemas";
+            Ok(RequestRefusal::usage(format!("there is no schema `{name}`{near}\nhint: {hint}")).show())
         }
     }
 }

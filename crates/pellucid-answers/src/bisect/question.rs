@@ -32,6 +32,19 @@ pub enum BisectQuestion {
 }
 
 impl BisectQuestion {
+    /// The option that asks for the other direction, for a person who took one for the other.
+    pub fn opposite(&self) -> Option<&'static str> {
+        match self {
+            Self::Contains(_) => {
+                Some("--contains finds the commit that added a text; --lacks finds the one that removed it")
+            }
+            Self::Lacks(_) => {
+                Some("--lacks finds the commit that removed a text; --contains finds the one that added it")
+            }
+            Self::PartChanged { .. } | Self::TokensOver(_) | Self::Finding(_) => None,
+        }
+    }
+
     /// The answer for a request and its report.
     pub fn is_bad(&self, request: &Inspected, report: &Report) -> bool {
         match self {

@@ -14,7 +14,7 @@ pub struct PackArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum PackCommand {
-    /// The packs there are, built in and yours, and which one is used.
+    /// List packs, built in and yours, and mark the one in use.
     List {
         /// Print the packs as JSON.
         #[arg(long)]
@@ -41,7 +41,7 @@ pub enum PackCommand {
         #[arg(long, value_name = "PACK", default_value = "codex")]
         from: String,
     },
-    /// Check a pack: whatever is wrong in it, with file and line.
+    /// Check a pack, and list its mistakes with file and line.
     Check {
         /// The pack, by its name or its folder.
         #[arg(value_name = "NAME_OR_DIR")]

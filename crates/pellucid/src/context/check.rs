@@ -25,6 +25,7 @@ use crate::print;
 use crate::request::RequestRefusal;
 use crate::screen::OutputFormat;
 use crate::start::ProgramFailure;
+use crate::style;
 use crate::style::Paint;
 
 pub fn run(shared: &Shared, args: &ContextCheckArgs) -> Result<ExitCode, ProgramFailure> {
@@ -62,6 +63,7 @@ fn check(shared: &Shared, args: &ContextCheckArgs) -> Result<u8, RequestRefusal>
     show(&verdict, form, &explained)?;
     if args.update {
         project.write(&now, &policy)?;
+        style::note("context.lock is rewritten, and now has the request of today");
         return Ok(0);
     }
     Ok(u8::from(!verdict.is_passed()))

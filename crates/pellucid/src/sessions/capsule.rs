@@ -46,8 +46,7 @@ const EDITS_BYTES_MAX: u64 = 512 << 20;
 const CONFIG_BYTES_MAX: u64 = 16 << 20;
 
 /// The line about content that was replaced, for people.
-const FILLED_LINE: &str =
-    "every text is replaced by filler of the same length. Ids, times, sizes, settings and names of models are left";
+const FILLED_LINE: &str = "note: every text is replaced by filler of the same length; ids, times, sizes, settings and names of models are left";
 
 pub fn run(home: &Path, args: &MakeCapsuleArgs) -> Result<ExitCode, ProgramFailure> {
     match make(home, args) {

@@ -57,7 +57,8 @@ fn certify(home: &Path, shared: &Shared, args: &CertifyArgs) -> Result<ExitCode,
     };
     let differences = certificate::differences(&before, &value);
     if differences.is_empty() {
-        print::out(&format!("the certificate is the same: {}\n", certificate.verdict.as_str()))?;
+        let verdict = certificate.verdict.as_str();
+        print::out(&format!("the certificate is the same; the verdict about the next request is `{verdict}`\n"))?;
         return Ok(ExitCode::from(code));
     }
     let line = |(place, before, now): &(String, Value, Value)| format!("{place}: {before}, now {now}\n");

@@ -26,6 +26,7 @@ use crate::args::sessions::ExportArgs;
 use crate::start::ProgramFailure;
 use crate::stored;
 use crate::style;
+use crate::style::counted;
 
 /// How long a session, or what was sent of it, may be to be exported.
 const SESSION_BYTES_MAX: u64 = 4 << 30;
@@ -56,7 +57,8 @@ pub fn run(home: &Path, args: &ExportArgs) -> Result<ExitCode, ProgramFailure> {
 
 /// The line about what was blanked, for people.
 pub fn redacted_line(n_blanks: usize) -> String {
-    format!("{n_blanks} secrets redacted. Only known patterns are detected: review the export before you share it")
+    let secrets = counted(n_blanks, "secret");
+    format!("note: {secrets} redacted; only known patterns are detected, so review the export before you share it")
 }
 
 /// The secrets that this machine knows: variables by their names, and the key of the login.

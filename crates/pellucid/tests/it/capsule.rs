@@ -74,7 +74,12 @@ fn another_model_diverges_and_an_old_certificate_shows_it() {
     let before = world.run(&["sessions", "certify", &id]);
     world.files.write("work/before.json", before.out());
     let same = world.run(&["sessions", "certify", &id, "--check", "before.json"]);
-    assert_eq!((same.status, same.out()), (0, "the certificate is the same: extends\n"), "{}", same.stderr);
+    assert_eq!(
+        (same.status, same.out()),
+        (0, "the certificate is the same; the verdict about the next request is `extends`\n"),
+        "{}",
+        same.stderr
+    );
     let ran = world.run(&["sessions", "certify", "-m", "gpt-5.1", &id]);
     assert_eq!(ran.status, 1, "{}", ran.out());
     let certificate = json(&ran);
@@ -142,7 +147,7 @@ fn secrets_are_in_no_file_of_a_capsule_unless_that_is_typed() {
     let (world, id) = world();
     let made = world.run(&["sessions", "capsule", &id, "-o", "c.html"]);
     assert_eq!(made.status, 0, "{}", made.stderr);
-    assert!(made.stderr.contains("secrets redacted"), "{}", made.stderr);
+    assert!(made.stderr.contains("redacted; only known patterns are detected"), "{}", made.stderr);
     let html = fs::read_to_string(world.files.path("work/c.html")).unwrap();
     assert!(!html.contains(SECRET) && html.contains("[redacted:token]"));
     assert_eq!(html.matches("<script").count(), 1, "only the block with the data");

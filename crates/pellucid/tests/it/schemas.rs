@@ -77,7 +77,7 @@ fn every_form_in_the_sources_has_a_schema_and_all_are_listed() {
     }
     let unknown = world.run(&["schema", "dif"]);
     assert_eq!(unknown.status, 2);
-    assert!(unknown.stderr.contains("there is no form `dif`; near ones: diff"), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("there is no schema `dif`; near ones: diff"), "{}", unknown.stderr);
 }
 
 /// Every text of the form `"pellucid.NAME/1"` in the sources of a folder.

@@ -303,7 +303,7 @@ fn an_export_has_no_secrets_and_says_so() {
     let exported = world.run(&["sessions", "export", &id]);
     assert!(exported.out().contains("the key is [redacted:key]") && !exported.out().contains("sk-abc"));
     expect![[r#"
-        2 secrets redacted. Only known patterns are detected: review the export before you share it
+        note: 2 secrets redacted; only known patterns are detected, so review the export before you share it
     "#]]
     .assert_eq(&exported.stderr);
     let raw = world.run(&["sessions", "export", "--no-redact", &id]);

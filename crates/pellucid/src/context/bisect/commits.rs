@@ -322,8 +322,14 @@ impl CommitSearch<'_> {
             }
             _ => String::new(),
         };
+        let hint = match &self.question {
+            AskedOfCommits::Question(question) => question.opposite(),
+            _ => None,
+        };
+        let hint = hint.filter(|_| judged == (BisectJudgement::Bad, BisectJudgement::Good));
+        let hint = hint.map_or_else(String::new, |hint| format!("hint: {hint}\n"));
         format!(
-            "the ends do not differ as said: {} is {}, and {} is {}\n{complaint}",
+            "the ends do not differ as said: {} is {}, and {} is {}\n{complaint}{hint}",
             name(good),
             judged.0.as_str(),
             name(bad),

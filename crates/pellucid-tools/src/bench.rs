@@ -225,7 +225,7 @@ fn answer_as_a_turn(asking: Asking, answer: Option<ClientAnswer>, toolbox: &Tool
             }
             AskWish::Answer { outcome, .. } => asker.take().unwrap().give(outcome),
             AskWish::Grant(keys) => toolbox.grant(keys),
-            AskWish::SaveRule(prefix) => {
+            AskWish::SaveRule { prefix, .. } => {
                 let notice = toolbox.save_rule(prefix).unwrap();
                 said.push(Said::Other(Box::new(FromTool::Notice(notice))));
             }

@@ -182,15 +182,15 @@ impl CallNotes {
 
 /// The decision of a client as records write it.
 fn word(answer: &ClientAnswer) -> ApprovalWord {
-    match answer {
-        ClientAnswer::Decision(ReviewDecision::Approved) => ApprovalWord::Approved,
-        ClientAnswer::Decision(ReviewDecision::ApprovedForSession) => ApprovalWord::ApprovedForSession,
-        ClientAnswer::Decision(ReviewDecision::ApprovedExecpolicyAmendment { .. }) => ApprovalWord::ApprovedWithRule,
-        ClientAnswer::Decision(ReviewDecision::Abort) => ApprovalWord::Abort,
-        ClientAnswer::Decision(ReviewDecision::Denied)
-        | ClientAnswer::Answers(_)
-        | ClientAnswer::DynamicTool(_)
-        | ClientAnswer::Elicitation(_) => ApprovalWord::Denied,
+    let (ClientAnswer::Decision(decision) | ClientAnswer::DecisionWithoutTurn(decision)) = answer else {
+        return ApprovalWord::Denied;
+    };
+    match decision {
+        ReviewDecision::Approved => ApprovalWord::Approved,
+        ReviewDecision::ApprovedForSession => ApprovalWord::ApprovedForSession,
+        ReviewDecision::ApprovedExecpolicyAmendment { .. } => ApprovalWord::ApprovedWithRule,
+        ReviewDecision::Abort => ApprovalWord::Abort,
+        ReviewDecision::Denied => ApprovalWord::Denied,
     }
 }
 

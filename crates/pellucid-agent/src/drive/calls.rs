@@ -15,6 +15,7 @@ use pellucid_engine::turn::questions::AskOutcome;
 use pellucid_engine::turn::questions::AskWish;
 use pellucid_engine::turn::questions::ClientAnswer;
 use pellucid_engine::turn::questions::ClientQuestion;
+use pellucid_engine::turn::questions::RuleNote;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::input::UserInput;
 use pellucid_tools::desk::Asker;
@@ -84,8 +85,14 @@ impl Driver<'_> {
                 None => {}
             },
             AskWish::Grant(keys) => self.session.jobs.toolbox.grant(keys),
-            AskWish::SaveRule(prefix) => match self.session.jobs.toolbox.save_rule(prefix) {
-                Ok(notice) => self.session.record_notice(&notice),
+            AskWish::SaveRule { prefix, note } => match self.session.jobs.toolbox.save_rule(prefix) {
+                Ok(notice) => match note {
+                    RuleNote::AtOnce => self.session.record_notice(&notice),
+                    RuleNote::WithNextRequest => {
+                        let draft = self.session.take_notice(&notice);
+                        self.events.push_back(TurnEvent::Attached(draft));
+                    }
+                },
                 Err(message) => self.emit(EventMessage::Warning { message }, inside).await?,
             },
             AskWish::Ignore(key) => tracing::warn!(?key, "an answer to no open question is ignored"),

@@ -39,6 +39,10 @@ impl Driver<'_> {
                 self.emit_as(submission.id.as_str(), error, inside).await?;
                 None
             }
+            Operation::ExecApproval { id, turn_id: None, decision } => Some(TurnEvent::Answered {
+                key: AskKey::Approval(id),
+                answer: ClientAnswer::DecisionWithoutTurn(decision),
+            }),
             Operation::ExecApproval { id, decision, .. } | Operation::PatchApproval { id, decision } => {
                 Some(TurnEvent::Answered { key: AskKey::Approval(id), answer: ClientAnswer::Decision(decision) })
             }

@@ -68,15 +68,20 @@ impl Session {
 
     /// Records a notice to the model about how it uses its tools.
     pub(crate) fn record_notice(&mut self, notice: &Notice) {
+        let draft = self.take_notice(notice);
+        self.record_draft(&draft);
+    }
+
+    /// The message about a notice, whose effect holds from now on.
+    pub(crate) fn take_notice(&mut self, notice: &Notice) -> Draft {
+        if let Notice::PrefixSaved { prefix } = notice {
+            self.setup.gathered.allow(prefix);
+        }
         let pack = &self.setup.pack;
-        let draft = match notice {
+        match notice {
             Notice::PatchThroughShell { tool } => notice::patch_through_shell(pack, tool),
             Notice::PrefixSaved { prefix } => notice::prefix_saved(prefix),
             Notice::ManyTerminals { n, max } => notice::many_terminals(pack, *n, *max),
-        };
-        self.record_draft(&draft);
-        if let Notice::PrefixSaved { prefix } = notice {
-            self.setup.gathered.allow(prefix);
         }
     }
 

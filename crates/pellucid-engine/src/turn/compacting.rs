@@ -156,10 +156,11 @@ impl RunningTurn {
                     wishes.push(Wish::RecordSteered(inputs.clone()));
                     wishes.extend(self.show_input(inputs));
                 }
+                // Only what the person or a tool says to the model is shown like a message.
                 Pending::Attached(draft) => {
-                    let shown = draft.parts.iter().map(shown).collect();
+                    let shown = (draft.role == "user").then(|| draft.parts.iter().map(shown).collect());
                     wishes.push(Wish::RecordDraft(draft));
-                    wishes.extend(self.show_input(shown));
+                    wishes.extend(shown.into_iter().flat_map(|shown| self.show_input(shown)));
                 }
             }
         }

@@ -57,8 +57,10 @@ pub struct ClientQuestion {
 /// What a client answers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ClientAnswer {
-    /// Whether something may be done.
+    /// Whether something may be done, in an answer that names its turn.
     Decision(ReviewDecision),
+    /// The same in an answer that names no turn.
+    DecisionWithoutTurn(ReviewDecision),
     /// What the model wanted to know.
     Answers(UserAnswers),
     /// What a tool of the client gives.
@@ -106,13 +108,15 @@ impl AskOutcome {
     pub fn permission(&self) -> Permission {
         match self {
             Self::Granted => Permission::Given,
-            Self::Answered(ClientAnswer::Decision(decision)) => match decision {
-                ReviewDecision::Approved
-                | ReviewDecision::ApprovedForSession
-                | ReviewDecision::ApprovedExecpolicyAmendment { .. } => Permission::Given,
-                ReviewDecision::Denied => Permission::Refused,
-                ReviewDecision::Abort => Permission::TurnEnds,
-            },
+            Self::Answered(ClientAnswer::Decision(decision) | ClientAnswer::DecisionWithoutTurn(decision)) => {
+                match decision {
+                    ReviewDecision::Approved
+                    | ReviewDecision::ApprovedForSession
+                    | ReviewDecision::ApprovedExecpolicyAmendment { .. } => Permission::Given,
+                    ReviewDecision::Denied => Permission::Refused,
+                    ReviewDecision::Abort => Permission::TurnEnds,
+                }
+            }
             Self::Answered(ClientAnswer::Answers(_) | ClientAnswer::DynamicTool(_) | ClientAnswer::Elicitation(_))
             | Self::Unanswered => Permission::Refused,
         }
@@ -127,6 +131,15 @@ pub enum Audience {
     Client,
     /// There is none, as in `exec`: a question is unanswered at once, and no event shows it.
     Absent,
+}
+
+/// When the model learns that a rule was saved. The order of messages is that of the Codex CLI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleNote {
+    /// At once: the message comes before the outputs of the running calls.
+    AtOnce,
+    /// With the next request: the message comes behind the outputs.
+    WithNextRequest,
 }
 
 /// What is to be done about questions.
@@ -149,7 +162,12 @@ pub enum AskWish {
     /// Remember for the rest of the session that this is allowed.
     Grant(Vec<GrantKey>),
     /// Save the rule that commands which begin with these words are allowed.
-    SaveRule(Vec<String>),
+    SaveRule {
+        /// The words that such commands begin with.
+        prefix: Vec<String>,
+        /// When the model learns of the rule.
+        note: RuleNote,
+    },
     /// Note that an answer is ignored, because no open question has this key.
     Ignore(AskKey),
 }
@@ -198,13 +216,18 @@ impl Questions {
         let Some(OpenQuestion { ask, grants }) = self.open.remove(&key) else {
             return vec![AskWish::Ignore(key)];
         };
-        let lasting = match &answer {
-            ClientAnswer::Decision(ReviewDecision::ApprovedForSession) if !grants.is_empty() => {
+        let (decision, note) = match &answer {
+            ClientAnswer::Decision(decision) => (Some(decision), RuleNote::AtOnce),
+            ClientAnswer::DecisionWithoutTurn(decision) => (Some(decision), RuleNote::WithNextRequest),
+            _ => (None, RuleNote::AtOnce),
+        };
+        let lasting = match decision {
+            Some(ReviewDecision::ApprovedForSession) if !grants.is_empty() => {
                 self.granted.remember(grants.iter().cloned());
                 Some(AskWish::Grant(grants))
             }
-            ClientAnswer::Decision(ReviewDecision::ApprovedExecpolicyAmendment { proposed_execpolicy_amendment }) => {
-                Some(AskWish::SaveRule(proposed_execpolicy_amendment.clone()))
+            Some(ReviewDecision::ApprovedExecpolicyAmendment { proposed_execpolicy_amendment }) => {
+                Some(AskWish::SaveRule { prefix: proposed_execpolicy_amendment.clone(), note })
             }
             _ => None,
         };

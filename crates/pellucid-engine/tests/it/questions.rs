@@ -191,13 +191,28 @@ fn each_kind_of_question_is_shown_and_its_answer_given_to_the_call() {
             ask(2 exec_approval_request)
             answer(2 Decision(Denied))
             ask(3 exec_approval_request)
-            SaveRule(["make"]), answer(3 Decision(ApprovedExecpolicyAmendment { proposed_execpolicy_amendment: ["make"] }))
+            SaveRule { prefix: ["make"], note: AtOnce }, answer(3 Decision(ApprovedExecpolicyAmendment { proposed_execpolicy_amendment: ["make"] }))
             ask(4 apply_patch_approval_request)
             answer(4 Decision(Denied))
             ask(5 request_user_input)
             answer(5 Answers(UserAnswers { answers: {} }))
             ask(6 dynamic_tool_call_request)
             answer(6 DynamicTool(DynamicToolResponse { content_items: [], success: true }))
+        "#]],
+    );
+}
+
+#[test]
+fn a_rule_from_an_answer_without_a_turn_is_reported_behind_the_outputs() {
+    let decision =
+        ReviewDecision::ApprovedExecpolicyAmendment { proposed_execpolicy_amendment: vec!["make".to_owned()] };
+    let answer = ClientAnswer::DecisionWithoutTurn(decision);
+    check_questions(
+        Questions::default(),
+        vec![exec(1, "a"), TurnEvent::Answered { key: AskKey::Approval("a".to_owned()), answer }],
+        &expect![[r#"
+            ask(1 exec_approval_request)
+            SaveRule { prefix: ["make"], note: WithNextRequest }, answer(1 DecisionWithoutTurn(ApprovedExecpolicyAmendment { proposed_execpolicy_amendment: ["make"] }))
         "#]],
     );
 }

@@ -127,7 +127,8 @@ impl ApprovalRequest {
         match self {
             Self::Command(request) => Operation::ExecApproval {
                 id: request.approval_id.clone().unwrap_or_else(|| request.call_id.clone()),
-                turn_id: Some(request.turn_id.clone()),
+                // An answer without a turn has the model learn of a saved rule behind the output of the command.
+                turn_id: None,
                 decision,
             },
             Self::Patch(request) => Operation::PatchApproval { id: request.call_id.clone(), decision },
@@ -329,9 +330,9 @@ mod tests {
               2. Yes, and do not ask again for commands that begin with `git
                  push` (p)
               3. No, and say what to do instead (esc)
-            1: ExecApproval { id: "call-1", turn_id: Some(TurnId("turn-1")), decision: Approved }
-            2: ExecApproval { id: "call-1", turn_id: Some(TurnId("turn-1")), decision: ApprovedExecpolicyAmendment { proposed_execpolicy_amendment: ["git", "push"] } }
-            3: ExecApproval { id: "call-1", turn_id: Some(TurnId("turn-1")), decision: Abort }
+            1: ExecApproval { id: "call-1", turn_id: None, decision: Approved }
+            2: ExecApproval { id: "call-1", turn_id: None, decision: ApprovedExecpolicyAmendment { proposed_execpolicy_amendment: ["git", "push"] } }
+            3: ExecApproval { id: "call-1", turn_id: None, decision: Abort }
         "#]],
         );
     }
@@ -356,8 +357,8 @@ mod tests {
 
             › 1. Yes, run it (y)
               2. No, and say what to do instead (esc)
-            1: ExecApproval { id: "call-1", turn_id: Some(TurnId("turn-1")), decision: Approved }
-            2: ExecApproval { id: "call-1", turn_id: Some(TurnId("turn-1")), decision: Abort }
+            1: ExecApproval { id: "call-1", turn_id: None, decision: Approved }
+            2: ExecApproval { id: "call-1", turn_id: None, decision: Abort }
         "#]],
         );
     }
@@ -377,9 +378,9 @@ mod tests {
             › 1. Yes, this time (y)
               2. Yes, for this session (a)
               3. No, and say what to do instead (esc)
-            1: ExecApproval { id: "call-1", turn_id: Some(TurnId("turn-1")), decision: Approved }
-            2: ExecApproval { id: "call-1", turn_id: Some(TurnId("turn-1")), decision: ApprovedForSession }
-            3: ExecApproval { id: "call-1", turn_id: Some(TurnId("turn-1")), decision: Abort }
+            1: ExecApproval { id: "call-1", turn_id: None, decision: Approved }
+            2: ExecApproval { id: "call-1", turn_id: None, decision: ApprovedForSession }
+            3: ExecApproval { id: "call-1", turn_id: None, decision: Abort }
         "#]],
         );
     }

@@ -18,6 +18,7 @@
 //! Not here: taking a shell script apart and reading rules (`pellucid-exec`), asking (`pellucid-agent`).
 
 pub mod amendment;
+pub mod asked;
 pub mod dangerous;
 pub mod decide;
 pub mod denial;

@@ -103,6 +103,9 @@ pub struct ExecApprovalRequest {
     pub proposed_execpolicy_amendment: Option<Vec<String>>,
     /// What the command probably does, for display.
     pub parsed_cmd: Vec<ParsedCommand>,
+    /// Why the question is asked and how far the answers reach, a line each. The format of the event has no such member.
+    #[serde(skip)]
+    pub explanation: Vec<String>,
 }
 
 /// Asks whether a patch may be applied.
@@ -120,6 +123,9 @@ pub struct ApplyPatchApprovalRequest {
     /// The folder that would become writable for the rest of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant_root: Option<PathBuf>,
+    /// Why the question is asked, a line each. The format of the event has no such member.
+    #[serde(skip)]
+    pub explanation: Vec<String>,
 }
 
 #[cfg(test)]
@@ -164,6 +170,7 @@ mod tests {
             network_approval_context: None,
             proposed_execpolicy_amendment: None,
             parsed_cmd: vec![ParsedCommand::Unknown { cmd: "cat a".to_owned() }],
+            explanation: Vec::new(),
         };
         check_json(
             &request,
@@ -189,6 +196,7 @@ mod tests {
                 changes: BTreeMap::from([("/w/a".into(), change)]),
                 reason: None,
                 grant_root: None,
+                explanation: Vec::new(),
             },
             &expect![[r#"{"call_id":"c","turn_id":"t","changes":{"/w/a":{"type":"add","content":"x\n"}}}"#]],
         );

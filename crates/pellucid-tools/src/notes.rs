@@ -167,6 +167,11 @@ impl CallNotes {
         }
     }
 
+    /// The grounds of the decision so far, a line each.
+    pub(crate) fn explanation(&self) -> Vec<String> {
+        self.lock().grounds.to_string().lines().map(str::to_owned).collect()
+    }
+
     /// Notes that the sandbox stopped the last thing that ran.
     pub(crate) fn denied(&self) {
         if let Some(last) = self.lock().runs.last_mut() {

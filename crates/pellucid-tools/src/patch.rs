@@ -285,6 +285,7 @@ async fn ask(
         changes: patch.changes.clone(),
         reason,
         grant_root: None,
+        explanation: job.notes.explanation(),
     });
     permit::approved(job, event, subject, call_id, keys).await.map_err(|_refused| Unwritten::Declined)
 }

@@ -8,6 +8,8 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_engine::approval::Platform;
+use pellucid_engine::approval::asked;
+use pellucid_engine::approval::asked::AskedCommand;
 use pellucid_engine::approval::decide;
 use pellucid_engine::approval::decide::ApprovalQuestion;
 use pellucid_engine::approval::decide::Attempt;
@@ -134,6 +136,17 @@ pub(crate) async fn permit(job: &CallContext, request: &Request<'_>) -> Result<P
         Attempt::Outside(decide::Outside::Rule) => Some(OutsideBecause::Rule),
         Attempt::Outside(decide::Outside::Escalation) => Some(OutsideBecause::Escalation),
     };
+    let explanation = match &decision.requirement {
+        Requirement::Ask { proposed_amendment, .. } => asked::explanation(&AskedCommand {
+            decision: &decision,
+            split: parts.split(),
+            sandbox: &situation.sandbox_policy,
+            writable: &situation.writable_roots,
+            justification: request.rights.justification.as_deref(),
+            proposed: proposed_amendment.as_deref(),
+        }),
+        Requirement::Run { .. } | Requirement::Reject { .. } => Vec::new(),
+    };
     let is_git_quiet = decision.guards_git();
     let lacks_approval = decision.lacks_approval();
     let (consent, question, proposed_amendment) = match decision.requirement {
@@ -155,7 +168,8 @@ pub(crate) async fn permit(job: &CallContext, request: &Request<'_>) -> Result<P
     };
     let outside = if is_sandboxed { None } else { Some(outside(job, request, &parts).await?) };
     if let Some(reason) = question {
-        let asked = Asked { subject: ApprovalSubject::Command, reason, proposed: proposed_amendment.clone() };
+        let proposed = proposed_amendment.clone();
+        let asked = Asked { subject: ApprovalSubject::Command, reason, proposed, explanation };
         ask(job, request, keys, asked).await?;
     }
     Ok(Permit { is_sandboxed, consent, proposed_amendment, is_git_quiet, outside, because })
@@ -198,7 +212,8 @@ pub(crate) async fn after(
     if after_denial == AfterDenial::Ask {
         let keys = keys(request, &parts, &programs(job, request, &parts));
         let reason = Some(denial::RETRY_REASON.to_owned());
-        let asked = Asked { subject: ApprovalSubject::Retry, reason, proposed: permit.proposed_amendment.clone() };
+        let (proposed, explanation) = (permit.proposed_amendment.clone(), job.notes.explanation());
+        let asked = Asked { subject: ApprovalSubject::Retry, reason, proposed, explanation };
         if let Err(refused) = ask(job, request, keys, asked).await {
             return After::Refused(refused);
         }
@@ -309,10 +324,11 @@ struct Asked {
     subject: ApprovalSubject,
     reason: Option<String>,
     proposed: Option<Vec<String>>,
+    explanation: Vec<String>,
 }
 
 async fn ask(job: &CallContext, request: &Request<'_>, keys: Vec<GrantKey>, asked: Asked) -> Result<(), Refused> {
-    let Asked { subject, reason, proposed } = asked;
+    let Asked { subject, reason, proposed, explanation } = asked;
     let event = EventMessage::ExecApprovalRequest(ExecApprovalRequest {
         call_id: request.call_id.to_owned(),
         approval_id: None,
@@ -323,6 +339,7 @@ async fn ask(job: &CallContext, request: &Request<'_>, keys: Vec<GrantKey>, aske
         network_approval_context: None,
         proposed_execpolicy_amendment: proposed,
         parsed_cmd: summary(request.argv),
+        explanation,
     });
     approved(job, event, subject, request.call_id, keys).await
 }

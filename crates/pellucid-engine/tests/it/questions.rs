@@ -73,6 +73,7 @@ fn exec(ask: u64, call_id: &str) -> TurnEvent {
         network_approval_context: None,
         proposed_execpolicy_amendment: None,
         parsed_cmd: Vec::new(),
+        explanation: Vec::new(),
     });
     asked(ask, AskKey::Approval(call_id.to_owned()), event, vec![file("command")])
 }
@@ -85,6 +86,7 @@ fn patch(ask: u64, call_id: &str, files: &[&str]) -> TurnEvent {
         changes: Default::default(),
         reason: None,
         grant_root: None,
+        explanation: Vec::new(),
     });
     asked(ask, AskKey::Approval(call_id.to_owned()), event, files.iter().map(|path| file(path)).collect())
 }

@@ -134,6 +134,7 @@ impl App {
             match list.press(key, now, &self.settings.keymap) {
                 ListOutcome::Draft(key) => return self.composer_key(key, now),
                 ListOutcome::Whole => self.show_request(),
+                ListOutcome::Explain => self.explain_request(),
                 ListOutcome::Blanks => self.switch_blanks(),
                 outcome => {
                     if let Some(answered) = self.asking.approvals.outcome(outcome, now) {
@@ -259,6 +260,24 @@ impl App {
         let changes = self.transcript.decided(about, answered.decision, now, &self.canvas());
         self.changed(changes);
         effects.push(Effect::Submit(answered.operation));
+    }
+
+    /// Explains on a page why the question is asked, and how far the answers reach.
+    fn explain_request(&mut self) {
+        let Some((request, _)) = self.asking.approvals.open() else { return };
+        let mut lines = match request {
+            ApprovalRequest::Command(request) => request.explanation.clone(),
+            ApprovalRequest::Patch(request) => request.explanation.clone(),
+            ApprovalRequest::Server(request) => vec![format!(
+                "The MCP server {} asks while its tool runs. It gets your answer, and what you fill in if it has a form.",
+                request.server_name
+            )],
+        };
+        if lines.is_empty() {
+            lines.push("The session gives no explanation for this question.".to_owned());
+        }
+        let lines = lines.iter().map(|line| clean::line(line).into_owned().into()).collect();
+        self.open_text("Why you are asked", lines);
     }
 
     /// Shows the whole request on a page.

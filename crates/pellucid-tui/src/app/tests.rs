@@ -181,6 +181,7 @@ fn asked(id: &str) -> EventMessage {
         network_approval_context: None,
         proposed_execpolicy_amendment: None,
         parsed_cmd: Vec::new(),
+        explanation: Vec::new(),
     })
 }
 
@@ -263,6 +264,20 @@ fn approvals_are_asked_in_their_order_and_ctrl_c_forgets_the_rest() {
 }
 
 #[test]
+fn a_question_explains_itself_and_stays_open() {
+    let mut desk = Desk::new();
+    desk.event(started());
+    let EventMessage::ExecApprovalRequest(mut request) = asked("first") else { panic!() };
+    request.explanation = vec!["Why you are asked".to_owned(), "  no rule matches".to_owned()];
+    desk.event(EventMessage::ExecApprovalRequest(request));
+    desk.press("?");
+    assert!(desk.screen().contains("  no rule matches\n"), "{}", desk.screen());
+    desk.press("q");
+    assert!(desk.screen().contains("touch first") && desk.app.asking.is_open());
+    assert_eq!(desk.submitted(), [""; 0]);
+}
+
+#[test]
 fn ctrl_c_clears_the_draft_then_interrupts_then_ends() {
     let mut desk = Desk::new();
     desk.event(started());
@@ -315,6 +330,7 @@ fn asked_to_patch(unified: &str) -> EventMessage {
         changes: [(PathBuf::from("/w/a.txt"), change)].into(),
         reason: None,
         grant_root: None,
+        explanation: Vec::new(),
     })
 }
 

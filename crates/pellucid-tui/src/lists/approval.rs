@@ -293,6 +293,7 @@ mod tests {
             network_approval_context: None,
             proposed_execpolicy_amendment: None,
             parsed_cmd: Vec::new(),
+            explanation: Vec::new(),
         }
     }
 
@@ -394,6 +395,7 @@ mod tests {
             changes: BTreeMap::from([(PathBuf::from("/project/a.txt"), change)]),
             reason: None,
             grant_root: None,
+            explanation: Vec::new(),
         };
         check_asked(
             &ApprovalRequest::Patch(Box::new(request)),

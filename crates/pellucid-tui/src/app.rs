@@ -38,6 +38,8 @@ mod properties;
 pub mod settings;
 pub(crate) mod status;
 #[cfg(test)]
+mod steady;
+#[cfg(test)]
 mod tests;
 mod time;
 mod title;

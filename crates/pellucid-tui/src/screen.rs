@@ -5,7 +5,7 @@
 //! come out.
 
 #[cfg(test)]
-mod model;
+pub(crate) mod model;
 pub mod modes;
 mod pen;
 mod rows;

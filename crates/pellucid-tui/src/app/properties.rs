@@ -35,7 +35,7 @@ fn cases(usual: u32) -> ProptestConfig {
 }
 
 /// Every kind of event, with this text wherever a text can be.
-fn events(text: &str) -> Vec<Value> {
+pub(super) fn events(text: &str) -> Vec<Value> {
     let in_turn = |kind: &str, more: Value| {
         let mut event = json!({ "type": kind, "thread_id": "s", "turn_id": "t", "call_id": text, "item_id": "i" });
         if let (Value::Object(event), Value::Object(more)) = (&mut event, more) {
@@ -164,7 +164,7 @@ fn events(text: &str) -> Vec<Value> {
     all
 }
 
-fn event(value: &Value) -> EventMessage {
+pub(super) fn event(value: &Value) -> EventMessage {
     serde_json::from_value(value.clone()).unwrap_or_else(|error| panic!("{value}: {error}"))
 }
 

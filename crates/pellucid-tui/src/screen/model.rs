@@ -6,23 +6,23 @@ use unicode_width::UnicodeWidthChar;
 
 /// What a terminal shows after some bytes.
 #[derive(Debug)]
-pub(super) struct Terminal {
-    pub(super) columns: usize,
-    pub(super) grid: Vec<Vec<String>>,
-    pub(super) scrollback: Vec<String>,
-    pub(super) x: usize,
-    pub(super) y: usize,
+pub(crate) struct Terminal {
+    pub(crate) columns: usize,
+    pub(crate) grid: Vec<Vec<String>>,
+    pub(crate) scrollback: Vec<String>,
+    pub(crate) x: usize,
+    pub(crate) y: usize,
     is_wrap_pending: bool,
     region: (usize, usize),
-    pub(super) modes: BTreeSet<u32>,
+    pub(crate) modes: BTreeSet<u32>,
     main: Option<Vec<Vec<String>>>,
-    pub(super) keyboard_levels: usize,
+    pub(crate) keyboard_levels: usize,
     /// Whether lines that leave a region at the top of the screen, but not the whole screen, are kept.
-    pub(super) saves_from_regions: bool,
+    pub(crate) saves_from_regions: bool,
 }
 
 impl Terminal {
-    pub(super) fn new(columns: usize, rows: usize) -> Self {
+    pub(crate) fn new(columns: usize, rows: usize) -> Self {
         Self {
             columns,
             grid: vec![vec![" ".to_owned(); columns]; rows],
@@ -39,7 +39,7 @@ impl Terminal {
     }
 
     /// Everything that a person can scroll to, without blank rows at the end.
-    pub(super) fn everything(&self) -> Vec<String> {
+    pub(crate) fn everything(&self) -> Vec<String> {
         let mut rows = self.scrollback.clone();
         rows.extend(self.rows());
         while rows.last().is_some_and(String::is_empty) {
@@ -48,15 +48,15 @@ impl Terminal {
         rows
     }
 
-    pub(super) fn rows(&self) -> Vec<String> {
+    pub(crate) fn rows(&self) -> Vec<String> {
         self.grid.iter().map(|row| text(row)).collect()
     }
 
-    pub(super) fn has_whole_region(&self) -> bool {
+    pub(crate) fn has_whole_region(&self) -> bool {
         self.region == (0, self.grid.len() - 1)
     }
 
-    pub(super) fn feed(&mut self, bytes: &[u8]) {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
         let text = std::str::from_utf8(bytes).unwrap();
         let mut rest = text;
         while let Some(char) = rest.chars().next() {

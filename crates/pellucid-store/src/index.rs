@@ -111,6 +111,11 @@ impl SessionIndex {
         Self { home: home.to_owned(), rows, warnings, refreshed: None }
     }
 
+    /// A list that is kept in memory, for programs that must not write into the home folder.
+    pub fn in_memory(home: &Path) -> Self {
+        Self { home: home.to_owned(), rows: Rows::Memory(Vec::new()), warnings: Vec::new(), refreshed: None }
+    }
+
     /// Whether the database of a home folder is whole, without changing it; absent if there is none.
     pub fn look(home: &Path) -> Option<Result<(), String>> {
         let path = home.join(FILE);

@@ -8,7 +8,8 @@
 //! - `lock`: one writer for each file
 //! - [`detail`]: which events are kept
 //! - [`name`], [`names`]: the paths of session files, and the names that people give to sessions
-//! - [`walk`], [`find`]: all session files, and the one that is asked for
+//! - [`walk`], [`find`], [`called`]: all session files, and the one that is asked for or named
+//! - [`parent`]: the session that another one was forked from or started by
 //! - [`read`], [`lines`]: reading a file back, whatever state it is in, from either end
 //! - [`copy`], [`delete`]: copying a session file, and deleting sessions
 //! - [`summary`], [`query`], [`index`]: lists of sessions
@@ -24,6 +25,7 @@
 
 #![warn(missing_docs)]
 
+pub mod called;
 pub mod copy;
 pub mod delete;
 pub mod detail;
@@ -36,6 +38,7 @@ pub mod moment;
 pub mod name;
 pub mod names;
 pub mod opened;
+pub mod parent;
 pub mod query;
 pub mod read;
 pub mod record;

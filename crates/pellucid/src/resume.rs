@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use pellucid_store::find;
 use pellucid_store::find::SessionFilter;
+use pellucid_store::name;
+use pellucid_store::parent::ParentSession;
 
 use crate::args::exec::ExecOptions;
 use crate::args::interactive;
@@ -20,7 +22,6 @@ use crate::exec::SessionTarget;
 use crate::exec::Work;
 use crate::print;
 use crate::sessions;
-use crate::sessions::parent::ParentSession;
 use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::start::Which;
@@ -80,7 +81,13 @@ fn parent(which: &Which) -> Result<Which, ProgramFailure> {
         Which::Newest { everywhere: false } => stored::last(&home)?.1,
         Which::Newest { everywhere: true } => find::newest(&home, SessionFilter::default()).ok_or_else(self::which)?,
     };
-    Ok(Which::Id(ParentSession::of_file(&file)?.id))
+    let parent = ParentSession::of_file(&file).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+    let parent = parent.ok_or_else(|| {
+        let id = file.file_name().and_then(|name| name::session_id(name.to_str()?)).unwrap_or_default();
+        let text = format!("session {id} has no parent: it was neither forked nor started by another");
+        ProgramFailure::with_hint(&text, "`pellucid sessions list --json` shows the parents of sessions")
+    })?;
+    Ok(Which::Id(parent.id))
 }
 
 pub fn fork(shared: &Shared, args: &ForkArgs) -> Result<ExitCode, ProgramFailure> {

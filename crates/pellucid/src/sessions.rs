@@ -10,7 +10,6 @@ mod fsck;
 mod grep;
 mod list;
 mod output;
-pub mod parent;
 mod show;
 mod transcript;
 
@@ -20,6 +19,7 @@ use std::process::ExitCode;
 
 use pellucid_config::Env;
 use pellucid_store::index::Progress;
+use pellucid_store::parent;
 use pellucid_store::query::Cursor;
 use pellucid_store::query::Query;
 use pellucid_store::query::Sort;

@@ -4,37 +4,24 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_engine::request_name::near;
+pub use pellucid_store::called::Called;
+pub use pellucid_store::called::called;
+pub use pellucid_store::called::ids;
 use pellucid_store::find;
 use pellucid_store::find::SessionFilter;
 use pellucid_store::name;
 use pellucid_store::names;
-use pellucid_store::sessions::LocalSessions;
-use pellucid_store::walk;
 use pellucid_store::walk::SessionPlace;
 
 use crate::args::session_ref::SessionList;
 use crate::args::session_ref::SessionRef;
 use crate::start::ProgramFailure;
 
-/// The shortest beginning of an id that names a session: shorter texts are words.
-const BEGINNING_CHARS_MIN: usize = 4;
-
 /// How many characters of an id are shown at least.
 const SHORT_ID_CHARS: usize = 8;
 
 /// How many near names are listed.
 const NEAR_MAX: usize = 5;
-
-/// The stored session that a text names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Called {
-    /// Exactly one session matches.
-    One { id: String },
-    /// Several whose ids begin so.
-    Several { ids: Vec<String> },
-    /// No stored session matches.
-    Nothing,
-}
 
 /// Why there is no session, and what a person can do.
 #[derive(Debug)]
@@ -88,29 +75,6 @@ impl NoSession {
 /// The advice where no session is near.
 const LISTING: &str = "`pellucid sessions list --all` shows those that are stored";
 
-/// The session that a text means: by its id, its name, or the beginning of its id.
-pub fn called(home: &Path, text: &str) -> Called {
-    if let Ok(id) = uuid::Uuid::parse_str(text) {
-        let id = id.to_string();
-        return if path_of(home, &id).is_some() { Called::One { id } } else { Called::Nothing };
-    }
-    if let Some(id) = names::id_of(home, text).filter(|id| path_of(home, id).is_some()) {
-        return Called::One { id };
-    }
-    let is_beginning = text.len() >= BEGINNING_CHARS_MIN && text.bytes().all(|it| it == b'-' || it.is_ascii_hexdigit());
-    if !is_beginning {
-        return Called::Nothing;
-    }
-    let beginning = text.to_ascii_lowercase();
-    let mut ids = ids(home);
-    ids.retain(|id| id.starts_with(&beginning));
-    match ids.len() {
-        0 => Called::Nothing,
-        1 => Called::One { id: ids.remove(0) },
-        _ => Called::Several { ids },
-    }
-}
-
 /// The session that a text means, and its file.
 ///
 /// # Errors
@@ -118,7 +82,7 @@ pub fn called(home: &Path, text: &str) -> Called {
 pub fn session(home: &Path, text: &str) -> Result<(String, PathBuf), ProgramFailure> {
     match called(home, text) {
         Called::One { id } => {
-            path_of(home, &id).map(|path| (id, path)).ok_or_else(|| NoSession::called(home, text).failure())
+            find::anywhere(home, &id).map(|path| (id, path)).ok_or_else(|| NoSession::called(home, text).failure())
         }
         Called::Several { ids } => Err(NoSession::several(text, &ids).failure()),
         Called::Nothing => Err(NoSession::called(home, text).failure()),
@@ -196,18 +160,6 @@ pub fn short_id<'a>(id: &'a str, ids: &[String]) -> &'a str {
     // A hyphen alone distinguishes nothing that a person would read.
     let end = if id.as_bytes().get(end - 1) == Some(&b'-') { end + 1 } else { end };
     id.get(..end).unwrap_or(id)
-}
-
-fn path_of(home: &Path, id: &str) -> Option<PathBuf> {
-    LocalSessions::new(home).file(id).ok().map(|(path, _)| path)
-}
-
-/// The ids of all stored sessions, the newest first.
-pub fn ids(home: &Path) -> Vec<String> {
-    let mut found: Vec<_> =
-        [SessionPlace::Live, SessionPlace::Archived].into_iter().flat_map(|it| walk::walk(home, it)).collect();
-    found.sort_unstable_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.relative.cmp(&b.relative)));
-    found.iter().map(|file| file.id().to_owned()).collect()
 }
 
 #[cfg(test)]

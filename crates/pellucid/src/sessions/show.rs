@@ -17,6 +17,7 @@ use pellucid_protocol::event::CacheBreak;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::usage::UsageSplit;
 use pellucid_store::name;
+use pellucid_store::parent::ParentSession;
 use pellucid_store::read;
 use pellucid_store::record::Record;
 use pellucid_store::requests::chain::Chain;
@@ -28,7 +29,6 @@ use pellucid_store::summary::SessionSummary;
 use serde::Serialize;
 
 use super::failed;
-use super::parent::ParentSession;
 use super::print;
 use super::time;
 use super::transcript::Drawing;

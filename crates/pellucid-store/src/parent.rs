@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use pellucid_store::query::Page;
-use pellucid_store::read;
-use pellucid_store::summary::SessionSummary;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::start::ProgramFailure;
+use crate::query::Page;
+use crate::read;
+use crate::read::ReadError;
+use crate::summary::SessionSummary;
 
 /// A parent, and how the session came from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -20,7 +20,8 @@ pub struct ParentSession {
 }
 
 impl ParentSession {
-    fn of(forked_from: Option<&String>, source: &Value) -> Option<Self> {
+    /// The parent by what the first line of a session file says: the session it was forked from, and its client.
+    pub fn of(forked_from: Option<&String>, source: &Value) -> Option<Self> {
         let started = source["subagent"]["thread_spawn"]["parent_thread_id"].as_str();
         let started = started.map(|id| Self { id: id.to_owned(), how: "started" });
         started.or_else(|| forked_from.map(|id| Self { id: id.clone(), how: "forked" }))
@@ -32,21 +33,20 @@ impl ParentSession {
         Self::of(summary.begun.forked_from.as_ref(), &source)
     }
 
-    /// The parent of the session that has this file.
+    /// The parent of the session that has this file; absent if it was neither forked nor started by another.
     ///
     /// # Errors
-    /// When the file cannot be read, or the session has no parent.
-    pub fn of_file(path: &Path) -> Result<Self, ProgramFailure> {
-        let file = read::open_damaged(path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
-        let meta = &file.meta;
-        Self::of(meta.forked_from_id.as_ref(), &meta.source).ok_or_else(|| {
-            let text = format!("session {} has no parent: it was neither forked nor started by another", meta.id);
-            ProgramFailure::with_hint(&text, "`pellucid sessions list --json` shows the parents of sessions")
-        })
+    /// When the file cannot be read.
+    pub fn of_file(path: &Path) -> Result<Option<Self>, ReadError> {
+        let meta = read::open_damaged(path)?.meta;
+        Ok(Self::of(meta.forked_from_id.as_ref(), &meta.source))
     }
 }
 
 /// A page of a list as JSON, with the parent of every session.
+///
+/// # Errors
+/// When a summary cannot be written as JSON.
 pub fn page_json(page: &Page) -> serde_json::Result<Value> {
     let mut value = serde_json::to_value(page)?;
     if let Some(listed) = value["sessions"].as_array_mut() {

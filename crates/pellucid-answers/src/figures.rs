@@ -43,6 +43,51 @@ pub struct RequestFigures {
     pub cache_seconds: Option<u64>,
 }
 
+/// A request as a walk through the record reaches it.
+#[derive(Debug, Clone, Copy)]
+pub struct ReachedRequest<'w> {
+    /// The number of the request in its session, from 1.
+    pub number: usize,
+    /// The request's line of the record; absent for a request that only the session file mentions.
+    pub entry: Option<&'w entry::RequestEntry>,
+    /// The line of the record about the reply, if one came.
+    pub reply: Option<&'w entry::ReplyEntry>,
+    /// The settings of the process that sent the request; absent in records of earlier versions.
+    pub terms: Option<&'w entry::RequestTerms>,
+    /// The model and the API format of the body, where its bytes are proved.
+    pub known: Option<(Option<&'w str>, WireApi)>,
+}
+
+/// The figures of the requests that a walk has reached so far.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GatheredFigures {
+    figures: Vec<RequestFigures>,
+    wire: Option<WireApi>,
+}
+
+impl GatheredFigures {
+    /// Adds the next request. A request whose bytes are not known is taken to ask the model of the request before.
+    pub fn add(&mut self, request: ReachedRequest<'_>) {
+        let ReachedRequest { number, entry, reply, terms, known } = request;
+        let model = match known {
+            Some((model, wire)) => {
+                self.wire = Some(wire);
+                model.unwrap_or_default().to_owned()
+            }
+            None => self.figures.last().map(|it| it.model.clone()).unwrap_or_default(),
+        };
+        if let Some(entry) = entry {
+            let figures = RequestFigures::of(number, &model, entry, reply);
+            self.figures.push(figures.kept_for(cache_seconds(terms, self.wire)));
+        }
+    }
+
+    /// The figures of every request that the record has, in order.
+    pub fn finish(self) -> Vec<RequestFigures> {
+        self.figures
+    }
+}
+
 /// For how many seconds the provider of a request keeps what it has read: as recorded, else what its API format says.
 pub fn cache_seconds(terms: Option<&entry::RequestTerms>, wire: Option<WireApi>) -> Option<u64> {
     match terms {

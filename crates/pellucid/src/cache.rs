@@ -14,8 +14,9 @@ use pellucid_answers::cache::advice;
 use pellucid_answers::cache::span;
 use pellucid_answers::cost::UsedPrice;
 use pellucid_answers::diff::RequestDiff;
+use pellucid_answers::figures::GatheredFigures;
+use pellucid_answers::figures::ReachedRequest;
 use pellucid_answers::figures::RequestFigures;
-use pellucid_answers::figures::cache_seconds;
 use pellucid_answers::inspected::Inspected;
 use pellucid_protocol::price::Money;
 use pellucid_store::read;
@@ -110,24 +111,23 @@ pub fn session_cost(home: &Path, file: &Path) -> Option<Money> {
 
 /// The figures of every request that the record has.
 pub fn figures(home: &Path, file: &SessionFile) -> Result<Vec<RequestFigures>, ProgramFailure> {
-    let mut figures: Vec<RequestFigures> = Vec::new();
-    let mut wire = None;
+    let mut figures = GatheredFigures::default();
     replay::walk(home, file, &mut |walked| {
         let model = match &walked.bytes {
-            WalkedBytes::Proved(proved) => {
-                wire = Some(proved.wire());
-                proved.model()
-            }
-            WalkedBytes::Again(_) | WalkedBytes::Unknown(_) => figures.last().map(|it| it.model.clone()),
+            WalkedBytes::Proved(proved) => Some((proved.model(), proved.wire())),
+            WalkedBytes::Again(_) | WalkedBytes::Unknown(_) => None,
         };
-        if let Some(entry) = walked.entry {
-            let of = RequestFigures::of(walked.number, &model.unwrap_or_default(), entry, walked.reply);
-            figures.push(of.kept_for(cache_seconds(walked.terms, wire)));
-        }
+        figures.add(ReachedRequest {
+            number: walked.number,
+            entry: walked.entry,
+            reply: walked.reply,
+            terms: walked.terms,
+            known: model.as_ref().map(|(model, wire)| (model.as_deref(), *wire)),
+        });
         ControlFlow::Continue(())
     })
     .map_err(|error| ProgramFailure::new(format!("{error}")))?;
-    Ok(figures)
+    Ok(figures.finish())
 }
 
 /// The status of the limits that were given, with a line for each that is exceeded.

@@ -6,6 +6,8 @@
 //!
 //! This is a sieve, not a proof: a password in plain prose looks like any other word.
 
+use std::ops::Range;
+
 use memchr::memmem;
 use serde_json::Value;
 
@@ -97,21 +99,36 @@ impl Redactor {
     /// Blanks secrets in a text.
     pub fn text(&self, text: &str) -> (String, BlankCount) {
         let mut out = String::with_capacity(text.len());
+        let mut end = 0;
         let mut n = 0;
-        let mut at = 0;
-        while at < text.len() {
-            let rest = &text[at..];
-            if let Some((len, kind)) = self.secret_at(text, at) {
-                out.push_str(&format!("{MARK}{kind}]"));
-                n += 1;
-                at += len;
-                continue;
-            }
-            let len = rest.chars().next().map_or(1, char::len_utf8);
-            out.push_str(&rest[..len]);
-            at += len;
+        for (span, kind) in self.found(text) {
+            out.push_str(&text[end..span.start]);
+            out.push_str(&format!("{MARK}{kind}]"));
+            end = span.end;
+            n += 1;
         }
+        out.push_str(&text[end..]);
         (out, n)
+    }
+
+    /// Where the secrets of a text are, in order.
+    pub fn spans(&self, text: &str) -> Vec<Range<usize>> {
+        self.found(text).map(|(span, _)| span).collect()
+    }
+
+    fn found<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (Range<usize>, &'static str)> + 't {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            while at < text.len() {
+                if let Some((len, kind)) = self.secret_at(text, at) {
+                    let span = at..at + len;
+                    at = span.end;
+                    return Some((span, kind));
+                }
+                at += text[at..].chars().next().map_or(1, char::len_utf8);
+            }
+            None
+        })
     }
 
     /// The length and kind of the secret that begins here.

@@ -195,7 +195,7 @@ impl UsedPrice {
 }
 
 /// An amount as JSON, exact.
-pub(crate) fn money_json(money: Option<&Money>) -> serde_json::Value {
+pub fn money_json(money: Option<&Money>) -> serde_json::Value {
     match money {
         Some(money) => serde_json::json!({ "amount": money.decimal(), "currency": money.currency }),
         None => serde_json::Value::Null,

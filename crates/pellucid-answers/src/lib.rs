@@ -19,8 +19,10 @@
 //! - `packs`: the same facts under several packs
 //! - `panel`: the rows of a request, with cost and cache
 //! - `seen`: what the model has been shown of files, and whether they are still so
+//! - `tree`: the parts of a request by size, nested by origin
 //! - `why`: why something is in a request, or is not
 //! - `grep`: which requests contain a text
+//! - `timeline`: what the requests of a session are made of, request by request
 //! - `transcript`: what was said, called, printed and paid in a session
 //! - `schemas`: the JSON Schemas of the answers
 
@@ -42,6 +44,8 @@ pub mod packs;
 pub mod panel;
 pub mod schemas;
 pub mod seen;
+pub mod timeline;
 pub mod transcript;
+pub mod tree;
 mod whole;
 pub mod why;

@@ -47,6 +47,10 @@ use crate::style::number;
 /// The status when the session has no record to tell by.
 const NO_RECORD: u8 = 3;
 
+/// The message about a session that says nothing of its requests.
+pub const NOTHING_KNOWN: &str =
+    "the session has no record of what it sent and no token counts, so nothing is known of its cache";
+
 /// How long the providers of other programs' sessions keep what they have read.
 const KEPT_FOR: Duration = Duration::from_secs(300);
 
@@ -57,23 +61,32 @@ pub fn run(shared: &Shared, args: &CacheArgs) -> Result<ExitCode, ProgramFailure
     if let Some(number) = args.explain {
         return explain(&of, &file, number);
     }
-    let figures = figures(&of, &file)?;
-    let answer = if figures.is_empty() {
-        let counts = token_counts(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
-        if counts.is_empty() {
-            style::line(
-                "error: the session has no record of what it sent and no token counts, so nothing is known of its cache",
-            );
-            return Ok(ExitCode::from(NO_RECORD));
-        }
-        CacheAnswer::estimated(&RequestFigures::estimated(&counts, KEPT_FOR), &prices::table(&home)?)
-    } else {
-        let next = if of == home { Some(next(shared, &id)) } else { None };
-        CacheAnswer { next, ..CacheAnswer::of(&figures, &prices::table(&home)?) }
+    let Some(answer) = answer(shared, &home, &LookedAt { home: of, id, path }, &file)? else {
+        style::line(&format!("error: {NOTHING_KNOWN}"));
+        return Ok(ExitCode::from(NO_RECORD));
     };
     let text = if args.json { format!("{}\n", answer.to_json()) } else { text(&answer) };
     print::report(&text, OutputFormat::of(args.json))?;
     Ok(gate(args, &answer))
+}
+
+/// What came of the provider's cache in a session; absent if nothing is known of it.
+pub fn answer(
+    shared: &Shared,
+    home: &Path,
+    looked_at: &LookedAt,
+    file: &SessionFile,
+) -> Result<Option<CacheAnswer>, ProgramFailure> {
+    let LookedAt { home: of, id, path } = looked_at;
+    let figures = figures(of, file)?;
+    let prices = prices::table(home)?;
+    if !figures.is_empty() {
+        let next = if of == home { Some(next(shared, id)) } else { None };
+        return Ok(Some(CacheAnswer { next, ..CacheAnswer::of(&figures, &prices) }));
+    }
+    let counts = token_counts(path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+    let estimated = || CacheAnswer::estimated(&RequestFigures::estimated(&counts, KEPT_FOR), &prices);
+    Ok((!counts.is_empty()).then(estimated))
 }
 
 /// How the next request of a stored session, without a message, would continue the last one.

@@ -52,25 +52,35 @@ use crate::style;
 const NOT_KNOWN: u8 = 3;
 
 pub fn run(shared: &Shared, args: &CostArgs) -> Result<ExitCode, ProgramFailure> {
+    let (text, code) = match answer(shared, args)? {
+        Ok(answered) => answered,
+        Err(refusal) => return Ok(refusal.show()),
+    };
+    print::report(&text, OutputFormat::of(args.json))?;
+    Ok(code)
+}
+
+/// What the command prints and its status, or why nothing is known.
+pub fn answer(shared: &Shared, args: &CostArgs) -> Result<Result<(String, ExitCode), CostRefusal>, ProgramFailure> {
     let home = sessions::home()?;
     let meant = capsule::all_meant(&home, &args.of)?;
     let prices = prices::table(&home)?;
     let mut texts = ReadTexts::default();
     let mut sessions = Vec::new();
-    let mut is_known = true;
+    let mut unknown = Vec::new();
     for LookedAt { home: of, path, .. } in meant {
         let file = read::open_damaged(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
         let session = CostedSession::walk(&of, file, &mut texts)?;
         if session.requests.is_empty() {
-            style::line(&format!("error: the session {} has no record of what it sent", session.file.meta.id));
-            is_known = false;
+            unknown.push(format!("the session {} has no record of what it sent", session.file.meta.id));
         }
         sessions.push(session);
     }
     let requests: Vec<CostedRequest> = sessions.iter().flat_map(|session| session.requests.clone()).collect();
     if requests.is_empty() {
-        return Ok(ExitCode::from(NOT_KNOWN));
+        return Ok(Err(CostRefusal::unknown(unknown.join("\nerror: "))));
     }
+    unknown.iter().for_each(|text| style::line(&format!("error: {text}")));
     let answer = CostAnswer::of(&requests, args.by.into(), &prices);
     let mut columns = Vec::new();
     if !args.settings.is_empty() {
@@ -85,12 +95,12 @@ pub fn run(shared: &Shared, args: &CostArgs) -> Result<ExitCode, ProgramFailure>
             };
             match column {
                 Ok(column) => columns.push(column),
-                Err(refusal) => return Ok(refusal.show()),
+                Err(refusal) => return Ok(Err(refusal)),
             }
         }
     }
     let has_unknown = |column: &SimulatedCost| column.prices.iter().any(|price| price.from.is_none());
-    let is_known = is_known && !answer.has_unknown_price() && !columns.iter().any(has_unknown);
+    let is_known = unknown.is_empty() && !answer.has_unknown_price() && !columns.iter().any(has_unknown);
     let text = if args.json {
         let mut json = answer.to_json();
         if !columns.is_empty() {
@@ -103,12 +113,12 @@ pub fn run(shared: &Shared, args: &CostArgs) -> Result<ExitCode, ProgramFailure>
     } else {
         columns_text(&answer, &columns, columns[0].n_different(&requests))
     };
-    print::report(&text, OutputFormat::of(args.json))?;
-    Ok(ExitCode::from(if is_known { 0 } else { NOT_KNOWN }))
+    Ok(Ok((text, ExitCode::from(if is_known { 0 } else { NOT_KNOWN }))))
 }
 
-/// Why a setting is not simulated, and the status to end with.
-struct CostRefusal {
+/// Why nothing is known, or a setting is not simulated, and the status to end with.
+#[derive(Debug)]
+pub struct CostRefusal {
     text: String,
     status: u8,
 }
@@ -117,6 +127,16 @@ impl CostRefusal {
     /// What would be is not known.
     fn unknown(text: String) -> Self {
         Self { text, status: NOT_KNOWN }
+    }
+
+    /// The message, without the prefix `error:`.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the question itself is wrong.
+    pub fn is_usage(&self) -> bool {
+        self.status != NOT_KNOWN
     }
 
     fn show(&self) -> ExitCode {

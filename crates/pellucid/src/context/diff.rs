@@ -39,14 +39,17 @@ use crate::style::counted;
 use crate::style::number;
 
 pub fn run(shared: &Shared, args: &ContextDiffArgs) -> Result<ExitCode, ProgramFailure> {
-    match print_diff(shared, args) {
-        Ok(is_same) => Ok(ExitCode::from(u8::from(!is_same))),
+    match answer(shared, args) {
+        Ok((text, is_same)) => {
+            print::report(&text, OutputFormat::of(args.json))?;
+            Ok(ExitCode::from(u8::from(!is_same)))
+        }
         Err(refusal) => Ok(refusal.show_of_question()),
     }
 }
 
-/// Prints the diff. Gives whether there is none.
-fn print_diff(shared: &Shared, args: &ContextDiffArgs) -> Result<bool, RequestRefusal> {
+/// What the command prints, and whether there is no difference.
+pub fn answer(shared: &Shared, args: &ContextDiffArgs) -> Result<(String, bool), RequestRefusal> {
     let home = start::find_home()?;
     let names = (inspected::name(&home, &args.a)?, inspected::name(&home, &args.b)?);
     if let (RequestName::Sent { session: a, number: None }, RequestName::Sent { session: b, number: None }) = &names {
@@ -77,8 +80,7 @@ fn print_diff(shared: &Shared, args: &ContextDiffArgs) -> Result<bool, RequestRe
         true => format!("{}\n", diff.to_json()),
         false => text(&diff, (args.all, args.bytes), Paint::out(), again_cost(&home, &diff)?.as_ref()),
     };
-    print::report(&text, OutputFormat::of(args.json))?;
-    Ok(is_same)
+    Ok((text, is_same))
 }
 
 /// The diff as `context diff` prints it without options.
@@ -240,7 +242,7 @@ fn signed(value: isize, word: &str) -> String {
 }
 
 /// Compares two sessions request by request.
-fn sessions(home: &Path, args: &ContextDiffArgs, (a, b): (&str, &str)) -> Result<bool, RequestRefusal> {
+fn sessions(home: &Path, args: &ContextDiffArgs, (a, b): (&str, &str)) -> Result<(String, bool), RequestRefusal> {
     let (a, b) = (requests(home, a)?, requests(home, b)?);
     let mut is_same = a.len() == b.len();
     let (mut text, mut list) = (String::new(), Vec::new());
@@ -268,8 +270,7 @@ fn sessions(home: &Path, args: &ContextDiffArgs, (a, b): (&str, &str)) -> Result
     }
     let json = || json!({ "schema": "pellucid.diff.sessions/1", "requests": list });
     let text = if args.json { format!("{}\n", Value::to_string(&json())) } else { text };
-    print::report(&text, OutputFormat::of(args.json))?;
-    Ok(is_same)
+    Ok((text, is_same))
 }
 
 /// Every request of a session, or why its bytes are not known.

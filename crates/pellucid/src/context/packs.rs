@@ -27,13 +27,17 @@ use crate::start::ProgramFailure;
 use crate::style::number;
 
 pub fn run(shared: &Shared, args: &ContextPacksArgs) -> Result<ExitCode, ProgramFailure> {
-    match print_table(shared, args) {
-        Ok(()) => Ok(ExitCode::SUCCESS),
+    match answer(shared, args) {
+        Ok(text) => {
+            print::report(&text, OutputFormat::of(args.json))?;
+            Ok(ExitCode::SUCCESS)
+        }
         Err(refusal) => Ok(refusal.show_of_question()),
     }
 }
 
-fn print_table(shared: &Shared, args: &ContextPacksArgs) -> Result<(), RequestRefusal> {
+/// What the command prints.
+pub fn answer(shared: &Shared, args: &ContextPacksArgs) -> Result<String, RequestRefusal> {
     let mut packs: Vec<String> = Pack::builtin_names().into_iter().map(str::to_owned).collect();
     for pack in shared.pack.iter().chain(&args.with_pack) {
         if !packs.contains(pack) {
@@ -49,12 +53,11 @@ fn print_table(shared: &Shared, args: &ContextPacksArgs) -> Result<(), RequestRe
     if args.only_differences {
         packs.keep_differences();
     }
-    let text = if args.json {
+    Ok(if args.json {
         format!("{}\n", packs.to_json())
     } else {
         text(&packs, StandardStream::Out.columns_of_terminal())
-    };
-    Ok(print::report(&text, OutputFormat::of(args.json))?)
+    })
 }
 
 /// The same facts under every pack that the program has, and under the one that is used, as text.

@@ -70,12 +70,16 @@ const INSTRUCTIONS: &str = "AGENTS.md";
 
 pub fn run(shared: &Shared, args: &ContextWhyArgs) -> Result<ExitCode, ProgramFailure> {
     match answer(shared, args) {
-        Ok(code) => Ok(code),
+        Ok((text, code)) => {
+            print::report(&text, OutputFormat::of(args.json))?;
+            Ok(code)
+        }
         Err(refusal) => Ok(refusal.show_of_question()),
     }
 }
 
-fn answer(shared: &Shared, args: &ContextWhyArgs) -> Result<ExitCode, RequestRefusal> {
+/// What the command prints, and its status.
+pub fn answer(shared: &Shared, args: &ContextWhyArgs) -> Result<(String, ExitCode), RequestRefusal> {
     let home = start::find_home()?;
     let (question, reference) = question(&home, args)?;
     let request_name = inspected::name(&home, &reference)?;
@@ -117,12 +121,12 @@ fn answer(shared: &Shared, args: &ContextWhyArgs) -> Result<ExitCode, RequestRef
         history,
     };
     let text = if args.json { format!("{}\n", answer.to_json()) } else { text(&answer) };
-    print::report(&text, OutputFormat::of(args.json))?;
-    Ok(match (answer.is_there(), answer.is_nowhere()) {
+    let code = match (answer.is_there(), answer.is_nowhere()) {
         (true, _) => ExitCode::SUCCESS,
         (_, true) => ExitCode::from(NOWHERE),
         _ => ExitCode::FAILURE,
-    })
+    };
+    Ok((text, code))
 }
 
 /// The question and the name of the request, from the words of the command line.

@@ -49,13 +49,31 @@ const CONFIG_BYTES_MAX: u64 = 16 << 20;
 const FILLED_LINE: &str = "note: every text is replaced by filler of the same length; ids, times, sizes, settings and names of models are left";
 
 pub fn run(home: &Path, args: &MakeCapsuleArgs) -> Result<ExitCode, ProgramFailure> {
-    match make(home, args) {
-        Ok(code) => Ok(code),
-        Err(refusal) => Ok(refusal.show()),
+    let MadeCapsule { html, n_blanks } = match make(home, args) {
+        Ok(made) => made,
+        Err(refusal) => return Ok(refusal.show()),
+    };
+    pellucid_files::write_private(&args.output, html.as_bytes())
+        .map_err(|error| ProgramFailure::new(format!("{}: {error}", args.output.display())))?;
+    match args.redact {
+        RedactLevel::Secrets => style::line(&export::redacted_line(n_blanks)),
+        RedactLevel::Content => style::line(FILLED_LINE),
+        RedactLevel::None => {}
     }
+    print(&format!("{}\n", args.output.display()))
 }
 
-fn make(home: &Path, args: &MakeCapsuleArgs) -> Result<ExitCode, RequestRefusal> {
+/// A capsule that is not written yet.
+#[derive(Debug)]
+pub struct MadeCapsule {
+    /// The page with the data.
+    pub html: String,
+    /// How many secrets are blanked.
+    pub n_blanks: usize,
+}
+
+/// Makes a capsule. The file of the arguments is not written.
+pub fn make(home: &Path, args: &MakeCapsuleArgs) -> Result<MadeCapsule, RequestRefusal> {
     let failed = |error: &dyn std::fmt::Display| ProgramFailure::new(format!("{error}"));
     let (session, number) = match args.session.as_deref().map(named).transpose()? {
         Some((session, number)) => (Some(session.to_owned()), number),
@@ -106,14 +124,7 @@ fn make(home: &Path, args: &MakeCapsuleArgs) -> Result<ExitCode, RequestRefusal>
     let rows = rows(home, &file, number.unwrap_or(usize::MAX))?;
     let page = CapsulePage { title: format!("Session {id}"), requests: rows, said: said.unwrap_or_default() };
     let html = capsule.to_html(&page).map_err(|error| failed(&error))?;
-    pellucid_files::write_private(&args.output, html.as_bytes())
-        .map_err(|error| failed(&format!("{}: {error}", args.output.display())))?;
-    match args.redact {
-        RedactLevel::Secrets => style::line(&export::redacted_line(export.n_blanks())),
-        RedactLevel::Content => style::line(FILLED_LINE),
-        RedactLevel::None => {}
-    }
-    Ok(print(&format!("{}\n", args.output.display()))?)
+    Ok(MadeCapsule { html, n_blanks: export.n_blanks() })
 }
 
 /// Adds the files of the user's pack, if the configuration selects one, under the name that the settings then have.

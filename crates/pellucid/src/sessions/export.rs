@@ -62,7 +62,7 @@ pub fn redacted_line(n_blanks: usize) -> String {
 }
 
 /// The secrets that this machine knows: variables by their names, and the key of the login.
-fn secrets(home: &Path) -> Vec<String> {
+pub fn secrets(home: &Path) -> Vec<String> {
     let is_secret = |name: &str| SECRET_NAMES.iter().any(|end| name.to_ascii_uppercase().ends_with(end));
     let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
     let mut secrets: Vec<String> =

@@ -51,6 +51,35 @@ pub fn run(home: &Path, args: &GrepArgs) -> Result<ExitCode, ProgramFailure> {
 }
 
 fn grep(home: &Path, args: &GrepArgs) -> Result<ExitCode, RequestRefusal> {
+    if args.json {
+        let (text, code) = json(home, args)?;
+        print::json(text.as_bytes())?;
+        return Ok(code);
+    }
+    let ids = stored::ids(home);
+    let (_, code) = search_all(home, args, &mut |session, hits| {
+        let short = stored::short_id(session, &ids);
+        print::out(&hits.iter().map(|hit| line(short, hit)).collect::<String>())
+    })?;
+    Ok(code)
+}
+
+/// What the command prints as JSON, and its status.
+pub fn json(home: &Path, args: &GrepArgs) -> Result<(String, ExitCode), RequestRefusal> {
+    let mut all = Vec::new();
+    let (n_searched, code) = search_all(home, args, &mut |session, hits| {
+        all.extend(hits.iter().map(|hit| hit.to_json(session)));
+        Ok(())
+    })?;
+    let value = json!({ "schema": grep::SCHEMA, "searched": n_searched, "hits": all });
+    Ok((format!("{value}\n"), code))
+}
+
+/// What is done with the hits of a session.
+type OnHits<'f> = dyn FnMut(&str, &[GrepHit]) -> Result<(), ProgramFailure> + 'f;
+
+/// Searches the sessions that are meant. Gives how many there are, and the status.
+fn search_all(home: &Path, args: &GrepArgs, found_hits: &mut OnHits<'_>) -> Result<(usize, ExitCode), RequestRefusal> {
     let pattern = GrepPattern::new(&args.pattern, args.fixed, args.ignore_case).map_err(|error| {
         let pattern = &args.pattern;
         let hint = "-F takes the pattern as a text";
@@ -63,17 +92,13 @@ fn grep(home: &Path, args: &GrepArgs) -> Result<ExitCode, RequestRefusal> {
     for (path, error) in &found.unreadable {
         style::line(&format!("warning: {} cannot be read: {error}", path.display()));
     }
-    let ids = stored::ids(home);
     let mut is_sure = found.unreadable.is_empty();
-    let mut all = Vec::new();
+    let mut has_hits = false;
     for session in &found.sessions {
         match hits(home, session, &pattern, &filter, since) {
-            Ok(hits) if args.json => all.extend(hits.iter().map(|hit| hit.to_json(session.id()))),
             Ok(hits) => {
-                let short = stored::short_id(session.id(), &ids);
-                let text: String = hits.iter().map(|hit| line(short, hit)).collect();
-                print::out(&text)?;
-                all.extend(hits.iter().map(|_| Value::Null));
+                found_hits(session.id(), &hits)?;
+                has_hits |= !hits.is_empty();
             }
             Err(failure) => {
                 style::line(&format!("warning: {}: {}", session.relative, failure.text()));
@@ -81,16 +106,12 @@ fn grep(home: &Path, args: &GrepArgs) -> Result<ExitCode, RequestRefusal> {
             }
         }
     }
-    let code = ExitCode::from(match (all.is_empty(), is_sure) {
-        (false, _) => 0,
-        (true, true) => NO_MATCH,
-        (true, false) => UNKNOWN,
-    });
-    if args.json {
-        let value = json!({ "schema": grep::SCHEMA, "searched": sessions.len(), "hits": all });
-        print::json(format!("{value}\n").as_bytes())?;
-    }
-    Ok(code)
+    let code = match (has_hits, is_sure) {
+        (true, _) => 0,
+        (false, true) => NO_MATCH,
+        (false, false) => UNKNOWN,
+    };
+    Ok((sessions.len(), ExitCode::from(code)))
 }
 
 fn filter(args: &GrepArgs) -> Result<GrepFilter, RequestRefusal> {

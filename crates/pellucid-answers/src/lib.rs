@@ -14,6 +14,7 @@
 //! - `diff`: what changed between two requests, and what that does to the provider's cache
 //! - `forecast`: what a turn will cost before it begins
 //! - `inherited`: what an agent's request has from the session that started it
+//! - `items`: the items of a session, each with the requests that had it
 //! - `lock`: what the first request in a project is made of, and what changed since it was locked
 //! - `overview`: what fills a request, in a few groups
 //! - `packs`: the same facts under several packs
@@ -38,6 +39,7 @@ pub mod forecast;
 pub mod grep;
 pub mod inherited;
 pub mod inspected;
+pub mod items;
 pub mod lock;
 pub mod overview;
 pub mod packs;

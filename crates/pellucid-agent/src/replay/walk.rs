@@ -6,11 +6,13 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::ops::Range;
 use std::path::Path;
 
 use pellucid_engine::report::Report;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
+use pellucid_engine::transcript::Rendered;
 use pellucid_engine::transcript::Transcript;
 use pellucid_protocol::provider::WireApi;
 use pellucid_store::read::SessionFile;
@@ -99,6 +101,19 @@ impl ProvedRequest<'_> {
     /// The API format of the body.
     pub fn wire(&self) -> WireApi {
         self.frame.view().wire
+    }
+
+    /// The items of the body, in order, each with its bytes in the body.
+    pub fn items(&mut self) -> Vec<(Range<usize>, Rendered)> {
+        let mut start = self.frame.head_bytes().len();
+        let items = self.items.transcript().rendered().iter().map(|item| {
+            let from = start + item.lead;
+            start += item.len();
+            let range = from..start;
+            start += item.trail;
+            (range, item.clone())
+        });
+        items.collect()
     }
 
     /// What the body is made of. The report of a walk has no changed files and no comparison with the request before.

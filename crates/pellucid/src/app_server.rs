@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use pellucid_files::Folder;
+use pellucid_inspect::server::StartedFor;
 use pellucid_model::Script;
 use pellucid_protocol::secret::Secret;
 use pellucid_server::ground::Ground;
@@ -27,6 +28,7 @@ use crate::args::app_server::AppServerCommand;
 use crate::args::app_server::GenerateArgs;
 use crate::args::shared::Shared;
 use crate::environment;
+use crate::inspect;
 use crate::start;
 use crate::start::ProgramFailure;
 use crate::style;
@@ -74,6 +76,13 @@ fn serve(shared: &Shared, args: &AppServerArgs) -> Result<ExitCode, ProgramFailu
     let ground = Ground { home, env, cwd, overrides: start::overrides(shared)?, script };
     let failed = |error: std::io::Error| ProgramFailure::new(format!("{error}"));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
+    let _page = match args.inspect {
+        true => {
+            let _inside = runtime.enter();
+            Some(inspect::tell_beside(shared, ground.home.clone(), StartedFor::default())?)
+        }
+        false => None,
+    };
     let served = match args.listen {
         Listen::Stdio => {
             runtime.block_on(stdio::serve(Server::new(ground), tokio::io::stdin(), tokio::io::stdout())).map_err(failed)
@@ -111,7 +120,7 @@ async fn serve_websocket(ground: Ground, address: SocketAddr, token: Option<Stri
 /// A future that completes when the server is asked to end, by Ctrl-C or SIGTERM. The handlers are installed by this
 /// call, so a signal between now and the first poll is not missed.
 #[cfg(unix)]
-fn asked_to_end() -> std::io::Result<impl Future<Output = ()>> {
+pub fn asked_to_end() -> std::io::Result<impl Future<Output = ()>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     Ok(async move {
@@ -123,7 +132,7 @@ fn asked_to_end() -> std::io::Result<impl Future<Output = ()>> {
 }
 
 #[cfg(not(unix))]
-fn asked_to_end() -> std::io::Result<impl Future<Output = ()>> {
+pub fn asked_to_end() -> std::io::Result<impl Future<Output = ()>> {
     Ok(async {
         let _ = tokio::signal::ctrl_c().await;
     })

@@ -16,6 +16,7 @@ pub mod demo;
 pub mod exec;
 pub mod features;
 pub mod grep;
+pub mod inspect;
 pub mod interactive;
 pub mod list;
 pub mod lock;
@@ -59,6 +60,7 @@ use crate::args::cost::CostArgs;
 use crate::args::demo::DemoArgs;
 use crate::args::exec::ExecArgs;
 use crate::args::features::FeaturesArgs;
+use crate::args::inspect::InspectArgs;
 use crate::args::interactive::Interactive;
 use crate::args::login::LoginArgs;
 use crate::args::mcp::McpArgs;
@@ -127,6 +129,8 @@ pub enum ProgramCommand {
     Cache(CacheArgs),
     /// Show what sessions cost, or would cost under another setting.
     Cost(CostArgs),
+    /// Serve a page about sessions and what they sent.
+    Inspect(InspectArgs),
     /// Open a session that was packed into one file.
     Capsule(CapsuleArgs),
     /// Print the JSON Schema of what a command prints with --json.

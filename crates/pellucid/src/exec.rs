@@ -23,6 +23,7 @@ use pellucid_engine::documents::listed::with_hidden;
 use pellucid_engine::report::why_text;
 use pellucid_engine::review;
 use pellucid_engine::turn::compacting;
+use pellucid_inspect::server::StartedFor;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::failure::FailureCode;
 use pellucid_protocol::operation::Operation;
@@ -45,6 +46,7 @@ use crate::exec::json::Json;
 use crate::exec::last_message::LastMessage;
 use crate::exec::live::LiveTurn;
 use crate::exec::live::Woken;
+use crate::inspect;
 use crate::screen::name;
 use crate::start;
 use crate::start::Opening;
@@ -189,7 +191,8 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: ExecJob) -> Result<E
     } else {
         Show::people(options.color, reasoning, prompt, &env, &session)
     };
-    let (mut session, mut outcome) = run_operation_with(session, operation, &mut show, options.strict_context)?;
+    let how = RunHow { is_strict: options.strict_context, inspected: options.inspect.then_some(shared) };
+    let (mut session, mut outcome) = run_operation_with(session, operation, &mut show, &how)?;
     for warning in session.take_failures() {
         style::line(&format!("warning: {warning}"));
     }
@@ -466,20 +469,34 @@ pub fn run_operation(
     operation: Operation,
     show: &mut Show,
 ) -> Result<(Session, TurnOutcome), ProgramFailure> {
-    run_operation_with(session, operation, show, false)
+    run_operation_with(session, operation, show, &RunHow::default())
 }
 
-/// The same; nothing is sent if the model has to see all of its context and an MCP server does not start.
+/// How an operation is run.
+#[derive(Debug, Default)]
+struct RunHow<'a> {
+    /// Nothing is sent if the model has to see all of its context and an MCP server does not start.
+    is_strict: bool,
+    /// The options of the page that is served meanwhile, if one is.
+    inspected: Option<&'a Shared>,
+}
+
+/// The same in a certain way.
 fn run_operation_with(
     mut session: Session,
     operation: Operation,
     show: &mut Show,
-    is_strict: bool,
+    how: &RunHow<'_>,
 ) -> Result<(Session, TurnOutcome), ProgramFailure> {
     runtime()?.block_on(async {
+        let started_for = StartedFor { session: Some(session.id().to_string()), ..StartedFor::default() };
+        let _page = match how.inspected {
+            Some(shared) => Some(inspect::tell_beside(shared, start::find_home()?, started_for)?),
+            None => None,
+        };
         let started = session.start_servers().await;
         started.map_err(|error| ProgramFailure::new(error.to_string()))?;
-        if is_strict {
+        if how.is_strict {
             let failed = session.connect_servers().await;
             let failed = failed.map_err(|error| ProgramFailure::new(error.to_string()))?;
             if !failed.is_empty() {

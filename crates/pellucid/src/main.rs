@@ -8,6 +8,7 @@
 //! - `exec`: one turn that asks nothing
 //! - `resume`, `sessions`, `replay`: stored sessions
 //! - `prompt`, `context`: the next request, and the origins of its bytes
+//! - `inspect`: a page about what sessions sent
 //! - `compact`: replaces a stored session's history by a summary
 //! - `undo`: goes back to before a turn
 //! - `memory`: the cards of a session's memory
@@ -45,6 +46,7 @@ mod exec;
 mod execpolicy;
 mod features;
 mod fit;
+mod inspect;
 mod inspected;
 mod log;
 mod login;
@@ -159,6 +161,7 @@ fn run(args: Args) -> Result<ExitCode, ProgramFailure> {
         ProgramCommand::Context(args) => context::run(&shared, &args),
         ProgramCommand::Cache(args) => cache::run(&shared, &args).map_err(ProgramFailure::of_question),
         ProgramCommand::Cost(args) => cost::run(&shared, &args).map_err(ProgramFailure::of_question),
+        ProgramCommand::Inspect(args) => inspect::run(&shared, &args),
         ProgramCommand::Capsule(args) => capsule::run(&args),
         ProgramCommand::Schema(args) => schema::run(&args),
         ProgramCommand::Compact(args) => compact::run(&shared, &args),

@@ -71,6 +71,11 @@ impl RequestRefusal {
         self.0.text()
     }
 
+    /// The failure behind the refusal.
+    pub fn failure(&self) -> &ProgramFailure {
+        &self.0
+    }
+
     /// Prints the message, and returns the exit status.
     pub fn show(&self) -> ExitCode {
         self.0.show()

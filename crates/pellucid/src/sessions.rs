@@ -2,12 +2,12 @@
 
 mod archive;
 mod calls;
-mod capsule;
+pub mod capsule;
 mod certify;
 mod delete;
-mod export;
+pub mod export;
 mod fsck;
-mod grep;
+pub mod grep;
 mod list;
 mod output;
 mod show;

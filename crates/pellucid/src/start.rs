@@ -158,6 +158,11 @@ impl ProgramFailure {
         &self.text
     }
 
+    /// Whether the arguments are wrong, or name something that does not exist.
+    pub fn is_usage(&self) -> bool {
+        self.kind == FailureKind::Usage
+    }
+
     /// Prints the failure and returns the status to end with.
     pub fn show(&self) -> ExitCode {
         style::line(&format!("error: {}", self.text));

@@ -77,6 +77,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "pellucid-inspect",
+        &[
+            "pellucid-protocol",
+            "pellucid-files",
+            "pellucid-tasks",
+            "pellucid-engine",
+            "pellucid-store",
+            "pellucid-agent",
+            "pellucid-answers",
+        ],
+    ),
+    (
         "pellucid-tui",
         &[
             "pellucid-protocol",
@@ -107,6 +119,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-agent",
             "pellucid-answers",
             "pellucid-server",
+            "pellucid-inspect",
             "pellucid-tui",
         ],
     ),
@@ -115,8 +128,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 /// Large dependencies that one crate uses, so that a change elsewhere neither builds nor waits for them.
-const SOLE_USER: &[(&str, &str)] =
-    &[("rmcp", "pellucid-mcp"), ("rusqlite", "pellucid-store"), ("starlark", "pellucid-rules")];
+const SOLE_USER: &[(&str, &str)] = &[
+    ("hyper", "pellucid-inspect"),
+    ("rmcp", "pellucid-mcp"),
+    ("rusqlite", "pellucid-store"),
+    ("starlark", "pellucid-rules"),
+];
 
 /// The crate that any crate may use in its tests.
 const TESTKIT: &str = "pellucid-testkit";

@@ -20,6 +20,10 @@ pub struct AppServerArgs {
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
 
+    /// Serve a page about the sessions as long as the server runs; standard error has its address.
+    #[arg(long)]
+    pub inspect: bool,
+
     #[command(subcommand)]
     pub command: Option<AppServerCommand>,
 }

@@ -41,6 +41,10 @@ pub struct ExecOptions {
     #[arg(long, global = true)]
     pub ephemeral: bool,
 
+    /// Serve a page about the session while the turn runs; standard error has its address.
+    #[arg(long, global = true, conflicts_with = "ephemeral")]
+    pub inspect: bool,
+
     /// Colours on standard error.
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     pub color: Color,

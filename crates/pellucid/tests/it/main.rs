@@ -22,6 +22,7 @@ mod drafts;
 mod errors;
 mod exec;
 mod grep;
+mod inspector;
 mod instruction_files;
 mod keys;
 mod lines;

@@ -121,8 +121,8 @@ const COMMANDS: &[Taking] = &[
     taking("sessions fsck SESSION"),
 ];
 
-/// Commands whose help has one of the words, and which take no session.
-const OTHER_COMMANDS: &[&str] = &[];
+/// Commands whose help has one of the words, and which take no session, or serve it until they are ended.
+const OTHER_COMMANDS: &[&str] = &["inspect"];
 
 impl Taking {
     /// The names of the command, without its arguments.

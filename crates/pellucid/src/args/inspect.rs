@@ -1,0 +1,41 @@
+//! `inspect`: a page about what sessions sent.
+
+use clap::Args as ClapArgs;
+
+/// The arguments of `inspect`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+The page is served on a loopback address of this machine. The printed address has a code that works once: the first browser that \
+opens it gets a cookie, and every other request is refused. The page reads session files and their records and changes nothing. It \
+ends with Ctrl-C, or 30 minutes after the last browser has left.
+
+Examples:
+  pellucid inspect
+  pellucid inspect 019a7d31#7
+  pellucid inspect --live
+
+Exit status: 0, 1 if the address cannot be bound, 2 for wrong usage.")]
+pub struct InspectArgs {
+    /// A session, or one of its requests as SESSION#N; without one the page lists all sessions.
+    #[arg(value_name = "REF")]
+    pub reference: Option<String>,
+
+    /// Follow the session that was used last.
+    #[arg(long, conflicts_with = "reference")]
+    pub live: bool,
+
+    /// Open the page in a browser.
+    ///
+    /// The browser is started with the address, code included, which other users of this machine can see among its
+    /// arguments until the browser has opened the page.
+    #[arg(long)]
+    pub open: bool,
+
+    /// Listen on this port instead of a free one.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub port: u16,
+
+    /// Print the JSON Schemas of the answers for programs, and end.
+    #[arg(long, conflicts_with_all = ["reference", "live", "open", "port"])]
+    pub schema: bool,
+}

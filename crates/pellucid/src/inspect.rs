@@ -1,0 +1,143 @@
+//! `inspect`: a page about what sessions sent, and its interface for programs.
+//!
+//! - `questions`: what the page asks, answered as commands answer it
+
+mod questions;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io;
+use std::net::Ipv4Addr;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use pellucid_engine::request_name::RequestName;
+use pellucid_exec::waited;
+use pellucid_inspect::schemas;
+use pellucid_inspect::server::Inspector;
+use pellucid_inspect::server::InspectorPlan;
+use pellucid_inspect::server::StartedFor;
+use pellucid_store::redact::Redactor;
+use pellucid_tasks::Task;
+
+use self::questions::CommandAnswers;
+use crate::app_server::asked_to_end;
+use crate::args::inspect::InspectArgs;
+use crate::args::shared::Shared;
+use crate::capsule;
+use crate::exec;
+use crate::print;
+use crate::sessions;
+use crate::sessions::export;
+use crate::start::ProgramFailure;
+use crate::style;
+
+/// The program that opens an address in the user's browser.
+const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+
+pub fn run(shared: &Shared, args: &InspectArgs) -> Result<ExitCode, ProgramFailure> {
+    if args.schema {
+        print::json(format!("{}\n", schemas::all()).as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let home = sessions::home()?;
+    let (home, started_for) = match &args.reference {
+        Some(text) => named(&home, text)?,
+        None => (home, StartedFor { is_live: args.live, ..StartedFor::default() }),
+    };
+    let failed = |error: io::Error| ProgramFailure::new(format!("{error}"));
+    let inspector = inspector(shared, home, started_for, args.port)?;
+    // The page asks many times, and what a command would warn about is the same each time.
+    style::print_each_line_once();
+    let runtime = exec::runtime()?;
+    let end = runtime.block_on(async { asked_to_end() }).map_err(failed)?;
+    print::out(&format!("{}\n", inspector.url()))?;
+    if args.open {
+        open(inspector.url());
+    }
+    let served = runtime.block_on(async {
+        tokio::select! {
+            served = inspector.serve() => served,
+            () = end => Ok(()),
+        }
+    });
+    // An answer that is being made would be waited for.
+    runtime.shutdown_background();
+    served.map(|()| ExitCode::SUCCESS).map_err(failed)
+}
+
+/// A server for the sessions of a home folder, bound to a loopback address.
+///
+/// # Errors
+/// When the address cannot be bound.
+pub fn inspector(
+    shared: &Shared,
+    home: PathBuf,
+    started_for: StartedFor,
+    port: u16,
+) -> Result<Inspector, ProgramFailure> {
+    let plan = InspectorPlan {
+        address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+        started_for,
+        questions: Arc::new(CommandAnswers::new(shared.clone(), home.clone())),
+        redactor: Redactor::new(export::secrets(&home)),
+        home,
+    };
+    Inspector::bind(plan).map_err(|error| ProgramFailure::new(format!("the page cannot be served: {error}")))
+}
+
+/// A page that is served as long as this value lives.
+#[derive(Debug)]
+pub struct ServedPage {
+    /// The address that a person opens. It works once.
+    pub url: String,
+    _serving: Task<io::Result<()>>,
+}
+
+/// Serves a page beside something else. Must be called inside of a runtime.
+///
+/// # Errors
+/// When the address cannot be bound.
+pub fn beside(shared: &Shared, home: PathBuf, started_for: StartedFor) -> Result<ServedPage, ProgramFailure> {
+    let inspector = inspector(shared, home, started_for, 0)?;
+    let url = inspector.url().to_owned();
+    Ok(ServedPage { url, _serving: Task::spawn("inspector", inspector.serve()) })
+}
+
+/// Serves a page beside something else, and prints its address on standard error.
+///
+/// # Errors
+/// When the address cannot be bound.
+pub fn tell_beside(shared: &Shared, home: PathBuf, started_for: StartedFor) -> Result<ServedPage, ProgramFailure> {
+    let page = beside(shared, home, started_for)?;
+    style::line(&format!("the page about this session: {}", page.url));
+    Ok(page)
+}
+
+/// The home folder and the session or request that a name means.
+fn named(home: &Path, text: &str) -> Result<(PathBuf, StartedFor), ProgramFailure> {
+    let name = RequestName::parse(text).map_err(|error| ProgramFailure::usage(error.to_string()))?;
+    let (session, number) = match &name {
+        RequestName::Sent { session, number } => (session.clone(), *number),
+        RequestName::File { path } => (format!("file:{path}"), None),
+        RequestName::Next { .. } | RequestName::Now { .. } | RequestName::Lock => {
+            return Err(ProgramFailure::usage(format!(
+                "the page shows what was sent, and `{text}` was not sent\nhint: `pellucid context {text}` shows it"
+            )));
+        }
+    };
+    let looked_at = capsule::look(home, &session)?;
+    let request = number.and_then(|number| usize::try_from(number).ok());
+    Ok((looked_at.home, StartedFor { session: Some(looked_at.id), request, is_live: false }))
+}
+
+/// Opens an address in the user's browser. If that fails, the printed address is still there.
+fn open(url: &str) {
+    let argv: Vec<OsString> = [OPENER, url].map(OsString::from).into();
+    if let Err(error) = waited::start_left_alone(&argv, &BTreeSet::new()) {
+        style::line(&format!("warning: {OPENER} cannot be started: {error}; open the printed address yourself"));
+    }
+}

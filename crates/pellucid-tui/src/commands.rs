@@ -58,6 +58,7 @@ pub enum SlashCommand {
     Pack,
     Time,
     Seen,
+    Inspect,
 }
 
 /// One row of the table of commands.
@@ -219,6 +220,7 @@ pub const COMMANDS: &[CommandRow] = {
             ..ALWAYS
         },
         CommandRow { command: C::Time, name: "time", help: "step through the requests that were sent", ..ALWAYS },
+        CommandRow { command: C::Inspect, name: "inspect", help: "serve a page about the session", ..ALWAYS },
         CommandRow { command: C::Keymap, name: "keymap", help: "list every key", ..ALWAYS },
     ]
 };

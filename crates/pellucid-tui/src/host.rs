@@ -118,6 +118,8 @@ pub enum Topic {
     Configuration,
     /// The MCP servers with their tools.
     McpServers,
+    /// The address of the page about the session, which is served from then on.
+    Page,
 }
 
 /// A menu whose entries the program knows.

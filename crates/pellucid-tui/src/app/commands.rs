@@ -86,6 +86,7 @@ impl App {
             SlashCommand::Time => Self::ask_time(effects),
             SlashCommand::Cache => Self::ask_cache(effects),
             SlashCommand::Pack => Self::ask_packs(words, effects),
+            SlashCommand::Inspect => effects.push(Effect::Ask(HostCall::Describe(Topic::Page))),
         }
     }
 

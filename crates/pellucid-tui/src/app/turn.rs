@@ -168,6 +168,7 @@ impl App {
         let name = match topic {
             Topic::Configuration => "/debug-config",
             Topic::McpServers => "/mcp",
+            Topic::Page => "/inspect",
         };
         self.say(NoticeKind::Info, name, Some(lines.join("\n")));
     }

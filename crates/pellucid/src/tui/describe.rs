@@ -3,18 +3,9 @@
 use pellucid_config::Config;
 use pellucid_config::layers::LayerSource;
 use pellucid_protocol::mcp::McpServerStatus;
-use pellucid_tui::host::Topic;
-
-/// What is known about a topic, line by line.
-pub fn text(topic: Topic, config: &Config) -> Vec<String> {
-    match topic {
-        Topic::Configuration => layers(config),
-        Topic::McpServers => servers(&[]),
-    }
-}
 
 /// The layers of the configuration, weak ones first, with the keys that each sets.
-fn layers(config: &Config) -> Vec<String> {
+pub fn layers(config: &Config) -> Vec<String> {
     let mut lines = Vec::new();
     for layer in config.layers().iter() {
         let source = match layer.source {

@@ -19,6 +19,7 @@ use pellucid_config::user_file;
 use pellucid_config::user_file::UserFileError;
 use pellucid_engine::custom_prompt;
 use pellucid_git::history as git_history;
+use pellucid_inspect::server::StartedFor;
 use pellucid_protocol::event::Event;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::SessionId;
@@ -45,6 +46,8 @@ use serde_json::Value;
 use crate::args::shared::Shared;
 use crate::args::turn::TurnArgs;
 use crate::edits;
+use crate::inspect;
+use crate::inspect::ServedPage;
 use crate::start;
 use crate::start::Opening;
 use crate::start::Persistence;
@@ -66,6 +69,9 @@ use crate::tui::settings;
 
 /// How many files a search shows.
 const FILES_MAX: usize = 20;
+
+/// The line below the address of the page.
+const PAGE_ENDS: &str = "the address works once; the page ends with this session";
 
 /// How the sessions of a client are opened.
 #[derive(Debug, Clone)]
@@ -89,6 +95,7 @@ pub struct SessionHost {
     looks: Looks,
     pasts: Pasts,
     running: Task<Session>,
+    page: Option<ServedPage>,
 }
 
 /// Asks the MCP servers of the session what they offer.
@@ -125,8 +132,18 @@ impl SessionHost {
         let running = Task::spawn("session", door::run(session, inside));
         let history = settings::history(&config);
         let drafts = DraftFile::default();
-        let host = Self { how, config, env, history, drafts, session_id, servers, door, looks, pasts, running };
+        let page = None;
+        let host = Self { how, config, env, history, drafts, session_id, servers, door, looks, pasts, running, page };
         Ok((host, OpenedSession { history: stored, notes: Vec::new(), name }))
+    }
+
+    /// Serves a page about the session and gives its address, which works once. An earlier page ends.
+    fn serve_page(&mut self) -> Result<String, ProgramFailure> {
+        let started_for = StartedFor { session: Some(self.session_id.to_string()), ..StartedFor::default() };
+        let page = inspect::beside(&self.how.shared, self.config.folders.home.clone(), started_for)?;
+        let url = page.url.clone();
+        self.page = Some(page);
+        Ok(url)
     }
 
     /// Ends the session and opens another one in its place.
@@ -300,7 +317,13 @@ impl Host for SessionHost {
                 };
                 HostAnswer::Text(Topic::McpServers, describe::servers(&servers))
             }
-            HostCall::Describe(topic) => HostAnswer::Text(topic, describe::text(topic, &self.config)),
+            HostCall::Describe(Topic::Configuration) => {
+                HostAnswer::Text(Topic::Configuration, describe::layers(&self.config))
+            }
+            HostCall::Describe(Topic::Page) => match self.serve_page() {
+                Ok(url) => HostAnswer::Text(Topic::Page, vec![url, PAGE_ENDS.to_owned()]),
+                Err(failure) => HostAnswer::Failed(failure.text().to_owned()),
+            },
             HostCall::List(menu) => match entries::of(menu, &self.config, &self.env).await {
                 Ok(entries) => HostAnswer::Entries(menu, entries),
                 Err(why) => HostAnswer::Failed(why),

@@ -11,6 +11,7 @@ use crate::conformance;
 use crate::crash_suite;
 use crate::escape;
 use crate::golden;
+use crate::inspector;
 use crate::pack_mutations;
 use crate::truth;
 use crate::tui;
@@ -18,10 +19,11 @@ use crate::tui;
 /// A command: its name, its arguments, and its function.
 type Part = (&'static str, &'static [&'static str], fn(Args) -> Result<Outcome>);
 
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     ("golden", &[], golden::run),
     ("conformance", &["--claimed"], conformance::run),
     ("tui", &["--claimed"], tui::run),
+    ("inspector", &[], inspector::run),
     ("truth-suite", &[], truth::run),
     ("pack-mutations", &[], pack_mutations::run),
     ("crash-suite", &[], crash_suite::run),

@@ -20,6 +20,7 @@ mod escape;
 mod full;
 mod golden;
 mod hot;
+mod inspector;
 mod manifest;
 mod pack_mutations;
 mod pages;
@@ -67,6 +68,12 @@ const COMMANDS: &[Command] = &[
         run: tui::run,
     },
     Command {
+        name: "inspector",
+        usage: "[--match RE] [--bin PATH] [--sample] [--images]",
+        about: "drive the page of `pellucid inspect` in a headless browser; --images draws docs/images again",
+        run: inspector::run,
+    },
+    Command {
         name: "adopt",
         usage: "DIR",
         about: "take over newer versions of conformance/, tui/, bench/ and golden/ from DIR",
@@ -100,7 +107,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "full",
         usage: "",
-        about: "run every corpus whole, of which CI takes a sample: golden, conformance, truth-suite, pack-mutations, crash-suite, bisect-suite, escape-suite --long",
+        about: "run every corpus whole, of which CI takes a sample: golden, conformance, tui, inspector, truth-suite, pack-mutations, crash-suite, bisect-suite, escape-suite --long",
         run: full::run,
     },
     Command {

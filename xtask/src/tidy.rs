@@ -17,6 +17,7 @@ mod literals;
 mod machine_paths;
 mod module_docs;
 mod names;
+mod page;
 mod paperwork;
 mod promises;
 mod prompt_homes;
@@ -88,6 +89,11 @@ const RULES: &[Rule] = &[
         check: comments::check,
     },
     Rule { name: "names", asks: "one idea, one name: public types do not share theirs", check: names::check },
+    Rule {
+        name: "page",
+        asks: "the page of `inspect` makes no markup from texts, and stays small",
+        check: page::check,
+    },
     Rule { name: "paperwork", asks: "changelog and licence are there", check: paperwork::check },
     Rule { name: "promises", asks: "every promise of docs/promises.md names tests that exist", check: promises::check },
     Rule { name: "length", asks: "a Rust file can be read in one sitting", check: length::check },

@@ -15,6 +15,7 @@
 //! - `time`: requests that were sent, one after the other
 //! - `view`, `footer`: the rows of the viewport
 //! - `notify`, `title`: notifications of the terminal, and the title of its window
+//! - `spoken`: the client for a screen reader
 //! - `status`, `farewell`: what is reported of the session
 
 mod asking;
@@ -36,6 +37,7 @@ mod past;
 #[cfg(test)]
 mod properties;
 pub mod settings;
+mod spoken;
 pub(crate) mod status;
 #[cfg(test)]
 mod steady;
@@ -61,6 +63,7 @@ use self::keeping::Keeping;
 use self::menus::OpenMenu;
 use self::pages::OpenPage;
 use self::settings::AppSettings;
+use self::spoken::Spoken;
 use self::turn::SessionState;
 use self::waiting::WaitingList;
 use crate::cells::CellCanvas;
@@ -122,6 +125,8 @@ pub struct App {
     /// The list of waiting messages, while it is open.
     waiting: Option<WaitingList>,
     keeping: Keeping,
+    /// What was written for a screen reader.
+    spoken: Spoken,
     asking: Asking,
     menu: Option<OpenMenu>,
     field: Option<OpenField>,
@@ -151,6 +156,7 @@ impl App {
             queue: VecDeque::new(),
             waiting: None,
             keeping: Keeping::default(),
+            spoken: Spoken::default(),
             asking: Asking::default(),
             menu: None,
             field: None,

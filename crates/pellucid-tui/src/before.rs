@@ -1,6 +1,9 @@
 //! Questions before a session begins: whether a folder is trusted, how to sign in, which session continues.
 //!
 //! Keys that were typed before a question is shown do not answer it; they are kept for the composer.
+//! `lines` asks the same questions for a screen reader.
+
+mod lines;
 
 use std::io;
 use std::time::Duration;
@@ -58,9 +61,29 @@ pub struct Asker {
     keymap: Keymap,
     /// What was typed before a question was shown.
     typed: Vec<Input>,
+    /// Whether a screen reader reads the terminal, so that nothing is drawn.
+    is_spoken: bool,
 }
 
 impl Asker {
+    /// Asks in plain lines, for a screen reader. The terminal stays as it is.
+    ///
+    /// # Errors
+    /// The terminal cannot be read.
+    pub fn in_lines() -> io::Result<Self> {
+        let terminal = ClientTerminal::new()?;
+        let size = terminal.size();
+        Ok(Self {
+            screen: Screen::new(size, size.rows - 1, Insertion::Region),
+            terminal,
+            reader: InputReader::default(),
+            palette: Palette::plain(),
+            keymap: Keymap::standard(),
+            typed: Vec::new(),
+            is_spoken: true,
+        })
+    }
+
     /// Takes the terminal.
     ///
     /// # Errors
@@ -77,6 +100,7 @@ impl Asker {
             palette: Palette::new(depth, None),
             keymap,
             typed: Vec::new(),
+            is_spoken: false,
         };
         let (mut row, mut is_over) = (size.rows - 1, false);
         let until = Instant::now() + ANSWER_WAIT;
@@ -146,6 +170,9 @@ impl Asker {
     /// # Errors
     /// The terminal cannot be read or written.
     pub async fn choose(&mut self, title: Vec<Line<'static>>, options: Vec<ListOption>) -> io::Result<BeforeAnswer> {
+        if self.is_spoken {
+            return lines::choose(&self.terminal, &title, &options).await;
+        }
         let mut list = OptionList::new(title, options, Appeared::Opened);
         loop {
             let size = self.terminal.size();
@@ -179,6 +206,9 @@ impl Asker {
     /// # Errors
     /// The terminal cannot be read or written.
     pub async fn secret(&mut self, title: &str) -> io::Result<Option<String>> {
+        if self.is_spoken {
+            return lines::secret(&self.terminal, title).await;
+        }
         let mut text = String::new();
         loop {
             let dots = "•".repeat(text.chars().count().min(60));
@@ -212,6 +242,9 @@ impl Asker {
     /// # Errors
     /// The terminal cannot be read or written.
     pub async fn pick(&mut self, mut picker: Picker, now: i64) -> io::Result<Option<String>> {
+        if self.is_spoken {
+            return lines::pick(&self.terminal, picker.title(), picker.rows()).await;
+        }
         let bytes = self.screen.set_page(true);
         self.terminal.write(&bytes)?;
         self.terminal.set_page(true);
@@ -247,6 +280,9 @@ impl Asker {
     /// # Errors
     /// The terminal cannot be written.
     pub fn end(mut self) -> io::Result<Vec<Input>> {
+        if self.is_spoken {
+            return Ok(Vec::new());
+        }
         let bytes = self.screen.leave();
         self.terminal.write(&bytes)?;
         self.terminal.leave()?;

@@ -1,7 +1,7 @@
 //! The transcript as cells: what was said and done, each kind drawn in its file.
 //!
 //! A cell is a finished value. Its lines go into the terminal's scrollback once; the pager draws the same cell unfolded.
-//! [`transcript`] makes cells of events, [`stored`] of a session file, and [`fold`] shortens long output.
+//! [`spoken`] has each cell as plain lines for a screen reader. [`transcript`] makes cells of events, [`stored`] of a session file, and [`fold`] shortens long output.
 
 pub mod agents;
 pub mod command;
@@ -15,6 +15,7 @@ pub mod reasoning;
 pub mod reply;
 pub mod review;
 pub mod session;
+pub mod spoken;
 pub mod stored;
 pub mod tool;
 pub mod transcript;

@@ -76,6 +76,16 @@ impl Picker {
         Self { title: title.into(), shows_folders, height: 1, ..Self::default() }
     }
 
+    /// What the list is for.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// The sessions as they were loaded.
+    pub fn rows(&self) -> &[PickerRow] {
+        &self.rows
+    }
+
     /// Takes the sessions that can be chosen.
     pub fn loaded(&mut self, rows: Vec<PickerRow>) {
         self.rows = rows;

@@ -1,7 +1,9 @@
 //! The driver: connects the terminal, the session and the client's state.
 //!
 //! Keys are drawn at once; events of the session at most so often a second. Nothing is drawn, and nothing wakes the program
-//! up, while nothing happens.
+//! up, while nothing happens. `lines` is the driver for a screen reader.
+
+pub mod lines;
 
 use std::io;
 use std::time::Duration;
@@ -358,18 +360,7 @@ impl<'h, H: Host> Client<'h, H> {
     /// Ends the session, so that its file is complete.
     async fn finish(&mut self, end: RunEnd) {
         self.keep_draft().await;
-        self.app.begin_ending();
-        let over = async {
-            self.host.submit(pellucid_protocol::operation::Operation::Shutdown).await;
-            while let Some(event) = self.host.event().await {
-                if matches!(event.msg, pellucid_protocol::event::EventMessage::ShutdownComplete) {
-                    break;
-                }
-                let now = self.begun.elapsed();
-                self.app.event(&event, now);
-            }
-        };
-        let _ = tokio::time::timeout(END_WAIT, over).await;
+        shut_down(self.host, &mut self.app, self.begun).await;
         self.end = Some(end);
     }
 
@@ -442,6 +433,21 @@ impl<'h, H: Host> Client<'h, H> {
         self.drawn = Some(Instant::now());
         Ok(())
     }
+}
+
+/// Ends the session, so that its file is complete.
+async fn shut_down<H: Host>(host: &mut H, app: &mut App, begun: Instant) {
+    app.begin_ending();
+    let over = async {
+        host.submit(pellucid_protocol::operation::Operation::Shutdown).await;
+        while let Some(event) = host.event().await {
+            if matches!(event.msg, pellucid_protocol::event::EventMessage::ShutdownComplete) {
+                break;
+            }
+            app.event(&event, begun.elapsed());
+        }
+    };
+    let _ = tokio::time::timeout(END_WAIT, over).await;
 }
 
 /// Waits for the terminal's answers. Returns the row of the cursor, and what was typed meanwhile.

@@ -50,6 +50,7 @@ fn client_job(options: &ExecOptions, client: ClientOptions, target: ClientTarget
         turn,
         prompt,
         has_alternate_screen: !client.no_alt_screen,
+        is_for_screen_reader: client.screen_reader,
     }
 }
 

@@ -28,6 +28,7 @@ use pellucid_tui::app::App;
 use pellucid_tui::app::settings::FirstMessage;
 use pellucid_tui::run::Client;
 use pellucid_tui::run::RunEnd;
+use pellucid_tui::run::lines;
 use pellucid_tui::terminal::ClientTerminal;
 
 use crate::advice;
@@ -80,6 +81,8 @@ pub struct ClientJob {
     pub policy: Option<ApprovalPolicy>,
     pub prompt: Option<String>,
     pub has_alternate_screen: bool,
+    /// Whether plain lines are written for a screen reader, whatever the configuration says.
+    pub is_for_screen_reader: bool,
 }
 
 /// Whether there is a terminal that a person sits at.
@@ -104,6 +107,7 @@ pub fn run(shared: &Shared, args: &Interactive) -> Result<ExitCode, ProgramFailu
         policy: args.approval_policy(),
         prompt: args.prompt.clone(),
         has_alternate_screen: !args.no_alt_screen,
+        is_for_screen_reader: args.screen_reader,
     };
     run_job(&shared, job)
 }
@@ -113,7 +117,12 @@ pub fn run_job(shared: &Shared, job: ClientJob) -> Result<ExitCode, ProgramFailu
     if !has_terminal() {
         return Err(no_terminal(job.prompt.as_deref()));
     }
-    let ClientJob { target, mut turn, policy, prompt, has_alternate_screen } = job;
+    let ClientJob { target, mut turn, policy, prompt, has_alternate_screen, is_for_screen_reader } = job;
+    let mut shared = shared.clone();
+    if is_for_screen_reader {
+        shared.config.push("tui.screen_reader=true".to_owned());
+    }
+    let shared = &shared;
     let mut start = Start::in_terminal(shared, &turn, policy)?;
     start.enforce_login()?;
     start.read_rules()?;
@@ -142,8 +151,14 @@ pub fn run_job(shared: &Shared, job: ClientJob) -> Result<ExitCode, ProgramFailu
         let how = HowToOpen { shared: shared.clone(), turn, policy };
         let (mut host, opened) = SessionHost::open(how, start, opening).await?;
         host.drafts = drafts;
-        let client = Client::start(&mut host, App::new(settings), opened).await.map_err(unusable)?;
-        let (end, app) = client.run().await.map_err(unusable)?;
+        let is_spoken = settings.manner.is_spoken;
+        let app = App::new(settings);
+        let (end, app) = if is_spoken {
+            lines::run(&mut host, app, opened).await.map_err(unusable)?
+        } else {
+            let client = Client::start(&mut host, app, opened).await.map_err(unusable)?;
+            client.run().await.map_err(unusable)?
+        };
         for line in app.farewell("pellucid") {
             print::out(&format!("{line}\n"))?;
         }

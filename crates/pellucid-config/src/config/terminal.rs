@@ -19,6 +19,8 @@ pub struct TerminalSettings {
     pub second_screen: Option<bool>,
     /// What the last row shows, instead of hints and the context meter.
     pub status_line: Option<Vec<String>>,
+    /// Whether the client writes plain lines for a screen reader.
+    pub is_for_screen_reader: bool,
     /// The parts of the window's title; empty if none is set, absent for the usual ones.
     pub title: Option<Vec<String>>,
     /// The keys of actions that do not have their usual ones, by the place and name of the action with a dot between.
@@ -80,6 +82,7 @@ impl TerminalSettings {
                 _ => None,
             }),
             status_line: reader.texts("tui.status_line"),
+            is_for_screen_reader: flag_or_default!(reader, "tui.screen_reader"),
             title: title(reader.value("tui.terminal_title")),
             keymap: keymap(reader),
             finds_bursts: !flag_or_default!(reader, "disable_paste_burst"),

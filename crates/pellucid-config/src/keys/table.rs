@@ -672,6 +672,13 @@ pub const SECTIONS: &[KeySection] = &[
             top(FREE, "tui.status_line", ValueKind::STRINGS, "", "What the last row of the terminal client shows."),
             top(
                 FREE,
+                "tui.screen_reader",
+                ValueKind::Bool,
+                "`false`",
+                "With `true`, the terminal client writes plain lines for a screen reader and draws nothing.",
+            ),
+            top(
+                FREE,
                 "tui.terminal_title",
                 ValueKind::Either(&ValueKind::Bool, &ValueKind::STRINGS),
                 "`true`",

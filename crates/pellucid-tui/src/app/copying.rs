@@ -56,6 +56,10 @@ impl App {
             self.say_error(&format!("{} has {n} bytes; terminals take at most {BYTES_MAX}", found.name));
             return;
         }
+        if self.settings.manner.is_spoken {
+            self.say_error("a client for a screen reader writes nothing but text, so it cannot copy");
+            return;
+        }
         effects.push(Effect::Write(sequence(&found.text, self.settings.manner.is_in_tmux)));
         self.say_note(&format!("{} is in the clipboard, if the terminal allows it", found.name));
     }

@@ -3,6 +3,8 @@
 /// How the client behaves at this terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manner {
+    /// Whether a screen reader reads the terminal, so that nothing is drawn.
+    pub is_spoken: bool,
     /// Whether tmux is between the client and the terminal.
     pub is_in_tmux: bool,
     /// The parts of the window's title; no title is set if there are none.
@@ -11,7 +13,7 @@ pub struct Manner {
 
 impl Default for Manner {
     fn default() -> Self {
-        Self { is_in_tmux: false, title: vec![TitlePart::State, TitlePart::Name] }
+        Self { is_spoken: false, is_in_tmux: false, title: vec![TitlePart::State, TitlePart::Name] }
     }
 }
 

@@ -4,6 +4,7 @@ mod look;
 mod past;
 mod servers;
 mod time;
+mod spoken;
 mod title;
 mod waiting;
 

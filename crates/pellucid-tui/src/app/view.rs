@@ -59,7 +59,7 @@ impl App {
     }
 
     /// What takes keys: a list, a field or the composer, with what is below it.
-    fn bottom(&mut self, columns: u16, height_max: u16) -> Drawn {
+    pub(super) fn bottom(&mut self, columns: u16, height_max: u16) -> Drawn {
         let styles = self.part_styles();
         if self.asking.is_open() {
             return self.asking_view(columns, height_max, &styles);

@@ -107,6 +107,22 @@ impl CommandCell {
         self.output.text()
     }
 
+    /// Whether a person ran the command.
+    pub fn is_users(&self) -> bool {
+        self.is_users
+    }
+
+    /// The state of the command.
+    pub fn state(&self) -> CommandState {
+        self.end
+    }
+
+    /// The folded output without the command; empty if nothing was written.
+    pub fn output_lines(&self, canvas: &CellCanvas) -> Vec<Line<'static>> {
+        let rows = if self.is_users { USER_ROWS } else { ROWS };
+        if self.output.is_empty() { Vec::new() } else { self.output.lines(canvas, rows, Folding::Folded) }
+    }
+
     /// Adds output of a running command.
     pub fn push_output(&mut self, text: &str) {
         self.output.push_newest(text);

@@ -34,6 +34,12 @@ impl SessionCell {
         }
     }
 
+    /// The session in one sentence, for a screen reader.
+    pub fn spoken(&self) -> String {
+        let effort = self.effort.as_ref().map_or_else(String::new, |effort| format!(" with effort {effort}"));
+        format!("Pellucid {}: model {}{effort}, folder {}.", env!("CARGO_PKG_VERSION"), self.model, self.folder)
+    }
+
     /// The lines of the box.
     pub fn lines(&self, canvas: &CellCanvas) -> Vec<Line<'static>> {
         let palette = &canvas.palette;

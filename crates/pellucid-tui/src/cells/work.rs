@@ -66,6 +66,11 @@ pub struct WorkedCell {
 }
 
 impl WorkedCell {
+    /// The time in words, for a screen reader.
+    pub fn spoken(&self) -> String {
+        format!("Worked for {}.", elapsed(self.duration))
+    }
+
     /// The rule, with the time if it is worth saying.
     pub fn lines(&self, canvas: &CellCanvas) -> Vec<Line<'static>> {
         let label = match self.duration.as_secs() {

@@ -22,7 +22,7 @@ use crate::keymap::table::Action;
 use crate::keymap::table::Place;
 
 /// So long after it appeared, and so long after the last typed key, a list takes no printable key.
-const GRACE: Duration = Duration::from_millis(400);
+pub(crate) const GRACE: Duration = Duration::from_millis(400);
 
 /// The columns before a label that continues on the next row.
 const INDENT: usize = 5;

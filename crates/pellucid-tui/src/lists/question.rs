@@ -130,6 +130,11 @@ impl QuestionForm {
         true
     }
 
+    /// Whether typed text is an answer in the person's words.
+    pub fn is_writing(&self) -> bool {
+        self.is_note_open && !self.is_confirming
+    }
+
     /// What the person has written, without secrets.
     pub fn written(&self) -> impl Iterator<Item = &str> {
         let notes = self.slots.iter().filter(|slot| !slot.question.is_secret).map(|slot| slot.note.trim());

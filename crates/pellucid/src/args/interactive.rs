@@ -61,12 +61,15 @@ pub struct Interactive {
     /// Draw pages in the main screen.
     #[arg(id = "before_no_alt_screen", long = "no-alt-screen")]
     pub no_alt_screen: bool,
+    /// Write plain lines for a screen reader, and draw nothing.
+    #[arg(id = "before_screen_reader", long = "screen-reader")]
+    pub screen_reader: bool,
 }
 
 impl Interactive {
     /// Whether any of these options was typed.
     pub fn is_given(&self) -> bool {
-        self.has_turn_options() || !self.image.is_empty() || self.no_alt_screen
+        self.has_turn_options() || !self.image.is_empty() || self.no_alt_screen || self.screen_reader
     }
 
     fn has_turn_options(&self) -> bool {
@@ -123,6 +126,10 @@ pub struct ClientOptions {
     /// In a terminal: draw pages in the main screen.
     #[arg(long)]
     pub no_alt_screen: bool,
+
+    /// In a terminal: write plain lines for a screen reader, and draw nothing.
+    #[arg(long)]
+    pub screen_reader: bool,
 
     /// Run one turn and end, also in a terminal.
     #[arg(long)]

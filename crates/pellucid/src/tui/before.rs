@@ -65,6 +65,9 @@ pub async fn screens(start: &Start) -> Result<Before, ProgramFailure> {
 }
 
 async fn asker(start: &Start) -> Result<Asker, ProgramFailure> {
+    if start.config.terminal.is_for_screen_reader {
+        return Asker::in_lines().map_err(unusable);
+    }
     let env = &start.env;
     let depth =
         ColourDepth::of(env.text("NO_COLOR").as_deref(), env.text("COLORTERM").as_deref(), env.text("TERM").as_deref());

@@ -152,6 +152,7 @@ fn manner(config: &Config, env: &Env) -> Manner {
     let usual = Manner::default();
     let title = config.terminal.title.as_ref();
     Manner {
+        is_spoken: config.terminal.is_for_screen_reader,
         is_in_tmux: env.text("TMUX").is_some_and(|value| !value.is_empty()),
         title: title.map_or(usual.title, |words| words.iter().filter_map(|word| TitlePart::of(word)).collect()),
     }

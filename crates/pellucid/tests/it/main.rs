@@ -50,6 +50,8 @@ mod same_bytes;
 mod sandbox;
 mod schemas;
 #[cfg(unix)]
+mod screen_reader;
+#[cfg(unix)]
 mod secrets;
 mod session_refs;
 mod sessions;

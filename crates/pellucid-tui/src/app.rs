@@ -7,6 +7,7 @@
 //! - `asking`: approvals and questions
 //! - `commands`, `menus`, `fields`: what the commands that begin with `/` do
 //! - `changes`: changes that a person judges
+//! - `mouse`: clicks and the wheel
 //! - `copying`: what `/copy` puts into the clipboard
 //! - `keys`: the page of keys
 //! - `pages`: pages that cover the screen
@@ -31,6 +32,7 @@ mod look;
 pub mod manner;
 mod menus;
 mod messages;
+mod mouse;
 mod notify;
 mod pages;
 mod past;
@@ -335,6 +337,11 @@ impl App {
     /// Whether the terminal has said that it knows the keyboard protocol.
     pub fn has_keyboard_protocol(&self) -> bool {
         self.terminal.has_keyboard_protocol
+    }
+
+    /// The least time between two frames that events ask for.
+    pub fn frame_time(&self) -> Duration {
+        Duration::from_secs(1) / self.settings.manner.frame_rate.max(1)
     }
 
     /// How lines get into the scrollback of this terminal.

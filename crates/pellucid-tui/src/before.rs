@@ -231,7 +231,7 @@ impl Asker {
                         _ if key == Key::ctrl('c') => return Ok(None),
                         _ => {}
                     },
-                    Input::Focus(_) | Input::Answer(_) => {}
+                    Input::Focus(_) | Input::Mouse(_) | Input::Answer(_) => {}
                 }
             }
         }

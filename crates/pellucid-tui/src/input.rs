@@ -22,8 +22,30 @@ pub enum Input {
     Paste(String),
     /// The terminal's window got the focus, or lost it.
     Focus(bool),
+    /// The mouse was used, where the terminal reports it.
+    Mouse(Mouse),
     /// The terminal answered a question.
     Answer(TerminalAnswer),
+}
+
+/// A report of the mouse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mouse {
+    /// What was done.
+    pub action: MouseAction,
+    /// The row, counted from 0 at the top.
+    pub row: u16,
+}
+
+/// What was done with the mouse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MouseAction {
+    /// The wheel was turned up.
+    WheelUp,
+    /// The wheel was turned down.
+    WheelDown,
+    /// The first button was pressed.
+    Click,
 }
 
 /// An answer of the terminal.

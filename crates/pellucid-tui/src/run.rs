@@ -21,14 +21,12 @@ use crate::host::HostNews;
 use crate::host::OpenedSession;
 use crate::input::Input;
 use crate::input::InputReader;
+use crate::input::Mouse;
 use crate::input::TerminalAnswer;
 use crate::screen::Screen;
 use crate::screen::modes;
 use crate::terminal::ClientTerminal;
 use crate::terminal::wide_rows;
-
-/// The least time between two frames that events ask for.
-const FRAME: Duration = Duration::from_millis(16);
 
 /// How long the terminal may take for its answers.
 const ANSWER_WAIT: Duration = Duration::from_secs(2);
@@ -135,6 +133,9 @@ impl<'h, H: Host> Client<'h, H> {
         if !app.has_keyboard_protocol() {
             terminal.report_other_keys()?;
         }
+        if app.has_mouse() {
+            terminal.report_mouse()?;
+        }
         let size = terminal.size();
         app.resize(size);
         // What is stored is drawn for the width and the colours of this terminal, so not before they are known.
@@ -218,7 +219,7 @@ impl<'h, H: Host> Client<'h, H> {
 
     /// When the client has to do something if nothing else happens.
     fn wake(&mut self) -> Option<Instant> {
-        let frame = self.drawn.filter(|_| self.is_stale).map(|drawn| drawn + FRAME);
+        let frame = self.drawn.filter(|_| self.is_stale).map(|drawn| drawn + self.app.frame_time());
         self.app.watch_draft(self.now());
         self.tick = self.app.next_tick(self.now()).map(|at| self.begun + at);
         [frame, self.incomplete, self.tick, self.resizing].into_iter().flatten().min()
@@ -269,6 +270,13 @@ impl<'h, H: Host> Client<'h, H> {
         let effects = match input {
             Input::Key(key) => self.app.key(key, now),
             Input::Paste(text) => self.app.paste(&text, now),
+            Input::Mouse(mouse) => {
+                let top = if self.screen.has_page() { 0 } else { self.screen.top() };
+                match mouse.row.checked_sub(top) {
+                    Some(row) => self.app.mouse(Mouse { row, ..mouse }, now),
+                    None => Vec::new(),
+                }
+            }
             Input::Focus(has_focus) => {
                 if has_focus {
                     self.terminal.write(modes::ASK_COLORS.as_bytes())?;
@@ -394,6 +402,9 @@ impl<'h, H: Host> Client<'h, H> {
         if !self.app.has_keyboard_protocol() {
             self.terminal.report_other_keys()?;
         }
+        if self.app.has_mouse() {
+            self.terminal.report_mouse()?;
+        }
         let size = self.terminal.size();
         self.app.resize(size);
         self.screen.come_back(size, row.unwrap_or(size.rows - 1));
@@ -407,7 +418,7 @@ impl<'h, H: Host> Client<'h, H> {
     }
 
     fn draw_if_due(&mut self) -> io::Result<()> {
-        let is_due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME);
+        let is_due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= self.app.frame_time());
         if self.is_stale && is_due && self.resizing.is_none() {
             return self.draw();
         }

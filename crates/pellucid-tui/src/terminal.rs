@@ -42,6 +42,8 @@ pub struct ClientTerminal {
     has_page: bool,
     /// Whether keys with modifiers are reported by [`modes::OTHER_KEYS`].
     has_other_keys: bool,
+    /// Whether the mouse is reported.
+    has_mouse: bool,
     /// The title of the window that was set.
     title: Option<String>,
 }
@@ -62,7 +64,7 @@ impl ClientTerminal {
             .and_then(|path| rustix::fs::open(path, flags, Mode::empty()));
         let opened = own.or_else(|_| rustix::fs::open("/dev/tty", flags, Mode::empty()))?;
         let input = pipe::Receiver::from_owned_fd_unchecked(opened)?;
-        Ok(Self { input, before: None, has_page: false, has_other_keys: false, title: None })
+        Ok(Self { input, before: None, has_page: false, has_other_keys: false, has_mouse: false, title: None })
     }
 
     /// Switches raw mode and the modes of the client on.
@@ -91,8 +93,9 @@ impl ClientTerminal {
         let page = if self.has_page { modes::PAGE_OFF } else { "" };
         self.has_page = false;
         let keys = if std::mem::take(&mut self.has_other_keys) { modes::OTHER_KEYS.1 } else { "" };
+        let mouse = if std::mem::take(&mut self.has_mouse) { modes::MOUSE.1 } else { "" };
         let title = if self.title.take().is_some() { modes::TITLE.1 } else { "" };
-        let written = self.write(format!("{page}{keys}{title}{}", modes::OFF).as_bytes());
+        let written = self.write(format!("{page}{mouse}{keys}{title}{}", modes::OFF).as_bytes());
         termios::tcsetattr(rustix::stdio::stdin(), OptionalActions::Drain, &before)?;
         written
     }
@@ -111,6 +114,15 @@ impl ClientTerminal {
             return Ok(());
         }
         self.write(modes::OTHER_KEYS.0.as_bytes())
+    }
+
+    /// Has the mouse reported.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn report_mouse(&mut self) -> io::Result<()> {
+        self.has_mouse = true;
+        self.write(modes::MOUSE.0.as_bytes())
     }
 
     /// Sets the title of the window, which [`ClientTerminal::leave`] restores. Nothing is written if the title is the same.

@@ -21,6 +21,10 @@ pub struct TerminalSettings {
     pub status_line: Option<Vec<String>>,
     /// Whether the client writes plain lines for a screen reader.
     pub is_for_screen_reader: bool,
+    /// Whether the terminal reports the mouse to the client.
+    pub has_mouse: bool,
+    /// How many frames a second events of the session may ask for; absent for the usual number.
+    pub frame_rate: Option<u32>,
     /// The parts of the window's title; empty if none is set, absent for the usual ones.
     pub title: Option<Vec<String>>,
     /// The keys of actions that do not have their usual ones, by the place and name of the action with a dot between.
@@ -83,6 +87,8 @@ impl TerminalSettings {
             }),
             status_line: reader.texts("tui.status_line"),
             is_for_screen_reader: flag_or_default!(reader, "tui.screen_reader"),
+            has_mouse: flag_or_default!(reader, "tui.mouse"),
+            frame_rate: reader.count("tui.frame_rate"),
             title: title(reader.value("tui.terminal_title")),
             keymap: keymap(reader),
             finds_bursts: !flag_or_default!(reader, "disable_paste_burst"),

@@ -672,6 +672,20 @@ pub const SECTIONS: &[KeySection] = &[
             top(FREE, "tui.status_line", ValueKind::STRINGS, "", "What the last row of the terminal client shows."),
             top(
                 FREE,
+                "tui.mouse",
+                ValueKind::Bool,
+                "`false`",
+                "With `true`, the wheel moves in lists and pages, and a click chooses an option; the terminal does not select then.",
+            ),
+            top(
+                FREE,
+                "tui.frame_rate",
+                ValueKind::COUNT,
+                "60",
+                "How many frames a second events may ask for, 1 to 120; keys are drawn at once.",
+            ),
+            top(
+                FREE,
                 "tui.screen_reader",
                 ValueKind::Bool,
                 "`false`",

@@ -98,16 +98,17 @@ impl App {
     pub(super) fn asked(&mut self, event: &EventMessage, now: Duration, effects: &mut Vec<Effect>) {
         let (request, text) = match event {
             EventMessage::ExecApprovalRequest(request) => {
-                let text = format!("Approval requested: {}", cut(&request.command.join(" ")));
+                let text = format!("Approval requested{}: {}", self.in_folder(), cut(&request.command.join(" ")));
                 (ApprovalRequest::Command(Box::new(request.clone())), text)
             }
             EventMessage::ApplyPatchApprovalRequest(request) => {
                 let text = match request.changes.len() {
                     1 => format!(
-                        "Approval requested: {}",
+                        "Approval requested{}: {}",
+                        self.in_folder(),
                         request.changes.keys().next().map_or_else(String::new, |it| it.display().to_string())
                     ),
-                    n => format!("Approval requested: {n} files"),
+                    n => format!("Approval requested{}: {n} files", self.in_folder()),
                 };
                 (ApprovalRequest::Patch(Box::new(request.clone())), text)
             }
@@ -115,6 +116,9 @@ impl App {
                 let form = QuestionForm::new(&request.questions, Appeared::ByItself(now));
                 self.asking.questions.push_back((FormPurpose::Model(request.clone()), form));
                 self.notify_question("A question is asked", effects);
+                self.asking.questions.push_back((request.clone(), QuestionForm::new(request, now)));
+                let question = request.questions.first().map_or("", |question| question.question.as_str());
+                self.notify_question(&format!("Question{}: {question}", self.in_folder()), effects);
                 return;
             }
             EventMessage::ElicitationRequest(request) => {

@@ -5,6 +5,10 @@
 pub struct Manner {
     /// Whether a screen reader reads the terminal, so that nothing is drawn.
     pub is_spoken: bool,
+    /// Whether the terminal reports the mouse.
+    pub has_mouse: bool,
+    /// How many frames a second events may ask for. Keys are drawn at once.
+    pub frame_rate: u32,
     /// Whether tmux is between the client and the terminal.
     pub is_in_tmux: bool,
     /// The parts of the window's title; no title is set if there are none.
@@ -13,7 +17,13 @@ pub struct Manner {
 
 impl Default for Manner {
     fn default() -> Self {
-        Self { is_spoken: false, is_in_tmux: false, title: vec![TitlePart::State, TitlePart::Name] }
+        Self {
+            is_spoken: false,
+            has_mouse: false,
+            frame_rate: 60,
+            is_in_tmux: false,
+            title: vec![TitlePart::State, TitlePart::Name],
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::Effect;
 const ANSWER_MAX: usize = 200;
 
 /// How much of a question a notification has.
-const QUESTION_MAX: usize = 60;
+const QUESTION_MAX: usize = 100;
 
 impl App {
     /// Notifies that a turn has ended.
@@ -18,6 +18,12 @@ impl App {
             let text = answer.map(str::trim).filter(|text| !text.is_empty()).unwrap_or("The turn is complete");
             self.notify(text, ANSWER_MAX, effects);
         }
+    }
+
+    /// The folder of the session, as a notification names it.
+    pub(super) fn in_folder(&self) -> String {
+        let folder = self.session.configured.as_ref().and_then(|session| session.cwd.file_name());
+        folder.map_or_else(String::new, |name| format!(" in {}", name.to_string_lossy()))
     }
 
     /// Notifies that something is asked.

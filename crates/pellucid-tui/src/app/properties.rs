@@ -458,6 +458,10 @@ proptest! {
                     Input::Key(key) => scene.happens(Happening::Key(key)),
                     Input::Paste(text) => scene.happens(Happening::Paste(text)),
                     Input::Focus(has_focus) => scene.happens(Happening::Focus(has_focus)),
+                    Input::Mouse(mouse) => {
+                        let effects = scene.app.mouse(mouse, scene.now);
+                        scene.effects.extend(effects);
+                    }
                     Input::Answer(answer) => drop(scene.app.terminal_answered(answer)),
                 }
             }

@@ -60,14 +60,16 @@ impl App {
             lines.extend(asked.iter().cloned());
             self.spoken.asked = asked;
         }
-        if lines.is_empty() && self.spoken.has_prompt {
+        // Before the session is ready and after its end there is nothing to type.
+        let is_ready = self.session.configured.is_some() && !self.is_ending;
+        if lines.is_empty() && (self.spoken.has_prompt || !is_ready) {
             return String::new();
         }
         // A prompt that waits for a line ends before other text begins.
         let end = if self.spoken.has_prompt && !lines.is_empty() { "\n" } else { "" };
-        self.spoken.has_prompt = true;
+        self.spoken.has_prompt = is_ready;
         let text: String = lines.iter().map(|line| format!("{}\n", printable(line))).collect();
-        format!("{end}{text}{PROMPT}")
+        format!("{end}{text}{}", if is_ready { PROMPT } else { "" })
     }
 
     /// The lines of a page, which is closed.

@@ -1,9 +1,11 @@
 mod copying;
+mod frugal;
 mod keeping;
 mod look;
 mod past;
 mod servers;
 mod time;
+mod mouse;
 mod spoken;
 mod title;
 mod waiting;
@@ -300,6 +302,10 @@ fn notifications_come_only_without_the_focus() {
     desk.app.focus(false);
     desk.event(complete());
     assert!(desk.effects.contains(&Effect::Write(b"\x1b]9;done\x07".to_vec())));
+    desk.effects.clear();
+    desk.event(asked("a"));
+    let written: Vec<_> = desk.effects.iter().filter(|effect| matches!(effect, Effect::Write(_))).collect();
+    assert_eq!(written, [&Effect::Write(b"\x1b]9;Approval requested in w: touch a\x07".to_vec())], "once, with what");
 }
 
 #[test]

@@ -57,7 +57,7 @@ impl TranscriptCell {
                 };
                 behind(word, &cell.lines(&canvas()))
             }
-            Self::Worked(cell) => vec![cell.spoken()],
+            Self::Worked(cell) => cell.spoken().into_iter().collect(),
             Self::Review(cell) => behind("Review: ", &cell.lines(&canvas())),
         }
     }

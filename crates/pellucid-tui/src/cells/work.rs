@@ -66,9 +66,9 @@ pub struct WorkedCell {
 }
 
 impl WorkedCell {
-    /// The time in words, for a screen reader.
-    pub fn spoken(&self) -> String {
-        format!("Worked for {}.", elapsed(self.duration))
+    /// The time in words, for a screen reader, if it is worth saying.
+    pub fn spoken(&self) -> Option<String> {
+        (self.duration.as_secs() > 0).then(|| format!("Worked for {}.", elapsed(self.duration)))
     }
 
     /// The rule, with the time if it is worth saying.

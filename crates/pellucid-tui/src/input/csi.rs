@@ -1,6 +1,8 @@
 //! Sequences that begin with `ESC [`.
 
 use super::Input;
+use super::Mouse;
+use super::MouseAction;
 use super::SEQUENCE_BYTES_MAX;
 use super::Scan;
 use super::TerminalAnswer;
@@ -60,7 +62,10 @@ fn sequence(body: &str, end: u8) -> Option<Input> {
             _ => None,
         };
     }
-    if body.starts_with(['<', '>', '=']) || body.ends_with(|last: char| (' '..='/').contains(&last)) {
+    if let Some(body) = body.strip_prefix('<') {
+        return mouse(&Parameters(body), end);
+    }
+    if body.starts_with(['>', '=']) || body.ends_with(|last: char| (' '..='/').contains(&last)) {
         return None;
     }
     let parameters = Parameters(body);
@@ -78,6 +83,18 @@ fn sequence(body: &str, end: u8) -> Option<Input> {
         b'P' | b'Q' | b'S' => parameters.key(Typed::Code(KeyCode::F(end - b'P' + 1)), 1),
         _ => parameters.key(Typed::Code(letter(end)?), 1),
     }
+}
+
+/// A report of the mouse. Releases, other buttons and movements are nothing.
+fn mouse(parameters: &Parameters<'_>, end: u8) -> Option<Input> {
+    let action = match (end, parameters.first_of(0)?) {
+        (b'M', 0) => MouseAction::Click,
+        (b'M', 64) => MouseAction::WheelUp,
+        (b'M', 65) => MouseAction::WheelDown,
+        _ => return None,
+    };
+    let row = u16::try_from(parameters.first_of(2)?).ok()?.max(1) - 1;
+    Some(Input::Mouse(Mouse { action, row }))
 }
 
 /// The key of a sequence that ends with `~`.

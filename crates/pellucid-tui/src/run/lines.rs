@@ -54,7 +54,6 @@ impl<H: Host> LineClient<'_, H> {
         loop {
             self.terminal.write(app.spoken().as_bytes())?;
             if let Some(end) = self.end {
-                self.terminal.write(b"\n")?;
                 return Ok(end);
             }
             app.watch_draft(self.now());

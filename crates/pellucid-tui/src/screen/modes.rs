@@ -20,6 +20,9 @@ pub const OFF: &str = "\x1b[m\x1b[<1u\x1b[?2004l\x1b[?1004l\x1b[?25h";
 /// known: Shift-Enter, for one. The second switches it off.
 pub const OTHER_KEYS: (&str, &str) = ("\x1b[>4;1m", "\x1b[>4m");
 
+/// Reports of the mouse: buttons and the wheel, in a form without limits. The second switches them off.
+pub const MOUSE: (&str, &str) = ("\x1b[?1000h\x1b[?1006h", "\x1b[?1006l\x1b[?1000l");
+
 /// Keeps the title of the window, and restores it.
 pub const TITLE: (&str, &str) = ("\x1b[22;0t", "\x1b[23;0t");
 

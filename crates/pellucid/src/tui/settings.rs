@@ -153,6 +153,8 @@ fn manner(config: &Config, env: &Env) -> Manner {
     let title = config.terminal.title.as_ref();
     Manner {
         is_spoken: config.terminal.is_for_screen_reader,
+        has_mouse: config.terminal.has_mouse,
+        frame_rate: config.terminal.frame_rate.map_or(usual.frame_rate, |rate| rate.clamp(1, 120)),
         is_in_tmux: env.text("TMUX").is_some_and(|value| !value.is_empty()),
         title: title.map_or(usual.title, |words| words.iter().filter_map(|word| TitlePart::of(word)).collect()),
     }

@@ -12,13 +12,13 @@ mod bisect;
 mod calls;
 mod capsule;
 mod certified;
+#[cfg(unix)]
+mod client;
 mod context_events;
 mod cost;
 mod crashes;
 mod damaged;
 mod doc_examples;
-#[cfg(unix)]
-mod drafts;
 mod errors;
 mod exec;
 mod grep;

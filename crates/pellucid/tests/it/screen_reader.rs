@@ -38,7 +38,8 @@ fn a_conversation_is_plain_lines_from_the_first_question_to_the_end() {
     let (rest, code) = terminal.wait();
     written += &rest;
     assert_eq!(code, 0, "{written}");
-    assert!(written.contains("pellucid resume "), "{written}");
+    assert!(written.contains("run pellucid resume"), "{written}");
+    assert!(!written.contains("> >"), "one prompt waits for a line: {written}");
     let strange: Vec<char> = written.chars().filter(|it| it.is_control() && *it != '\n').collect();
     assert!(strange.is_empty(), "{strange:?} in {written:?}");
     assert!(world.files.path("work/made").exists());

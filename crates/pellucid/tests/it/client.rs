@@ -1,4 +1,4 @@
-//! A draft outlives every end of the terminal client, and the next client in the folder offers it.
+//! The terminal client at a real terminal: a draft outlives every end of it, and only modes that are configured are switched on.
 
 use pellucid_testkit::LiveTerminal;
 use rustix::process::Signal;
@@ -98,6 +98,33 @@ fn a_draft_is_offered_after_every_end_of_the_client() {
         Ending::Closed,
     ] {
         check_ending(ending);
+    }
+}
+
+#[test]
+fn the_mouse_is_reported_only_if_that_is_configured() {
+    for (config, is_asked) in [("", false), ("[tui]\nmouse = true\n", true)] {
+        let world = world(config);
+        let mut command = world.command(&["--script", "script.toml"]);
+        command.env("TERM", "xterm");
+        let mut terminal = LiveTerminal::start((100, 30), command);
+        terminal.write(ANSWERS);
+        let mut written = terminal.read_until("Ask anything");
+        // Tab sends as Enter does, and is never a part of a paste.
+        terminal.write(b"hello\t");
+        written += &terminal.read_until("Done.");
+        terminal.write(b"\x14");
+        written += &terminal.read_until("q leaves");
+        terminal.write(b"q\x04");
+        written += &terminal.wait().0;
+        let modes = ["?1000", "?1002", "?1003", "?1005", "?1006"].map(|mode| written.contains(mode));
+        assert_eq!(modes, [is_asked, false, false, false, is_asked], "{written:?}");
+        let is_off = written.rfind("?1000l") > written.rfind("?1000h");
+        assert_eq!(is_off, is_asked, "{written:?}");
+        // The title is kept at the start and restored at the end.
+        let title = written.find("\u{1b}[22;0t").zip(written.rfind("\u{1b}[23;0t"));
+        assert!(title.is_some_and(|(kept, restored)| kept < restored), "{written:?}");
+        assert!(written.contains("\u{1b}]0;pellucid · work\u{7}"), "{written:?}");
     }
 }
 

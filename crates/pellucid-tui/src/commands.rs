@@ -51,6 +51,7 @@ pub enum SlashCommand {
     Personality,
     Keymap,
     Waiting,
+    Export,
     Copy,
     Context,
     Preview,
@@ -221,6 +222,13 @@ pub const COMMANDS: &[CommandRow] = {
         },
         CommandRow { command: C::Time, name: "time", help: "step through the requests that were sent", ..ALWAYS },
         CommandRow { command: C::Inspect, name: "inspect", help: "serve a page about the session", ..ALWAYS },
+        CommandRow {
+            command: C::Export,
+            name: "export",
+            help: "write the session into a file, as Markdown or JSON",
+            takes_words: true,
+            ..ALWAYS
+        },
         CommandRow { command: C::Keymap, name: "keymap", help: "list every key", ..ALWAYS },
     ]
 };

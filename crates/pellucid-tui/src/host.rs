@@ -70,6 +70,8 @@ pub enum HostCall {
     Store(Vec<(String, Value)>),
     /// Give the session a name.
     Rename(String),
+    /// Write the session into a new file of this name; an empty name for the usual one.
+    Export(String),
     /// Show the changes of the work tree.
     Diff,
     /// End this session and open another one.
@@ -147,6 +149,8 @@ pub enum Menu {
 pub enum HostAnswer {
     /// It is done, and there is nothing to say.
     Done,
+    /// It is done, and a person is to know this about it.
+    Note(String),
     /// It was not done, for this reason.
     Failed(String),
     /// A message of the history file; absent if it cannot be read.

@@ -4,6 +4,7 @@
 //! - `history`, `drafts`: the files of messages that were sent, and of texts that were not
 //! - `settings`: what the client is started with
 //! - `entries`, `describe`: menus and texts that the client shows
+//! - `export`: the session as a file
 //! - `editor`: the user's editor
 //! - `look`: what the model will see
 //! - `past`: summaries on trial, and going back with files
@@ -14,6 +15,7 @@ mod describe;
 mod drafts;
 mod editor;
 mod entries;
+mod export;
 mod history;
 mod host;
 mod look;

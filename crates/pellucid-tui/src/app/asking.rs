@@ -115,14 +115,12 @@ impl App {
             EventMessage::RequestUserInput(request) => {
                 let form = QuestionForm::new(&request.questions, Appeared::ByItself(now));
                 self.asking.questions.push_back((FormPurpose::Model(request.clone()), form));
-                self.notify_question("A question is asked", effects);
-                self.asking.questions.push_back((request.clone(), QuestionForm::new(request, now)));
                 let question = request.questions.first().map_or("", |question| question.question.as_str());
                 self.notify_question(&format!("Question{}: {question}", self.in_folder()), effects);
                 return;
             }
             EventMessage::ElicitationRequest(request) => {
-                let text = format!("Approval requested by {}", request.server_name);
+                let text = format!("Approval requested{} by {}", self.in_folder(), request.server_name);
                 (ApprovalRequest::Server(Box::new(request.clone())), text)
             }
             _ => return,

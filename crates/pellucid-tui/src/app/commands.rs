@@ -78,6 +78,7 @@ impl App {
             }
             SlashCommand::Personality => self.open_personalities(),
             SlashCommand::Keymap => self.show_keys(),
+            SlashCommand::Export => effects.push(Effect::Ask(HostCall::Export(words.to_owned()))),
             SlashCommand::Waiting => self.open_waiting(),
             SlashCommand::Copy => self.copy(words, effects),
             SlashCommand::Context => self.open_rows(),

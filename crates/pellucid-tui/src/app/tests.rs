@@ -2,11 +2,11 @@ mod copying;
 mod frugal;
 mod keeping;
 mod look;
+mod mouse;
 mod past;
 mod servers;
-mod time;
-mod mouse;
 mod spoken;
+mod time;
 mod title;
 mod waiting;
 

@@ -128,6 +128,7 @@ impl App {
         let mut effects = Vec::new();
         match answer {
             HostAnswer::Done => {}
+            HostAnswer::Note(text) => self.say_note(&text),
             HostAnswer::Failed(why) => self.say_error(&why),
             HostAnswer::History(at, text) => {
                 let wishes = self.composer.history_fetched(at, text);

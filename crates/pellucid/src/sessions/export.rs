@@ -167,7 +167,10 @@ impl Export {
     }
 
     /// The session file.
-    fn session(&mut self, path: &Path, cut: Option<&Cut>) -> Result<String, (PathBuf, io::Error)> {
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn session(&mut self, path: &Path, cut: Option<&Cut>) -> Result<String, (PathBuf, io::Error)> {
         let text = pellucid_files::read_text(path, SESSION_BYTES_MAX).map_err(|error| (path.to_owned(), error))?;
         let end = cut.and_then(|cut| usize::try_from(cut.session_bytes).ok()).unwrap_or(text.len());
         Ok(self.lines(text.get(..end).unwrap_or(&text)))

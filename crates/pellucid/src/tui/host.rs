@@ -59,6 +59,7 @@ use crate::tui::describe;
 use crate::tui::drafts::DraftFile;
 use crate::tui::editor;
 use crate::tui::entries;
+use crate::tui::export;
 use crate::tui::history::HistoryFile;
 use crate::tui::look;
 use crate::tui::look::Looks;
@@ -301,6 +302,13 @@ impl Host for SessionHost {
             HostCall::Reload => {
                 let skills = settings::skill_entries(&self.config, &self.env);
                 HostAnswer::Skills(skills.into_iter().map(|it| (it.name, it.description, it.path)).collect())
+            }
+            HostCall::Export(name) => {
+                let (home, session) = (&self.config.folders.home, self.looks.session_file());
+                match export::export(home, session.as_deref(), cwd, &name) {
+                    Ok(said) => HostAnswer::Note(said),
+                    Err(why) => HostAnswer::Failed(why),
+                }
             }
             HostCall::Diff => match self.diff().await {
                 Ok(diff) => HostAnswer::Diff(diff),

@@ -141,7 +141,7 @@ impl Looks {
         Self { ground, questions, answers, ready, tasks: Tasks::default() }
     }
 
-    #[cfg(test)]
+    /// Where the session's file is, or will be.
     pub fn session_file(&self) -> Option<PathBuf> {
         self.ground.file.clone()
     }

@@ -78,6 +78,7 @@ use crate::composer::ComposerEffect;
 use crate::composer::ComposerPage;
 use crate::composer::Message;
 use crate::composer::draft::Clip;
+use crate::composer::vim::Vim;
 use crate::host::HostCall;
 use crate::input::TerminalAnswer;
 use crate::key::Key;
@@ -147,8 +148,11 @@ impl App {
     /// A client before its session is ready.
     pub fn new(settings: AppSettings) -> Self {
         let palette = Palette::new(settings.depth, None);
+        let mut composer = Composer::new(settings.n_stored);
+        let manner = &settings.manner;
+        composer.set_vim(manner.has_vim.then(|| Vim::new(manner.vim_escape.as_deref())));
         Self {
-            composer: Composer::new(settings.n_stored),
+            composer,
             size: ScreenSize { columns: 80, rows: 24 },
             palette,
             transcript: Transcript::new(settings.transcript.clone()),

@@ -52,6 +52,7 @@ pub enum SlashCommand {
     Keymap,
     Waiting,
     Export,
+    Vim,
     Copy,
     Context,
     Preview,
@@ -229,6 +230,7 @@ pub const COMMANDS: &[CommandRow] = {
             takes_words: true,
             ..ALWAYS
         },
+        CommandRow { command: C::Vim, name: "vim", help: "switch the keys of vim on or off", ..ALWAYS },
         CommandRow { command: C::Keymap, name: "keymap", help: "list every key", ..ALWAYS },
     ]
 };

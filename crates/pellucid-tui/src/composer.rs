@@ -4,6 +4,7 @@
 //! - `words`, `rows`: where words end and lines wrap
 //! - `undo`, `history`, `kept`: what was written and sent before, and what an earlier client left
 //! - `pasting`: labels of large pastes and images, and keys that are a paste
+//! - `vim`: keys as in vim
 //! - `popup`: the list that opens while typing
 //! - `drawing`: the rows that are shown
 //!
@@ -17,6 +18,7 @@ pub mod pasting;
 pub mod popup;
 mod rows;
 pub mod undo;
+pub mod vim;
 mod words;
 
 #[cfg(test)]
@@ -42,6 +44,7 @@ use crate::composer::popup::PopupWord;
 use crate::composer::popup::PromptEntry;
 use crate::composer::popup::SkillEntry;
 use crate::composer::undo::UndoStack;
+use crate::composer::vim::Vim;
 use crate::key::Key;
 use crate::keymap::Keymap;
 use crate::keymap::table::Action;
@@ -154,6 +157,8 @@ pub struct Composer {
     /// What was cut last.
     killed: Clip,
     undo: UndoStack,
+    /// The state of the keys of vim, if they are switched on.
+    vim: Option<Vim>,
     /// What Ctrl-C cleared, or an earlier client left, since the last message.
     cleared: Option<Clip>,
     history: MessageHistory,
@@ -203,6 +208,10 @@ impl Composer {
             if key == Key::char('?') && self.draft.is_empty() {
                 return effects;
             }
+        }
+        if self.press_in_vim(key) {
+            self.changed(context, &mut effects);
+            return effects;
         }
         if let Some(char) = key.typed() {
             if char == '?' && self.draft.is_empty() && !self.bursts.is_in_burst(now) {

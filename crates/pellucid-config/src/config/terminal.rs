@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::keys::default::count_or_default;
 use crate::keys::default::flag_or_default;
 use crate::reader::Reader;
 use crate::reader::texts;
@@ -23,8 +24,12 @@ pub struct TerminalSettings {
     pub is_for_screen_reader: bool,
     /// Whether the terminal reports the mouse to the client.
     pub has_mouse: bool,
-    /// How many frames a second events of the session may ask for; absent for the usual number.
-    pub frame_rate: Option<u32>,
+    /// How many frames a second events of the session may ask for.
+    pub frame_rate: usize,
+    /// Whether the composer begins with the keys of vim.
+    pub has_vim: bool,
+    /// Two letters that end inserting with the keys of vim.
+    pub vim_escape: Option<String>,
     /// The parts of the window's title; empty if none is set, absent for the usual ones.
     pub title: Option<Vec<String>>,
     /// The keys of actions that do not have their usual ones, by the place and name of the action with a dot between.
@@ -88,7 +93,9 @@ impl TerminalSettings {
             status_line: reader.texts("tui.status_line"),
             is_for_screen_reader: flag_or_default!(reader, "tui.screen_reader"),
             has_mouse: flag_or_default!(reader, "tui.mouse"),
-            frame_rate: reader.count("tui.frame_rate"),
+            frame_rate: count_or_default!(reader, "tui.frame_rate").clamp(1, 120),
+            has_vim: flag_or_default!(reader, "tui.vim_mode_default"),
+            vim_escape: reader.text("tui.vim_escape"),
             title: title(reader.value("tui.terminal_title")),
             keymap: keymap(reader),
             finds_bursts: !flag_or_default!(reader, "disable_paste_burst"),

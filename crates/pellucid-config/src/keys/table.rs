@@ -686,6 +686,20 @@ pub const SECTIONS: &[KeySection] = &[
             ),
             top(
                 FREE,
+                "tui.vim_mode_default",
+                ValueKind::Bool,
+                "`false`",
+                "Whether the composer of the terminal client begins with the keys of vim.",
+            ),
+            top(
+                FREE,
+                "tui.vim_escape",
+                ValueKind::String,
+                "",
+                "Two letters that end inserting with the keys of vim, such as `jj`.",
+            ),
+            top(
+                FREE,
                 "tui.screen_reader",
                 ValueKind::Bool,
                 "`false`",

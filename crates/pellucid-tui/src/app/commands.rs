@@ -10,6 +10,7 @@ use super::fields::FieldPurpose;
 use crate::commands::COMMANDS;
 use crate::commands::SlashCommand;
 use crate::composer::draft::Clip;
+use crate::composer::vim::Vim;
 use crate::host::HostCall;
 use crate::host::Menu;
 use crate::host::OpenWish;
@@ -79,6 +80,7 @@ impl App {
             SlashCommand::Personality => self.open_personalities(),
             SlashCommand::Keymap => self.show_keys(),
             SlashCommand::Export => effects.push(Effect::Ask(HostCall::Export(words.to_owned()))),
+            SlashCommand::Vim => self.switch_vim(),
             SlashCommand::Waiting => self.open_waiting(),
             SlashCommand::Copy => self.copy(words, effects),
             SlashCommand::Context => self.open_rows(),
@@ -99,6 +101,17 @@ impl App {
         }
         lines.extend(self.processes.values().map(|command| format!("  {command}")));
         self.say_lines(&lines);
+    }
+
+    /// Switches the keys of vim on or off.
+    fn switch_vim(&mut self) {
+        let is_on = !self.composer.has_vim();
+        self.composer.set_vim(is_on.then(|| Vim::new(self.settings.manner.vim_escape.as_deref())));
+        self.say_note(if is_on {
+            "the composer has the keys of vim; esc for normal mode"
+        } else {
+            "the keys of vim are off"
+        });
     }
 
     /// Puts a text into the composer.

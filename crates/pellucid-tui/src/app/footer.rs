@@ -22,6 +22,8 @@ impl App {
         let dim = self.palette.dim();
         let left = if self.is_armed {
             Span::styled(self.key_hint("  ", Action::Escape, "again to edit an earlier message"), dim)
+        } else if self.composer.is_vim_normal() {
+            Span::styled("  normal mode, i to insert", self.palette.mode())
         } else if self.composer.can_bring_back() {
             Span::styled(self.key_hint("  ", Action::Undo, "to bring your text back"), dim)
         } else if self.session.is_working() && !self.composer.draft().is_empty() {

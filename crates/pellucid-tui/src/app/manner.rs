@@ -9,6 +9,10 @@ pub struct Manner {
     pub has_mouse: bool,
     /// How many frames a second events may ask for. Keys are drawn at once.
     pub frame_rate: u32,
+    /// Whether the composer has the keys of vim at the start.
+    pub has_vim: bool,
+    /// Two letters that end inserting with the keys of vim.
+    pub vim_escape: Option<String>,
     /// Whether tmux is between the client and the terminal.
     pub is_in_tmux: bool,
     /// The parts of the window's title; no title is set if there are none.
@@ -21,6 +25,8 @@ impl Default for Manner {
             is_spoken: false,
             has_mouse: false,
             frame_rate: 60,
+            has_vim: false,
+            vim_escape: None,
             is_in_tmux: false,
             title: vec![TitlePart::State, TitlePart::Name],
         }

@@ -154,7 +154,9 @@ fn manner(config: &Config, env: &Env) -> Manner {
     Manner {
         is_spoken: config.terminal.is_for_screen_reader,
         has_mouse: config.terminal.has_mouse,
-        frame_rate: config.terminal.frame_rate.map_or(usual.frame_rate, |rate| rate.clamp(1, 120)),
+        frame_rate: u32::try_from(config.terminal.frame_rate).unwrap_or(usual.frame_rate),
+        has_vim: config.terminal.has_vim,
+        vim_escape: config.terminal.vim_escape.clone(),
         is_in_tmux: env.text("TMUX").is_some_and(|value| !value.is_empty()),
         title: title.map_or(usual.title, |words| words.iter().filter_map(|word| TitlePart::of(word)).collect()),
     }

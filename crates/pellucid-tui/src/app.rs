@@ -65,7 +65,6 @@ use self::keeping::Keeping;
 use self::menus::OpenMenu;
 use self::pages::OpenPage;
 use self::settings::AppSettings;
-use self::spoken::Spoken;
 use self::turn::SessionState;
 use self::waiting::WaitingList;
 use crate::cells::CellCanvas;
@@ -128,8 +127,6 @@ pub struct App {
     /// The list of waiting messages, while it is open.
     waiting: Option<WaitingList>,
     keeping: Keeping,
-    /// What was written for a screen reader.
-    spoken: Spoken,
     asking: Asking,
     menu: Option<OpenMenu>,
     field: Option<OpenField>,
@@ -162,7 +159,6 @@ impl App {
             queue: VecDeque::new(),
             waiting: None,
             keeping: Keeping::default(),
-            spoken: Spoken::default(),
             asking: Asking::default(),
             menu: None,
             field: None,

@@ -44,30 +44,30 @@ impl App {
         self.take_history();
         let mut lines = Vec::new();
         let n_cells = self.transcript.cells().len();
-        if n_cells < self.spoken.n_cells {
+        if n_cells < self.session.spoken.n_cells {
             lines.push("Went back; what was said after that is forgotten.".to_owned());
         } else {
-            lines.extend(self.transcript.cells()[self.spoken.n_cells..].iter().flat_map(|cell| cell.spoken()));
+            lines.extend(self.transcript.cells()[self.session.spoken.n_cells..].iter().flat_map(|cell| cell.spoken()));
         }
-        self.spoken.n_cells = n_cells;
+        self.session.spoken.n_cells = n_cells;
         lines.extend(self.spoken_page());
         let is_working = self.session.is_working();
-        if std::mem::replace(&mut self.spoken.was_working, is_working) != is_working {
+        if std::mem::replace(&mut self.session.spoken.was_working, is_working) != is_working {
             lines.push(if is_working { "Working." } else { "Ready." }.to_owned());
         }
         let asked = self.spoken_question();
-        if asked != self.spoken.asked {
+        if asked != self.session.spoken.asked {
             lines.extend(asked.iter().cloned());
-            self.spoken.asked = asked;
+            self.session.spoken.asked = asked;
         }
         // Before the session is ready and after its end there is nothing to type.
         let is_ready = self.session.configured.is_some() && !self.is_ending;
-        if lines.is_empty() && (self.spoken.has_prompt || !is_ready) {
+        if lines.is_empty() && (self.session.spoken.has_prompt || !is_ready) {
             return String::new();
         }
         // A prompt that waits for a line ends before other text begins.
-        let end = if self.spoken.has_prompt && !lines.is_empty() { "\n" } else { "" };
-        self.spoken.has_prompt = is_ready;
+        let end = if self.session.spoken.has_prompt && !lines.is_empty() { "\n" } else { "" };
+        self.session.spoken.has_prompt = is_ready;
         let text: String = lines.iter().map(|line| format!("{}\n", printable(line))).collect();
         format!("{end}{text}{}", if is_ready { PROMPT } else { "" })
     }
@@ -110,9 +110,9 @@ impl App {
 
     /// Takes a typed line.
     pub fn line(&mut self, line: &str, now: Duration) -> Vec<Effect> {
-        self.spoken.has_prompt = false;
+        self.session.spoken.has_prompt = false;
         // The same question is written again after a line that did not answer it.
-        self.spoken.asked.clear();
+        self.session.spoken.asked.clear();
         let line = line.trim_end_matches(['\n', '\r']);
         if self.asking.is_open() || self.menu.is_some() || self.waiting.is_some() {
             return self.answer_line(line.trim(), now);
@@ -164,7 +164,7 @@ impl App {
 
     /// Takes Ctrl-C: a turn is interrupted, and otherwise the client ends.
     pub fn interrupt_line(&mut self, now: Duration) -> Vec<Effect> {
-        self.spoken.has_prompt = false;
+        self.session.spoken.has_prompt = false;
         self.composer.set_draft(Clip::default());
         self.key(Key::ctrl('c'), now)
     }

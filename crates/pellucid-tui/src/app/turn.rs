@@ -17,6 +17,7 @@ use pellucid_protocol::usage::TokenUsageInfo;
 use super::App;
 use super::Effect;
 use super::look::LookState;
+use super::spoken::Spoken;
 use crate::cells::command::script;
 use crate::cells::notice::NoticeKind;
 use crate::cells::stored::StoredEntry;
@@ -47,6 +48,8 @@ pub(super) struct SessionState {
     pub(super) is_mode_due: bool,
     /// Whether the turn has proposed a plan.
     has_plan: bool,
+    /// What was written for a screen reader.
+    pub(super) spoken: Spoken,
     /// What is known of the next request, and what was paid.
     pub(super) look: LookState,
 }

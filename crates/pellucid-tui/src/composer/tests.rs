@@ -419,19 +419,19 @@ fn keys_that_are_not_about_the_text_become_effects() {
     check_keys(
         "<esc><ctrl-c><ctrl-d><ctrl-t><ctrl-o><alt-o><ctrl-v><alt-v><shift-tab><alt-up><alt-q><ctrl-z>",
         &expect![[r#"
-        |
-        Escape
-        Cancel
-        End
-        Transcript
-        Context
-        Preview
-        PasteImage
-        PasteImage
-        NextMode
-        EditQueued
-        Waiting
-        Suspend"#]],
+            |
+            Escape
+            Cancel
+            End
+            Open(Transcript)
+            Open(Context)
+            Open(Preview)
+            PasteImage
+            PasteImage
+            NextMode
+            EditQueued
+            Open(Waiting)
+            Suspend"#]],
     );
     check_keys(
         "draft<ctrl-g>",

@@ -41,9 +41,9 @@ fn resolved(event: &EventMessage, decision: ElicitationAction, content: Option<V
 
 /// Checks what the server gets for an answer, and that the turn continues with the answer of its tool.
 #[track_caller]
-fn check_answer(decision: ElicitationAction, content: Option<Value>, expected: Value) {
+fn check_answer(decision: ElicitationAction, content: Option<&Value>, expected: Value) {
     let script = asker();
-    let talked = talk(&script, say("Store."), |event| resolved(event, decision, content.clone()));
+    let talked = talk(&script, say("Store."), |event| resolved(event, decision, content.cloned()));
     assert_eq!(script.answers_to_questions(), [expected]);
     assert_eq!(talked.count("elicitation_request"), 1);
     let outputs: Vec<_> =
@@ -55,12 +55,12 @@ fn check_answer(decision: ElicitationAction, content: Option<Value>, expected: V
 fn a_server_gets_what_the_person_answers() {
     check_answer(
         ElicitationAction::Accept,
-        Some(json!({"count": 8})),
+        Some(&json!({"count": 8})),
         json!({"action": "accept", "content": {"count": 8}}),
     );
     check_answer(ElicitationAction::Accept, None, json!({"action": "accept", "content": {"count": 3}}));
     check_answer(ElicitationAction::Decline, None, json!({"action": "decline"}));
-    check_answer(ElicitationAction::Cancel, Some(json!({"count": 8})), json!({"action": "cancel"}));
+    check_answer(ElicitationAction::Cancel, Some(&json!({"count": 8})), json!({"action": "cancel"}));
 }
 
 #[test]

@@ -144,7 +144,7 @@ impl Field<'_> {
         }
     }
 
-    /// The value that an answer stands for.
+    /// The value that an answer means.
     fn value(&self, given: &str) -> Result<Value, UnusableAnswer> {
         if let Some((_, value)) = self.choices().into_iter().find(|(name, _)| name == given) {
             return Ok(value);

@@ -10,7 +10,7 @@ use pellucid_store::redact::Redactor;
 /// What a secret is filled with. It means nothing in JSON, HTML or a shell's output.
 const FILL: u8 = b'*';
 
-/// What stands for an escape of JSON while secrets are looked for: a byte that is no part of a name or a secret.
+/// Replaces an escape of JSON while secrets are looked for: a byte that is no part of a name or a secret.
 const ESCAPE: u8 = 1;
 
 /// The secrets in a text that may be JSON.

@@ -16,7 +16,7 @@ use crate::settings::word_enum;
 pub enum ElicitationId {
     /// A number, as most servers count their requests.
     Number(i64),
-    /// Any text.
+    /// A text, where the server does not count.
     Text(String),
 }
 

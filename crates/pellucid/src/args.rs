@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn no_command_has_an_option_with_the_id_of_one_that_stands_before_commands() {
         let before = ids(&Interactive::augment_args(clap::Command::new("before")));
-        assert_eq!(before.len(), 15);
+        assert_eq!(before.len(), 16);
         let commands = Args::command();
         for command in commands.get_subcommands() {
             let common: Vec<_> = ids(command).intersection(&before).cloned().collect();

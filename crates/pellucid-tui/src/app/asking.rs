@@ -46,7 +46,7 @@ fn cut(command: &str) -> String {
 /// Who wants the answers of a form.
 #[derive(Debug)]
 pub(super) enum FormPurpose {
-    /// The model.
+    /// The model, which asks the person with a tool.
     Model(RequestUserInput),
     /// An MCP server, whose request the person has accepted.
     Server(Box<ElicitationRequest>),

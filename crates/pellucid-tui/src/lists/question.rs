@@ -62,7 +62,7 @@ pub struct QuestionForm {
 }
 
 impl QuestionForm {
-    /// Opens questions.
+    /// A form with these questions, the first of them open.
     pub fn new(questions: &[UserQuestion], appeared: Appeared) -> Self {
         let slots: Vec<Slot> = questions.iter().map(|question| Slot::new(question.clone(), appeared)).collect();
         let is_note_open = slots.first().is_some_and(Slot::is_free);

@@ -251,6 +251,10 @@ impl<'t> Blanking<'t> {
         match entry {
             LogEntry::Opened(opened) => {
                 opened.blanked = Some(CONTENT.to_owned());
+                // A pack of the person is named by its folder.
+                if let Some(terms) = opened.terms.as_mut().filter(|terms| terms.pack.contains('/')) {
+                    terms.pack = self.blanker.path(&terms.pack);
+                }
                 if let Some(summaries) = &mut opened.summaries {
                     self.piece(&mut summaries.prefix, Blanker::prefix);
                     summaries.context.iter_mut().for_each(|piece| self.piece(piece, Blanker::json));

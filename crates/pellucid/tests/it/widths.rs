@@ -101,6 +101,7 @@ const OTHERS: &[&str] = &[
     "features disable",
     "features enable",
     "fork",
+    "inspect",
     "login",
     "login status",
     "logout",

@@ -144,8 +144,10 @@ fn search(content: &BTreeSet<String>, capsule: &std::path::Path, opened: &std::p
     let notation = ["AGENTS.md", "<environment_context>", "<image name="];
     let is_ours = |run: &[u8]| {
         let run = String::from_utf8_lossy(run);
-        let plain = run.trim_end_matches('\\').replace("\\n", "\n").replace("\\\"", "\"");
-        let is_in = |text: &str| text.contains(&*run) || text.contains(&plain);
+        let plain = |run: &str| run.trim_end_matches('\\').replace("\\n", "\n").replace("\\\"", "\"");
+        // A run may begin in the middle of an escape.
+        let forms = [run.clone().into_owned(), plain(&run), plain(&format!("\\{run}"))];
+        let is_in = |text: &str| forms.iter().any(|form| text.contains(form));
         ours.iter().any(|text| is_in(text)) || notation.iter().any(|text| is_in(text))
     };
     // Quotes, backslashes and line ends stay; a run of mostly these says nothing.

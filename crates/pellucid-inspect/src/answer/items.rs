@@ -32,10 +32,13 @@ const COUNT: usize = 200;
 /// How much of an item's text an answer has. Written as JSON, a byte takes up to six.
 const TEXT_BYTES_MAX: usize = 128 << 10;
 
+/// The items of a session, with its files as they were when the items were read.
+type KeptItems = (SessionFiles, Stamp, Arc<Vec<SessionItem>>);
+
 /// The items of the session that was asked about last.
 #[derive(Debug, Default)]
 pub struct ItemLists {
-    kept: Mutex<Option<(SessionFiles, Stamp, Arc<Vec<SessionItem>>)>>,
+    kept: Mutex<Option<KeptItems>>,
 }
 
 impl ItemLists {

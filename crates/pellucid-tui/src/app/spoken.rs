@@ -47,7 +47,11 @@ impl App {
         if n_cells < self.session.spoken.n_cells {
             lines.push("Went back; what was said after that is forgotten.".to_owned());
         } else {
-            lines.extend(self.transcript.cells()[self.session.spoken.n_cells..].iter().flat_map(|cell| cell.spoken()));
+            lines.extend(
+                self.transcript.cells()[self.session.spoken.n_cells..]
+                    .iter()
+                    .flat_map(crate::cells::TranscriptCell::spoken),
+            );
         }
         self.session.spoken.n_cells = n_cells;
         lines.extend(self.spoken_page());

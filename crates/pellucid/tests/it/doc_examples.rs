@@ -137,12 +137,10 @@ fn examples<'a>(page: &'a str, text: &'a str) -> Vec<Example<'a>> {
     }
     if page == "questions.md" {
         for row in text.lines().filter(|line| line.starts_with("| ")) {
+            // `inspect` serves until a person stops it; its tests start and stop it.
+            let is_run = |it: &&str| it.starts_with("pellucid ") && !it.starts_with("pellucid inspect");
             let spans = row.split('`').skip(1).step_by(2);
-            found.extend(spans.filter(|it| it.starts_with("pellucid ")).map(|command| Example {
-                page,
-                command,
-                output: None,
-            }));
+            found.extend(spans.filter(is_run).map(|command| Example { page, command, output: None }));
         }
     }
     found

@@ -19,8 +19,10 @@ use pellucid_protocol::settings::TruncationPolicy;
 use pellucid_store::lines::Forwards;
 use pellucid_store::read::LineReading;
 use pellucid_store::read::ReadError;
+use pellucid_store::read::RecordKind;
 use pellucid_store::read::SessionFile;
 use pellucid_store::read::read_line;
+use pellucid_store::read::split;
 use pellucid_store::record::Compacted;
 use pellucid_store::record::Record;
 use pellucid_store::redact;
@@ -284,6 +286,9 @@ pub(super) fn unrecorded(
     places: &BTreeSet<u64>,
     turns: &BTreeSet<&str>,
 ) -> Result<Vec<(u64, ReplayedRequest)>, ReadError> {
+    if !has_unrecorded(file, places, turns)? {
+        return Ok(Vec::new());
+    }
     let failed = |source| ReadError::io(&file.path, source);
     let mut lines = forwards(file, 0)?;
     let mut transcript = Transcript::new(ItemIds::Hidden, UNCUT);
@@ -323,4 +328,21 @@ pub(super) fn unrecorded(
         }
     }
     Ok(outcomes)
+}
+
+/// Whether a session file speaks of a request that the record does not have. Only the settings of turns are read for that,
+/// which are a small part of a file.
+fn has_unrecorded(file: &SessionFile, places: &BTreeSet<u64>, turns: &BTreeSet<&str>) -> Result<bool, ReadError> {
+    let mut lines = forwards(file, 0)?;
+    while let Some(line) = lines.next_line().map_err(|source| ReadError::io(&file.path, source))? {
+        if places.contains(&line.end) || split(line.bytes).is_some_and(|(kind, _)| kind != RecordKind::TurnContext) {
+            continue;
+        }
+        if let LineReading::Record(Record::TurnContext(turn)) = read_line(line.bytes)
+            && !turns.contains(turn.turn_id.unwrap_or_default().as_str())
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -195,7 +195,10 @@ fn made(home: &Path, file: &SessionFile, chain: &Chain, link: usize) -> Result<M
     };
     let parts = PartStore::new(home);
     let mut run = Run::new(file, &parts, chain);
-    for it in &chain.links[..first] {
+    // Each process begins with the history that it has opened, so what earlier ones did is not needed.
+    let is_opening = |it: &usize| matches!(chain.links[*it].entry, LogEntry::Opened(_));
+    let opened = (0..first).rev().find(is_opening).unwrap_or(0);
+    for it in &chain.links[opened..first] {
         match &it.entry {
             LogEntry::Request(request) => drop(run.reach(request)?),
             entry => run.follow(entry)?,

@@ -209,12 +209,15 @@ fn least(setup: &Setup) -> Least {
     Least::new(setup.provider.wire_api, &setup.gathered.facts.settings.model.slug)
 }
 
-/// The model's window, where the catalogue or the person gives its size.
+/// The model's window, where the person or the catalogue gives its size. A person who lets the history grow beyond the
+/// catalogue's window before it is summarised has a server with a larger one, of a size that is not known.
 fn known_window(setup: &Setup) -> Option<u64> {
-    let is_guess =
-        setup.gathered.model_match == CatalogueMatch::Fallback && setup.sources.config.model.context_window.is_none();
-    let window = setup.gathered.facts.settings.model.context_window.filter(|_| !is_guess)?;
-    u64::try_from(window).ok()
+    let configured = &setup.sources.config.model;
+    let window = setup.gathered.facts.settings.model.context_window?;
+    let is_known = configured.context_window.is_some()
+        || setup.gathered.model_match != CatalogueMatch::Fallback
+            && configured.auto_compact_token_limit.is_none_or(|limit| limit <= window);
+    u64::try_from(window).ok().filter(|_| is_known)
 }
 
 /// Why a request has no answer if its turn ended before.

@@ -65,7 +65,7 @@ pub const SECTIONS: &[KeySection] = &[
                 "model_auto_compact_token_limit",
                 ValueKind::INT,
                 "the catalogue's",
-                "At how many tokens the history is summarised.",
+                "At how many tokens the history is summarised. Above the catalogue's window no request is refused for its size.",
             ),
             both(
                 FREE,

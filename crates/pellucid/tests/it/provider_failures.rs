@@ -669,3 +669,20 @@ fn a_prompt_that_cannot_fit_the_window_is_not_sent() {
         }
     }
 }
+
+#[test]
+fn the_window_of_the_catalogue_counts_unless_the_history_may_grow_beyond_it() {
+    let prompt = "word ".repeat(280_000);
+    for wire in WIRES {
+        for (limit, expected) in [("", (12, 0)), ("model_auto_compact_token_limit = 100000000\n", (0, 1))] {
+            let world = World::new("//- work/x\n");
+            let server = MockServer::start([said(wire, "hello")]);
+            configure(&world, &server.base_url(), wire, 0, &format!("model = \"gpt-5.1\"\n{limit}"));
+            let mut command = world.command(&["exec", "--typed-exit-codes", "-"]);
+            command.env("MOCK_KEY", KEY);
+            let ran = world.finish(command, Some(prompt.as_bytes()));
+            let error = ran.stderr.lines().find(|line| line.starts_with("error:"));
+            assert_eq!((ran.status, server.requests().len()), expected, "{wire} {limit}: {error:?}");
+        }
+    }
+}

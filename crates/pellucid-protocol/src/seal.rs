@@ -42,6 +42,13 @@ impl<'a> Seal<'a> {
         }
     }
 
+    /// What the API sent, without the mark that says which API it was.
+    pub fn sealed(self) -> &'a str {
+        match self {
+            Self::Signature(text) | Self::Redacted(text) | Self::Other(text) => text,
+        }
+    }
+
     /// The text for the item's field `encrypted_content`.
     pub fn to_text(self) -> String {
         match self {

@@ -11,6 +11,7 @@
 use std::ops::Range;
 
 use pellucid_engine::boundary;
+use pellucid_protocol::seal::Seal;
 use sha2::Digest;
 use sha2::Sha256;
 
@@ -41,11 +42,12 @@ impl Filler {
         Self { key: hasher.finalize().into() }
     }
 
-    /// The filler of a text, with the beginning by which messages of the program are recognised.
+    /// The filler of a text, with the beginning by which the program recognises its own messages, files and the API that
+    /// signed a reasoning.
     pub fn text(&self, text: &str) -> String {
         let beginning = match text.strip_prefix(DATA_URL) {
             Some(rest) => rest.find(',').map_or(0, |comma| DATA_URL.len() + comma + 1),
-            None => boundary::beginning(text),
+            None => boundary::beginning(text).max(text.len() - Seal::read(text).sealed().len()),
         };
         self.between(text, std::slice::from_ref(&(0..beginning)))
     }
@@ -128,6 +130,8 @@ mod tests {
         assert!(filler().text("<environment_context>\n  <cwd>/home/ada").starts_with("<environment_context>\n"));
         assert!(filler().text("data:image/png;base64,AAAA==").starts_with("data:image/png;base64,"));
         assert!(!filler().text("<secret_name>x").contains("secret"));
+        let seal = filler().text(&Seal::Signature("EqQB").to_text());
+        assert!(matches!(Seal::read(&seal), Seal::Signature(blank) if blank.len() == 4 && blank != "EqQB"), "{seal}");
     }
 
     #[test]

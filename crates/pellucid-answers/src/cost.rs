@@ -19,6 +19,7 @@ mod simulated;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ use pellucid_engine::report::Row;
 use pellucid_engine::wire::without_cache_mark;
 use pellucid_protocol::price::Money;
 use pellucid_protocol::provider::ReadSection;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 pub use self::grouped::CostAnswer;
 pub use self::grouped::CostBy;
@@ -75,10 +78,28 @@ pub struct ReadText {
     pub bytes: Arc<[u8]>,
 }
 
+/// How an answer begins that was sent back as it came.
+const ANSWER: &[u8] = b"{\"type\":\"message\"";
+
+/// The texts of an answer, as they are escaped.
+#[derive(Deserialize)]
+struct AnswerTexts<'a> {
+    #[serde(borrow)]
+    content: Vec<AnswerText<'a>>,
+}
+
+#[derive(Deserialize)]
+struct AnswerText<'a> {
+    #[serde(borrow)]
+    text: &'a RawValue,
+}
+
 /// Takes requests apart, and keeps each text once.
 #[derive(Debug, Default)]
 pub struct ReadTexts {
     texts: HashSet<Arc<[u8]>>,
+    /// The answers that were sent back as they came, each with what the model reads of it.
+    answers: HashMap<Box<[u8]>, Arc<[u8]>>,
     names: HashSet<Arc<str>>,
 }
 
@@ -104,14 +125,8 @@ impl ReadTexts {
     }
 
     fn text(&mut self, row: &Row, bytes: &[u8]) -> ReadText {
-        let bytes = match self.texts.get(bytes) {
-            Some(bytes) => bytes.clone(),
-            None => {
-                let bytes: Arc<[u8]> = bytes.into();
-                self.texts.insert(bytes.clone());
-                bytes
-            }
-        };
+        let is_answer = matches!(row.origin, Origin::Model) && bytes.starts_with(ANSWER);
+        let bytes = if is_answer { self.answer(bytes) } else { self.kept(bytes) };
         let source = format!("{} {}", row.origin.kind(), row.origin.detail());
         let source = self.name(source.trim_end());
         let tool = match (&row.origin, row.part.strip_prefix("tools/")) {
@@ -120,6 +135,32 @@ impl ReadTexts {
             _ => None,
         };
         ReadText { part: row.part.clone(), source, tool, is_item: row.item.is_some(), bytes }
+    }
+
+    fn kept(&mut self, bytes: &[u8]) -> Arc<[u8]> {
+        if let Some(bytes) = self.texts.get(bytes) {
+            return bytes.clone();
+        }
+        let bytes: Arc<[u8]> = bytes.into();
+        self.texts.insert(bytes.clone());
+        bytes
+    }
+
+    /// The texts of an answer that was sent back as it came, without what surrounds them: whoever wrote a message, the model
+    /// reads the same of it.
+    fn answer<'a>(&mut self, json: &'a [u8]) -> Arc<[u8]> {
+        if let Some(read) = self.answers.get(json) {
+            return read.clone();
+        }
+        let read = match serde_json::from_slice::<AnswerTexts<'_>>(json) {
+            Ok(AnswerTexts { content }) => {
+                let inner = |text: &AnswerText<'a>| text.text.get().strip_prefix('"')?.strip_suffix('"');
+                self.kept(content.iter().filter_map(inner).collect::<String>().as_bytes())
+            }
+            Err(_) => self.kept(json),
+        };
+        self.answers.insert(json.into(), read.clone());
+        read
     }
 
     fn name(&mut self, name: &str) -> Arc<str> {

@@ -1,9 +1,9 @@
 //! The figures of a provider that caches what it has read, for replies of the mock server.
 //!
 //! The provider reads tools, then instructions, then messages: the JSON of each tool, the texts of messages as they are
-//! escaped, and of calls and their outputs ids, names and values (in the Responses format the whole JSON of these, and of
-//! answers). It counts a token for every byte, and has the beginnings of all earlier requests to the same model in its cache.
-//! Braces and keys around these are not read, and neither are marks that end what may be cached.
+//! escaped, and of calls and their outputs ids, names and values (in the Responses format the whole JSON of these). It
+//! counts a token for every byte, and has the beginnings of all earlier requests to the same model in its cache. Braces
+//! and keys around these are not read, and neither are marks that end what may be cached.
 
 use serde_json::Value;
 use serde_json::json;
@@ -58,7 +58,7 @@ fn reading(body: &[u8]) -> (String, String) {
     text += &said(&body["instructions"]);
     text += &said(&body["system"]);
     for item in listed(&body["input"]) {
-        let is_said = item["type"] == "message" && item["role"] != "assistant";
+        let is_said = item["type"] == "message";
         text += &if is_said { said(&item["content"]) } else { item.to_string() };
     }
     for message in listed(&body["messages"]) {

@@ -425,15 +425,34 @@ fn share(tokens: i64, same: usize, of: usize) -> i64 {
     i64::try_from(share).unwrap_or(i64::MAX)
 }
 
-/// How many bytes from the beginning are the same.
+/// How many bytes from the beginning are the same. The same bytes may have other origins in the other request, and are then
+/// divided into texts elsewhere.
 fn same_bytes(one: &[&ReadText], two: &[&ReadText]) -> usize {
-    let mut same = 0;
-    for (one, two) in one.iter().zip(two) {
-        if Arc::ptr_eq(&one.bytes, &two.bytes) || one.bytes == two.bytes {
-            same += one.bytes.len();
-            continue;
+    let n_same = one.iter().zip(two).take_while(|(one, two)| is_same(one, two)).count();
+    let same: usize = one[..n_same].iter().map(|text| text.bytes.len()).sum();
+    let mut rests = [one, two].map(|texts| texts[n_same..].iter().map(|text| &*text.bytes));
+    let [mut left, mut right]: [&[u8]; 2] = [&[], &[]];
+    let mut more = 0;
+    loop {
+        let [next_left, next_right] = &mut rests;
+        for (rest, next) in [(&mut left, next_left), (&mut right, next_right)] {
+            while rest.is_empty() {
+                match next.next() {
+                    Some(bytes) => *rest = bytes,
+                    None => return same + more,
+                }
+            }
         }
-        return same + one.bytes.iter().zip(two.bytes.iter()).take_while(|(one, two)| one == two).count();
+        let n = left.len().min(right.len());
+        if left[..n] != right[..n] {
+            return same + more + left.iter().zip(right).take_while(|(left, right)| left == right).count();
+        }
+        (left, right) = (&left[n..], &right[n..]);
+        more += n;
     }
-    same
+}
+
+/// Whether two texts have the same bytes; equal texts mostly share them.
+fn is_same(one: &ReadText, two: &ReadText) -> bool {
+    Arc::ptr_eq(&one.bytes, &two.bytes) || one.bytes == two.bytes
 }

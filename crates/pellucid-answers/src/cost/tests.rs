@@ -351,4 +351,27 @@ proptest! {
         }
         prop_assert_eq!(sum, usage);
     }
+
+    #[test]
+    fn the_cache_compares_bytes_however_they_are_divided(
+        one in "[ab]{1,12}",
+        two in "[ab]{1,12}",
+        cuts in proptest::collection::vec(0usize..13, 4),
+    ) {
+        let divided = |text: &str, cuts: &[usize]| {
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| (*cut).min(text.len())).collect();
+            cuts.sort_unstable();
+            let (middle, last) = (cuts[0], cuts[1]);
+            [&text[..middle], &text[middle..last], &text[last..]].map(str::to_owned)
+        };
+        let same = one.bytes().zip(two.bytes()).take_while(|(one, two)| one == two).count();
+        let parts = [divided(&one, &cuts[..2]), divided(&two, &cuts[2..])];
+        let figures = [usage(0, one.len() as i64), usage(same as i64, (two.len() - same) as i64)];
+        let requests: Vec<CostedRequest> = parts.iter().zip(figures).enumerate().map(|(at, (parts, usage))| {
+            let read: Vec<(&str, &str)> = parts.iter().map(|part| ("user", part.as_str())).collect();
+            request(at + 1, at as i64, usage, &read)
+        }).collect();
+        let simulated = SimulatedCost::of(&requests, None, &PriceTable::built_in()).unwrap();
+        prop_assert_eq!(simulated.n_different(&requests), 0, "{:?}", simulated.requests);
+    }
 }

@@ -63,6 +63,8 @@ fn reasons(situation: &str, pack: Pack) -> &'static [&'static str] {
         // An instruction file or a file of memories changes in the middle, or a file is given on the command line.
         ("resume" | "memory chosen again" | "injected items", Pack::Risuai) => &[OTHER_FILES, MEMORY],
         ("resume" | "memory chosen again" | "injected items", _) => &[OTHER_FILES],
+        // The file of rules that this pack says again changes after the first turn.
+        ("re-injection", Pack::Ads) => &[OTHER_FILES],
         ("fork", _) => &[COPY],
         // Sessions that another session began have other tools and instructions.
         ("review" | "child agent", _) => &[OTHER_FILES],

@@ -33,7 +33,7 @@ use crate::args::approvals::ApprovalsCommand;
 use crate::args::approvals::ExplainArgs;
 use crate::args::shared::Shared;
 use crate::args::turn::Approval;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::print;
 use crate::screen::OutputFormat;
 use crate::screen::name;
@@ -47,7 +47,7 @@ use crate::start::UNUSABLE_RULES;
 pub fn run(shared: &Shared, args: ApprovalsArgs) -> Result<ExitCode, ProgramFailure> {
     let ApprovalsCommand::Explain(ExplainArgs { json, sandbox, approval, escalated, profile, cd, command }) =
         args.command;
-    let turn = TurnArgs { sandbox, profile, cd, ..TurnArgs::default() };
+    let turn = StartArgs { sandbox, profile, cd, ..StartArgs::default() };
     let mut start = Start::asking(shared, &turn, approval.map(policy))?;
     let policy = start.read_rules()?.clone();
     let permissions = if escalated { SandboxPermissions::RequireEscalated } else { SandboxPermissions::UseDefault };

@@ -13,7 +13,7 @@ use pellucid_tui::cells::transcript::ShownReasoning;
 
 use crate::args::demo::DemoArgs;
 use crate::args::shared::Shared;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::context;
 use crate::exec;
 use crate::exec::Show;
@@ -43,10 +43,10 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, ProgramFailure> {
     let project = make_project(folder.path())
         .map_err(|error| ProgramFailure::new(format!("the demo's project cannot be written: {error}")))?;
     style::line("A small project with instruction files, and an embedded model that plays a script:\n");
-    let turn = TurnArgs {
+    let turn = StartArgs {
         cd: Some(project.join("api/notes")),
         script: Some(folder.path().join("script.toml")),
-        ..TurnArgs::default()
+        ..StartArgs::default()
     };
     let start = Start::in_home(&folder.path().join("home"), &Shared::default(), &turn)?;
     let env = start.env.clone();

@@ -12,7 +12,7 @@ use pellucid_protocol::feature::FeatureStage;
 use crate::args::features::FeaturesArgs;
 use crate::args::features::FeaturesCommand;
 use crate::args::shared::Shared;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::edits;
 use crate::print;
 use crate::start::ProgramFailure;
@@ -20,7 +20,7 @@ use crate::start::Start;
 use crate::style;
 
 pub fn run(shared: &Shared, args: &FeaturesArgs) -> Result<ExitCode, ProgramFailure> {
-    let start = Start::new(shared, &TurnArgs::default())?;
+    let start = Start::new(shared, &StartArgs::default())?;
     match &args.command {
         FeaturesCommand::List => print::out(&list(&start))?,
         FeaturesCommand::Enable { feature } => set(&start, feature, true)?,

@@ -16,7 +16,7 @@ use pellucid_protocol::secret::Secret;
 use crate::args::login::LoginArgs;
 use crate::args::login::LoginCommand;
 use crate::args::shared::Shared;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::style;
@@ -102,5 +102,5 @@ fn status(shared: &Shared) -> Result<ExitCode, ProgramFailure> {
 }
 
 fn load(shared: &Shared) -> Result<Start, ProgramFailure> {
-    Start::new(shared, &TurnArgs::default())
+    Start::new(shared, &StartArgs::default())
 }

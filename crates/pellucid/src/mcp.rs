@@ -26,7 +26,7 @@ use crate::args::mcp::McpCommand;
 use crate::args::mcp::McpGetArgs;
 use crate::args::mcp::McpListArgs;
 use crate::args::shared::Shared;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::edits;
 use crate::exec;
 use crate::pack::table::table;
@@ -42,7 +42,7 @@ const NOTHING: &str = "-";
 const MASK: &str = "*****";
 
 pub fn run(shared: &Shared, args: McpArgs) -> Result<ExitCode, ProgramFailure> {
-    let start = Start::new(shared, &TurnArgs::default())?;
+    let start = Start::new(shared, &StartArgs::default())?;
     let is_json = match &args.command {
         McpCommand::List(args) => args.json,
         McpCommand::Get(args) => args.json,

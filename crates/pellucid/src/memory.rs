@@ -26,7 +26,7 @@ use crate::args::memory::MemoryArgs;
 use crate::args::memory::MemoryCommand;
 use crate::args::memory::OfSession;
 use crate::args::shared::Shared;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::print;
 use crate::screen::OutputFormat;
 use crate::start::ProgramFailure;
@@ -100,7 +100,7 @@ struct Opened {
 
 impl Opened {
     fn new(shared: &Shared, of: &OfSession) -> Result<Self, ProgramFailure> {
-        let turn = TurnArgs { cd: of.cd.clone(), ..TurnArgs::default() };
+        let turn = StartArgs { cd: of.cd.clone(), ..StartArgs::default() };
         let start = Start::new(shared, &turn)?;
         let which = of.which();
         let found = start.existing_of_any(&which)?;

@@ -20,7 +20,7 @@ use crate::args::models::ModelsArgs;
 use crate::args::models::ModelsCommand;
 use crate::args::models::ModelsListArgs;
 use crate::args::shared::Shared;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::pack::table::aligned;
 use crate::prices;
 use crate::print;
@@ -34,7 +34,7 @@ const PRICED_TOKENS: i64 = 1_000_000;
 
 pub fn run(shared: &Shared, args: &ModelsArgs) -> Result<ExitCode, ProgramFailure> {
     let ModelsCommand::List(args) = &args.command;
-    let turn = TurnArgs { profile: args.profile.clone(), ..TurnArgs::default() };
+    let turn = StartArgs { profile: args.profile.clone(), ..StartArgs::default() };
     let start = Start::new(shared, &turn)?;
     let home = &start.config.folders.home;
     let listed = Listed::of(&start, &gather::catalogue(home), &prices::table(home)?, args);

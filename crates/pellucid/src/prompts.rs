@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::args::prompts::PromptsArgs;
 use crate::args::prompts::PromptsCommand;
 use crate::args::shared::Shared;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::print;
 use crate::screen::OutputFormat;
 use crate::start::ProgramFailure;
@@ -17,7 +17,7 @@ use crate::start::Start;
 
 pub fn run(shared: &Shared, args: PromptsArgs) -> Result<ExitCode, ProgramFailure> {
     let PromptsCommand::List(args) = args.command;
-    let start = Start::new(shared, &TurnArgs { cd: args.cd, ..TurnArgs::default() })?;
+    let start = Start::new(shared, &StartArgs { cd: args.cd, ..StartArgs::default() })?;
     let prompts = custom_prompts::load(&start.config.folders.home);
     let text = if args.json { json(&prompts) } else { table(&prompts) };
     print::report(&text, OutputFormat::of(args.json))?;

@@ -29,6 +29,7 @@ pub use self::certain::Reason;
 use crate::args::request::McpLists;
 use crate::args::request::RequestArgs;
 use crate::args::shared::Shared;
+use crate::args::turn::StartArgs;
 use crate::args::turn::TurnArgs;
 use crate::capsule;
 use crate::capsule::LookedAt;
@@ -231,7 +232,7 @@ fn coming(
     of: Of<'_>,
     message: Option<String>,
 ) -> Result<ShownRequest, RequestRefusal> {
-    let start = Start::new(shared, turn)?;
+    let start = Start::new(shared, &turn.start)?;
     let coming = coming_of(start, turn, args, of, message, Warnings::Shown)?;
     Ok(ShownRequest::Coming(Box::new(coming)))
 }
@@ -246,6 +247,12 @@ pub fn first(start: Start, turn: &TurnArgs, mcp: McpLists, revision: Option<&str
 pub fn first_with(start: Start, turn: &TurnArgs, message: Option<String>) -> Result<Coming, RequestRefusal> {
     let args = RequestArgs { mcp: McpLists::Cached, ..RequestArgs::default() };
     coming_of(start, turn, &args, Of::New { revision: None }, message, Warnings::Kept)
+}
+
+/// The next request of the stored session with this id, without a message.
+pub fn next_of(shared: &Shared, start: &StartArgs, id: &str) -> Result<Coming, RequestRefusal> {
+    let (start, turn) = (Start::new(shared, start)?, TurnArgs::default());
+    coming_of(start, &turn, &RequestArgs::default(), Of::Stored(Which::Id(id.to_owned())), None, Warnings::Kept)
 }
 
 /// Whether warnings about a request are printed.

@@ -14,7 +14,7 @@ use crate::args::sandbox::SandboxCommand;
 use crate::args::sandbox::SandboxedArgs;
 use crate::args::shared::Shared;
 use crate::args::turn::SandboxArg;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::start::ProgramFailure;
 use crate::start::Start;
 
@@ -38,7 +38,7 @@ pub fn run(shared: &Shared, args: &SandboxArgs) -> Result<ExitCode, ProgramFailu
 
 fn confined(shared: &Shared, args: &SandboxedArgs) -> Result<ExitCode, ProgramFailure> {
     let mode = if args.full_auto { SandboxArg::WorkspaceWrite } else { SandboxArg::ReadOnly };
-    let start = Start::new(shared, &TurnArgs { sandbox: Some(mode), ..TurnArgs::default() })?;
+    let start = Start::new(shared, &StartArgs { sandbox: Some(mode), ..StartArgs::default() })?;
     let (config, cwd) = (&start.config, &start.config.folders.cwd);
     let policy = &config.permissions.sandbox_policy;
     let failed = |error| ProgramFailure::new(format!("{error}"));

@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::args::shared::Shared;
 use crate::args::skills::SkillsArgs;
 use crate::args::skills::SkillsCommand;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::print;
 use crate::screen::OutputFormat;
 use crate::start::ProgramFailure;
@@ -28,7 +28,7 @@ pub fn run(shared: &Shared, args: SkillsArgs) -> Result<ExitCode, ProgramFailure
         SkillsCommand::List(args) => args,
         SkillsCommand::Check(args) => return check::run(shared, &args),
     };
-    let start = Start::new(shared, &TurnArgs { cd: args.cd, ..TurnArgs::default() })?;
+    let start = Start::new(shared, &StartArgs { cd: args.cd, ..StartArgs::default() })?;
     if start.config.layers().is_untrusted() {
         style::note("skills of this project are left out, as it is marked as untrusted");
     }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use pellucid_agent::child::StartedBy;
 use pellucid_agent::crew::Crew;
-use pellucid_agent::fork::MessageOffsets;
 use pellucid_agent::identity;
 use pellucid_agent::identity::ClientIdentity;
 use pellucid_agent::login;
@@ -59,7 +58,7 @@ use serde_json::Value;
 use crate::args::shared::Shared;
 use crate::args::turn::LocalProvider;
 use crate::args::turn::SandboxArg;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::environment;
 use crate::exec;
 use crate::log;
@@ -191,36 +190,36 @@ pub struct Start {
 
 impl Start {
     /// Reads the configuration for a turn.
-    pub fn new(shared: &Shared, turn: &TurnArgs) -> Result<Self, ProgramFailure> {
+    pub fn new(shared: &Shared, args: &StartArgs) -> Result<Self, ProgramFailure> {
         let overrides = overrides(shared)?;
         let home = find_home()?;
-        Self::load(home, overrides, turn, Some(EXEC_POLICY))
+        Self::load(home, overrides, args, Some(EXEC_POLICY))
     }
 
     /// Reads the configuration for a client that can ask a person, under this policy or the configured one.
-    pub fn asking(shared: &Shared, turn: &TurnArgs, policy: Option<ApprovalPolicy>) -> Result<Self, ProgramFailure> {
+    pub fn asking(shared: &Shared, args: &StartArgs, policy: Option<ApprovalPolicy>) -> Result<Self, ProgramFailure> {
         let home = find_home()?;
-        Self::load(home, overrides(shared)?, turn, policy)
+        Self::load(home, overrides(shared)?, args, policy)
     }
 
     /// Reads the configuration for the terminal client.
     pub fn in_terminal(
         shared: &Shared,
-        turn: &TurnArgs,
+        args: &StartArgs,
         policy: Option<ApprovalPolicy>,
     ) -> Result<Self, ProgramFailure> {
-        Ok(Self { caller: Caller::TERMINAL, ..Self::asking(shared, turn, policy)? })
+        Ok(Self { caller: Caller::TERMINAL, ..Self::asking(shared, args, policy)? })
     }
 
     /// Reads the configuration for a turn from another home folder than the user's.
-    pub fn in_home(home: &Path, shared: &Shared, turn: &TurnArgs) -> Result<Self, ProgramFailure> {
-        Self::load(home.to_owned(), overrides(shared)?, turn, Some(EXEC_POLICY))
+    pub fn in_home(home: &Path, shared: &Shared, args: &StartArgs) -> Result<Self, ProgramFailure> {
+        Self::load(home.to_owned(), overrides(shared)?, args, Some(EXEC_POLICY))
     }
 
     fn load(
         home: PathBuf,
         overrides: Vec<Override>,
-        turn: &TurnArgs,
+        args: &StartArgs,
         policy: Option<ApprovalPolicy>,
     ) -> Result<Self, ProgramFailure> {
         // Files that commands of a killed session wrote where they may not are moved away before they can be read.
@@ -228,20 +227,20 @@ impl Start {
             style::line(&format!("warning: {aside}"));
         }
         let env = environment::with_dotenv(&home);
-        let cwd = working_directory(turn.cd.as_deref())?;
+        let cwd = working_directory(args.cd.as_deref())?;
         let mut options = LoadOptions::new(cwd, home, env);
         options.overrides = overrides;
-        Self::load_with(options, turn, policy)
+        Self::load_with(options, args, policy)
     }
 
     /// The same in an empty home folder, so that nothing counts but the project and the command line. The project counts as
     /// trusted, with all keys of its configuration accepted.
-    pub fn of_project(home: &Path, shared: &Shared, turn: &TurnArgs) -> Result<Self, ProgramFailure> {
+    pub fn of_project(home: &Path, shared: &Shared, args: &StartArgs) -> Result<Self, ProgramFailure> {
         let user = home.join("user").into_os_string();
         let variables = [("HOME".to_owned(), user.clone()), ("USERPROFILE".to_owned(), user)];
         let path = Env::process().var_os("PATH").map(|path| ("PATH".to_owned(), path));
         let env = Env::from_pairs([]).with(variables.into_iter().chain(path));
-        let mut options = LoadOptions::new(working_directory(turn.cd.as_deref())?, home, env);
+        let mut options = LoadOptions::new(working_directory(args.cd.as_deref())?, home, env);
         options.system = SystemPaths::in_folder(&home.join("system"));
         options.overrides = overrides(shared)?;
         let read = |options: &LoadOptions| {
@@ -258,18 +257,18 @@ impl Start {
         let layers = read(&options)?;
         let guarded: Vec<&Guarded> = layers.iter().filter_map(|layer| layer.guarded()).collect();
         accepted::accept(home, &guarded).map_err(|error| failed(&error))?;
-        Self::load_with(options, turn, Some(EXEC_POLICY))
+        Self::load_with(options, args, Some(EXEC_POLICY))
     }
 
     fn load_with(
         mut options: LoadOptions,
-        turn: &TurnArgs,
+        args: &StartArgs,
         policy: Option<ApprovalPolicy>,
     ) -> Result<Self, ProgramFailure> {
-        options.harness = HarnessOverrides { approval_policy: policy, ..harness(turn) };
+        options.harness = HarnessOverrides { approval_policy: policy, ..harness(args) };
         let load =
             |options: &LoadOptions| pellucid_config::load(options).map_err(|error| ProgramFailure::new(error.report()));
-        let local = match (turn.oss, turn.local_provider) {
+        let local = match (args.oss, args.local_provider) {
             (false, _) => None,
             (true, Some(LocalProvider::Lmstudio)) => Some(LocalServer::LmStudio),
             (true, Some(LocalProvider::Ollama)) => Some(LocalServer::Ollama),
@@ -284,13 +283,13 @@ impl Start {
         if let Some(folder) = &config.folders.logs {
             log::append_to(folder);
         }
-        for file in &turn.inject {
+        for file in &args.inject {
             config.prompt.inject.push(std::path::absolute(file).unwrap_or_else(|_| file.clone()));
         }
         for warning in &config.noticed.warnings {
             style::line(&format!("warning: {warning}"));
         }
-        let script = script(turn)?;
+        let script = script(args)?;
         Ok(Self {
             config,
             env: options.env.clone(),
@@ -519,19 +518,10 @@ impl Start {
         self.options.harness.approval_policy.is_some() || self.options.harness.sandbox_mode.is_some()
     }
 
-    fn provider_id(&self) -> &str {
+    /// The provider that requests go to: the configured one, or the embedded model.
+    pub fn provider_id(&self) -> &str {
         if self.script.is_some() { SCRIPTED } else { &self.config.model.provider_id }
     }
-}
-
-/// How many bytes of a session a fork copies if it keeps `at` messages of the person.
-pub fn fork_place(file: &SessionFile, at: Option<usize>) -> Result<u64, ProgramFailure> {
-    let places = MessageOffsets::read(file).map_err(|error| ProgramFailure::new(format!("{error}")))?;
-    let n_messages = places.messages.len();
-    places.keeping(at.unwrap_or(n_messages)).ok_or_else(|| {
-        let (at, messages) = (at.unwrap_or_default(), style::counted(n_messages, "message"));
-        ProgramFailure::usage(format!("--at {at}: the session has {messages} from the user"))
-    })
 }
 
 /// Warns of lines of a session file that could not be read.
@@ -620,13 +610,13 @@ pub fn overrides(shared: &Shared) -> Result<Vec<Override>, ProgramFailure> {
     Ok(overrides)
 }
 
-fn harness(turn: &TurnArgs) -> HarnessOverrides {
+fn harness(args: &StartArgs) -> HarnessOverrides {
     HarnessOverrides {
-        model: turn.model.clone(),
-        profile: turn.profile.clone(),
-        model_provider: turn.provider.clone().filter(|provider| provider != SCRIPTED),
-        sandbox_mode: sandbox_mode(turn),
-        additional_writable_roots: turn.add_dir.clone(),
+        model: args.model.clone(),
+        profile: args.profile.clone(),
+        model_provider: args.provider.clone().filter(|provider| provider != SCRIPTED),
+        sandbox_mode: sandbox_mode(args),
+        additional_writable_roots: args.add_dir.clone(),
         ..HarnessOverrides::default()
     }
 }
@@ -655,22 +645,22 @@ fn fetching_text(fetching: &Fetching) -> String {
     }
 }
 
-fn sandbox_mode(turn: &TurnArgs) -> Option<SandboxMode> {
-    if turn.bypass {
+fn sandbox_mode(args: &StartArgs) -> Option<SandboxMode> {
+    if args.bypass {
         return Some(SandboxMode::DangerFullAccess);
     }
-    if turn.full_auto {
+    if args.full_auto {
         return Some(SandboxMode::WorkspaceWrite);
     }
-    turn.sandbox.map(|mode| match mode {
+    args.sandbox.map(|mode| match mode {
         SandboxArg::ReadOnly => SandboxMode::ReadOnly,
         SandboxArg::WorkspaceWrite => SandboxMode::WorkspaceWrite,
         SandboxArg::DangerFullAccess => SandboxMode::DangerFullAccess,
     })
 }
 
-fn script(turn: &TurnArgs) -> Result<Option<Script>, ProgramFailure> {
-    match (&turn.script, turn.provider.as_deref()) {
+fn script(args: &StartArgs) -> Result<Option<Script>, ProgramFailure> {
+    match (&args.script, args.provider.as_deref()) {
         (Some(_), Some(provider)) if provider != SCRIPTED => {
             Err(ProgramFailure::new(format!("--script is for the embedded model, not for the provider `{provider}`")))
         }

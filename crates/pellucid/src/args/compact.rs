@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 
 use crate::args::session_ref::SessionRef;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::start::Which;
 
 #[derive(Debug, ClapArgs)]
@@ -15,7 +15,7 @@ tasks and requirements are missing from the summary. The session file only grows
 --undo restores them, for this program and for the Codex CLI.")]
 pub struct CompactArgs {
     #[command(flatten)]
-    pub turn: TurnArgs,
+    pub start: StartArgs,
 
     #[command(flatten)]
     pub of: SessionRef,

@@ -8,6 +8,7 @@ use pellucid_protocol::settings::ApprovalPolicy;
 use crate::args::turn::Approval;
 use crate::args::turn::LocalProvider;
 use crate::args::turn::SandboxArg;
+use crate::args::turn::StartArgs;
 use crate::args::turn::TurnArgs;
 
 /// Options of the terminal client. Before another command they are accepted and do nothing.
@@ -91,16 +92,19 @@ impl Interactive {
     pub fn turn(&self) -> TurnArgs {
         TurnArgs {
             image: self.image.clone(),
-            model: self.model.clone(),
-            profile: self.profile.clone(),
-            sandbox: self.sandbox,
-            cd: self.cd.clone(),
-            full_auto: self.full_auto,
-            bypass: self.bypass,
-            add_dir: self.add_dir.clone(),
-            oss: self.oss,
-            local_provider: self.local_provider,
-            script: self.script.clone(),
+            start: StartArgs {
+                model: self.model.clone(),
+                profile: self.profile.clone(),
+                sandbox: self.sandbox,
+                cd: self.cd.clone(),
+                full_auto: self.full_auto,
+                bypass: self.bypass,
+                add_dir: self.add_dir.clone(),
+                oss: self.oss,
+                local_provider: self.local_provider,
+                script: self.script.clone(),
+                ..StartArgs::default()
+            },
             ..TurnArgs::default()
         }
     }

@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use clap::Subcommand;
 
 use crate::args::session_ref::SessionRef;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::start::Which;
 
 #[derive(Debug, ClapArgs)]
@@ -40,7 +40,7 @@ pub enum MemoryCommand {
 #[derive(Debug, ClapArgs)]
 pub struct RunArgs {
     #[command(flatten)]
-    pub turn: TurnArgs,
+    pub start: StartArgs,
 
     /// Print the outcome as JSON.
     #[arg(long)]

@@ -5,13 +5,28 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use clap::ValueEnum;
 
-/// Options of a turn: model, provider, sandbox, folder and attachments.
+/// Options of a turn: all that a command starts with, and what goes with the message.
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub struct TurnArgs {
     /// Images to attach; several by commas or by repeating.
     #[arg(short, long = "image", value_name = "FILE", value_delimiter = ',', num_args = 1..)]
     pub image: Vec<PathBuf>,
 
+    #[command(flatten)]
+    pub start: StartArgs,
+
+    /// A JSON schema for the final answer.
+    #[arg(long, value_name = "FILE")]
+    pub output_schema: Option<PathBuf>,
+
+    /// The id of the new session, instead of a fresh one. With it `prompt` and `exec` send the same bytes.
+    #[arg(long, value_name = "UUID")]
+    pub session_id: Option<String>,
+}
+
+/// Options of every command that reads the configuration for a model: model, provider, sandbox and folder.
+#[derive(Debug, Clone, Default, ClapArgs)]
+pub struct StartArgs {
     /// The model to use, instead of the configured one.
     #[arg(short, long, global = true)]
     pub model: Option<String>,
@@ -56,17 +71,9 @@ pub struct TurnArgs {
     #[arg(long = "dangerously-bypass-approvals-and-sandbox", alias = "yolo", global = true)]
     pub bypass: bool,
 
-    /// A JSON schema for the final answer.
-    #[arg(long, value_name = "FILE")]
-    pub output_schema: Option<PathBuf>,
-
     /// A JSON file with items, sources or texts to inject (see docs/packs/agentcore.md); may be repeated.
     #[arg(long, value_name = "FILE.json")]
     pub inject: Vec<PathBuf>,
-
-    /// The id of the new session, instead of a fresh one. With it `prompt` and `exec` send the same bytes.
-    #[arg(long, value_name = "UUID")]
-    pub session_id: Option<String>,
 }
 
 /// The values of `--sandbox`, as the configuration has them.

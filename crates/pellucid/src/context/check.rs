@@ -37,7 +37,7 @@ pub fn run(shared: &Shared, args: &ContextCheckArgs) -> Result<ExitCode, Program
 
 /// Checks the project. Gives the status to end with.
 fn check(shared: &Shared, args: &ContextCheckArgs) -> Result<u8, RequestRefusal> {
-    let project = LockedProject::find(shared, &args.turn)?;
+    let project = LockedProject::find(shared, &args.turn.start)?;
     let Some(text) = project.read()? else {
         return Err(no_lock(&project));
     };

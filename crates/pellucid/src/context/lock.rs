@@ -28,6 +28,7 @@ use crate::args::lock::ContextLockArgs;
 use crate::args::lock::LockMcp;
 use crate::args::request::McpLists;
 use crate::args::shared::Shared;
+use crate::args::turn::StartArgs;
 use crate::args::turn::TurnArgs;
 use crate::print;
 use crate::request;
@@ -49,7 +50,7 @@ pub fn run(shared: &Shared, args: &ContextLockArgs) -> Result<ExitCode, ProgramF
 }
 
 fn write(shared: &Shared, args: &ContextLockArgs) -> Result<(), RequestRefusal> {
-    let project = LockedProject::find(shared, &args.turn)?;
+    let project = LockedProject::find(shared, &args.turn.start)?;
     let policy = match project.read()? {
         None => LockPolicy::default(),
         Some(text) => match ContextLock::parse(&text) {
@@ -62,7 +63,7 @@ fn write(shared: &Shared, args: &ContextLockArgs) -> Result<(), RequestRefusal> 
         },
     };
     let choices = LockChoices {
-        folder: project.folder(args.turn.cd.as_deref()),
+        folder: project.folder(args.turn.start.cd.as_deref()),
         prompt_mode: String::new(),
         has_mcp_tools: args.tools.mcp == LockMcp::Connect,
         has_user_files: args.with_user,
@@ -95,9 +96,9 @@ pub struct LockedProject {
 
 impl LockedProject {
     /// The project around the working directory.
-    pub fn find(shared: &Shared, turn: &TurnArgs) -> Result<Self, ProgramFailure> {
+    pub fn find(shared: &Shared, args: &StartArgs) -> Result<Self, ProgramFailure> {
         let home = empty_home()?;
-        let start = Start::of_project(home.path(), shared, turn)?;
+        let start = Start::of_project(home.path(), shared, args)?;
         Ok(Self { root: start.config.folders.project_root.clone() })
     }
 
@@ -153,11 +154,12 @@ impl LockedProject {
         choices: &LockChoices,
         revision: Option<&str>,
     ) -> Result<LockedRequest, RequestRefusal> {
-        let turn = TurnArgs { cd: Some(self.root.join(&choices.folder)), ..turn.clone() };
+        let mut turn = turn.clone();
+        turn.start.cd = Some(self.root.join(&choices.folder));
         let home = empty_home()?;
         let start = match choices.has_user_files {
-            true => Start::new(shared, &turn)?,
-            false => Start::of_project(home.path(), shared, &turn)?,
+            true => Start::new(shared, &turn.start)?,
+            false => Start::of_project(home.path(), shared, &turn.start)?,
         };
         let user_home = start.env.user_home();
         let homes = [Some(start.config.folders.home.clone()), user_home];
@@ -214,7 +216,7 @@ impl LockedProject {
 
 /// The lock file as a request of which parts and sizes are known, and the request of today in the same form.
 pub fn sizes(shared: &Shared, turn: &TurnArgs) -> Result<(Inspected, LockedProject, LockChoices), RequestRefusal> {
-    let project = LockedProject::find(shared, turn)?;
+    let project = LockedProject::find(shared, &turn.start)?;
     let Some(text) = project.read()? else {
         return Err(no_lock(&project));
     };

@@ -328,7 +328,7 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
-    use crate::args::turn::TurnArgs;
+    use crate::args::turn::StartArgs;
     use crate::start::Start;
 
     /// Checks what the table says first, and of the instruction file.
@@ -338,7 +338,7 @@ mod tests {
         let project = folder.path().join("project");
         fs::create_dir_all(&project).unwrap();
         fs::write(project.join("AGENTS.md"), "# Rules\n\n日本語 \"quoted\" and `code`.\n").unwrap();
-        let turn = TurnArgs { cd: Some(project), model: Some(model.to_owned()), ..TurnArgs::default() };
+        let turn = StartArgs { cd: Some(project), model: Some(model.to_owned()), ..StartArgs::default() };
         let start = Start::in_home(folder.path(), &Shared::default(), &turn).unwrap();
         let opening = start::Opening::New { session_id: None, keep: start::Persistence::Nothing };
         let mut session = start.session(opening).unwrap();

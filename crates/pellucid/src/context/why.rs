@@ -163,7 +163,7 @@ fn file_question(text: &str, turn: &TurnArgs) -> Result<WhyQuestion, RequestRefu
     {
         return Err(RequestRefusal::usage(format!("`{text}`: lines are counted from 1, the smaller number first")));
     }
-    let folder = turn.cd.clone().unwrap_or_default();
+    let folder = turn.start.cd.clone().unwrap_or_default();
     let path = std::path::absolute(folder.join(typed)).unwrap_or_else(|_| PathBuf::from(typed));
     let path: PathBuf = normal(&path);
     let content = read_file(&path);
@@ -267,7 +267,7 @@ impl Asker<'_> {
         for idea in &reason.ideas {
             let (mut shared, mut turn) = (self.shared.clone(), self.args.turn.clone());
             match idea.strip_prefix("--cd ") {
-                Some(folder) => turn.cd = Some(folder.into()),
+                Some(folder) => turn.start.cd = Some(folder.into()),
                 None => shared.config.push(idea.clone()),
             }
             let Ok(shown) = request::shown(&shared, &turn, &self.request_args(true)) else {

@@ -27,7 +27,7 @@ use pellucid_protocol::usage::TokenUsage;
 use super::CostRefusal;
 use super::CostedSession;
 use crate::args::shared::Shared;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::start::ProgramFailure;
 use crate::start::Start;
 
@@ -157,10 +157,10 @@ impl Remaking<'_> {
             _ => {}
         }
         let is_scripted = meta.model_provider.as_deref() == Some(SCRIPTED);
-        let turn = TurnArgs {
+        let turn = StartArgs {
             cd: Some(meta.cwd.clone().into()),
             provider: meta.model_provider.clone().filter(|_| !is_scripted),
-            ..TurnArgs::default()
+            ..StartArgs::default()
         };
         let mut plan = Start::new(&shared, &turn)?.plan()?;
         if is_scripted {

@@ -26,7 +26,7 @@ use serde_json::json;
 use super::DoctorSection;
 use super::Health;
 use crate::args::shared::Shared;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::screen::StandardStream;
 use crate::start::Start;
 use crate::style;
@@ -34,7 +34,7 @@ use crate::style;
 /// Runs every check, in the order in which the report shows them.
 pub fn look(shared: &Shared, cd: Option<&Path>) -> Vec<DoctorSection> {
     let mut sections = vec![program(), home()];
-    let turn = TurnArgs { cd: cd.map(Path::to_owned), ..TurnArgs::default() };
+    let turn = StartArgs { cd: cd.map(Path::to_owned), ..StartArgs::default() };
     match Start::new(shared, &turn) {
         Ok(start) => {
             sections.push(configuration(&start.config));

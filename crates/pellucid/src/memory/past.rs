@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::args::memory::RunArgs;
 use crate::args::memory::StatusArgs;
 use crate::args::shared::Shared;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::exec;
 use crate::print;
 use crate::screen::OutputFormat;
@@ -32,7 +32,7 @@ const OFF: &str = "memories are off; switch them on with `pellucid features enab
                    `-c features.memory_tool=true`";
 
 pub fn run(shared: &Shared, args: &RunArgs) -> Result<ExitCode, ProgramFailure> {
-    let start = Start::new(shared, &args.turn)?;
+    let start = Start::new(shared, &args.start)?;
     if !memories::is_on(&start.config) {
         return Err(ProgramFailure::new(OFF));
     }
@@ -76,7 +76,7 @@ fn described(outcome: &MemoriesOutcome, folder: &str) -> String {
 }
 
 pub fn status(shared: &Shared, args: &StatusArgs) -> Result<ExitCode, ProgramFailure> {
-    let start = Start::new(shared, &TurnArgs::default())?;
+    let start = Start::new(shared, &StartArgs::default())?;
     let config = &start.config;
     let failed = |error| ProgramFailure::new(format!("{error}"));
     let memories = Memories::open_existing(&config.folders.home).map_err(failed)?;

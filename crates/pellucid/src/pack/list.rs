@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::table::table;
 use crate::args::shared::Shared;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::start::ProgramFailure;
 use crate::start::Start;
 
@@ -24,7 +24,7 @@ struct Listed {
 }
 
 pub fn run(shared: &Shared, as_json: bool) -> Result<ExitCode, ProgramFailure> {
-    let config = Start::new(shared, &TurnArgs::default())?.config;
+    let config = Start::new(shared, &StartArgs::default())?.config;
     let home = &config.folders.home;
     let used = pack_files::find(&config.prompt.pack, home).ok();
     let mut packs: Vec<Listed> = Pack::builtin_names().into_iter().map(built_in).collect();

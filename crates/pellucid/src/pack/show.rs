@@ -10,13 +10,13 @@ use serde_json::json;
 
 use super::table::table;
 use crate::args::shared::Shared;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::style;
 
 pub fn run(shared: &Shared, slot: Option<&str>, as_json: bool) -> Result<ExitCode, ProgramFailure> {
-    let config = Start::new(shared, &TurnArgs::default())?.config;
+    let config = Start::new(shared, &StartArgs::default())?.config;
     let pack = super::selected(&config)?;
     match slot {
         Some(name) => one(&pack, name, as_json)?,

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::args::shared::Shared;
 use crate::args::skills::SkillsCheckArgs;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::print;
 use crate::screen::OutputFormat;
 use crate::start::ProgramFailure;
@@ -41,7 +41,7 @@ pub fn run(shared: &Shared, args: &SkillsCheckArgs) -> Result<ExitCode, ProgramF
 
 /// The files of all skills that sessions would find, those that cannot be used too.
 fn found(shared: &Shared, args: &SkillsCheckArgs) -> Result<Vec<PathBuf>, ProgramFailure> {
-    let start = Start::new(shared, &TurnArgs { cd: args.cd.clone(), ..TurnArgs::default() })?;
+    let start = Start::new(shared, &StartArgs { cd: args.cd.clone(), ..StartArgs::default() })?;
     let skills = skills::search(&start.config, &start.env).load();
     let good = skills.all().iter().map(|skill| &skill.path);
     let bad = skills.problems.iter().map(|problem| &problem.path).filter(|path| path.ends_with(FILE));

@@ -10,7 +10,7 @@ use pellucid_engine::digest::Digest;
 use pellucid_engine::documents::listed::InstructionFile;
 
 use crate::args::shared::Shared;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::pack;
 use crate::print;
 use crate::screen::name;
@@ -21,7 +21,7 @@ use crate::style::counted;
 
 /// Shows the files of a project that were not accepted as they are now, and accepts them.
 pub fn accept(shared: &Shared, home: &Path, folder: &Path, is_sure: bool) -> Result<ExitCode, ProgramFailure> {
-    let start = Start::in_home(home, shared, &TurnArgs { cd: Some(folder.to_owned()), ..TurnArgs::default() })?;
+    let start = Start::in_home(home, shared, &StartArgs { cd: Some(folder.to_owned()), ..StartArgs::default() })?;
     let root = start.config.folders.project_root.clone();
     if start.config.layers().is_untrusted() {
         let root = root.display();

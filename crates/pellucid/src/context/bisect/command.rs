@@ -16,7 +16,7 @@ use pellucid_protocol::settings::SandboxPolicy;
 
 use crate::args::shared::Shared;
 use crate::args::turn::SandboxArg;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::start::ProgramFailure;
 use crate::start::Start;
 
@@ -33,9 +33,9 @@ pub struct JudgingCommand {
 
 impl JudgingCommand {
     /// The command in the sandbox: read-only, unless an option says otherwise.
-    pub fn new(shared: &Shared, turn: &TurnArgs, command: &str) -> Result<Self, ProgramFailure> {
-        let mode = turn.sandbox.unwrap_or(SandboxArg::ReadOnly);
-        let start = Start::new(shared, &TurnArgs { sandbox: Some(mode), ..turn.clone() })?;
+    pub fn new(shared: &Shared, start: &StartArgs, command: &str) -> Result<Self, ProgramFailure> {
+        let mode = start.sandbox.unwrap_or(SandboxArg::ReadOnly);
+        let start = Start::new(shared, &StartArgs { sandbox: Some(mode), ..start.clone() })?;
         let (config, cwd) = (&start.config, &start.config.folders.cwd);
         let policy = &config.permissions.sandbox_policy;
         let argv = ["/bin/sh", "-c", command].map(OsString::from).to_vec();

@@ -82,7 +82,7 @@ fn commits(
     args: &ContextBisectArgs,
     (good, bad): (&str, &str),
 ) -> Result<FirstParents, RequestRefusal> {
-    let start = Start::new(shared, &args.turn)?;
+    let start = Start::new(shared, &args.turn.start)?;
     let git = own_git::of(&start.config, &start.env);
     history::first_parents(&git, &start.config.folders.cwd, good, bad).map_err(|error| match error {
         FirstParentsError::NoRevision { .. } => RequestRefusal::usage(format!(
@@ -116,7 +116,7 @@ struct AskedOfLock {
 
 impl AskedOfLock {
     fn new(shared: &Shared, args: &ContextBisectArgs, kind: FindingKind) -> Result<Self, RequestRefusal> {
-        let project = LockedProject::find(shared, &args.turn)?;
+        let project = LockedProject::find(shared, &args.turn.start)?;
         let Some(text) = project.read()? else {
             return Err(no_lock(&project));
         };
@@ -141,7 +141,7 @@ struct AssembledCommit {
 impl AskedOfCommits {
     fn of(shared: &Shared, args: &ContextBisectArgs) -> Result<Self, RequestRefusal> {
         if let Some(command) = &args.run {
-            return Ok(Self::Command(JudgingCommand::new(shared, &args.turn, command)?));
+            return Ok(Self::Command(JudgingCommand::new(shared, &args.turn.start, command)?));
         }
         if let Some(part) = &args.part {
             return Ok(Self::Part(part.clone()));

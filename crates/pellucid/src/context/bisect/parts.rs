@@ -48,7 +48,7 @@ pub fn answer(shared: &Shared, args: &ContextBisectArgs, text: &str) -> Result<B
     }
     let model = answering(shared, args, &request)?;
     let mut search = PartSearch {
-        command: JudgingCommand::new(shared, &args.turn, command)?,
+        command: JudgingCommand::new(shared, &args.turn.start, command)?,
         runtime: exec::runtime()?,
         model,
         parts: &parts,
@@ -81,7 +81,7 @@ enum AnsweringModel {
 }
 
 fn answering(shared: &Shared, args: &ContextBisectArgs, request: &Inspected) -> Result<AnsweringModel, RequestRefusal> {
-    if let Some(path) = &args.turn.script {
+    if let Some(path) = &args.turn.start.script {
         return Ok(AnsweringModel::Scripted(load(path)?));
     }
     if args.max_requests.is_none() && args.max_cost.is_none() {
@@ -90,7 +90,7 @@ fn answering(shared: &Shared, args: &ContextBisectArgs, request: &Inspected) -> 
                 .to_owned(),
         ));
     }
-    let mut start = Start::new(shared, &args.turn)?;
+    let mut start = Start::new(shared, &args.turn.start)?;
     let wire = start.config.model.provider.wire_api;
     if request.wire.is_some_and(|of_request| of_request != wire) {
         let id = &start.config.model.provider_id;

@@ -1,6 +1,10 @@
 //! The calls of a session's tools, as its record has them: for commands and for pages.
 //!
+//! - `whole`: one call with its texts, and its whole output
+//!
 //! Not here: how they are noted (`pellucid_tools::notes`), and the lines of the record (`pellucid_store::requests::call`).
+
+mod whole;
 
 use std::io;
 use std::path::Path;
@@ -17,6 +21,9 @@ use pellucid_store::requests::chain::Chain;
 use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
+
+pub use self::whole::CallTexts;
+pub use self::whole::WholeOutput;
 
 /// The calls of a session.
 #[derive(Debug, Clone, Default, PartialEq)]

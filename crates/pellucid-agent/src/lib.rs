@@ -5,6 +5,7 @@
 //! [`door`] is how clients talk to a session, [`reshape`] what they may do to its history, [`crew`] holds the agents that a session started.
 //! `habits` is what a pack does around turns: `standing` instructions, instruction `documents` that join or change,
 //! messages that are said `again`, and a [`memory`].
+//! [`calls`] and [`patches`] are what tools were asked to do.
 //! [`log`] and [`sent`] record what happens, [`restore`] reads it back, [`fork`] finds where a copy is cut, [`replay`]
 //! proves that every request can be made again, [`fsck`] checks that for all sessions, [`rerun`] makes the requests of a
 //! recorded conversation under other settings.
@@ -42,6 +43,7 @@ mod notify;
 pub mod open;
 mod open_notes;
 pub mod own_git;
+pub mod patches;
 pub mod prepare;
 pub mod prices;
 pub mod replay;

@@ -100,6 +100,11 @@ impl Outputs {
         pellucid_files::open(&self.path(&file_name(call_id), WHOLE))
     }
 
+    /// Whether all of what a call wrote is kept, if something is.
+    pub fn is_whole(&self, call_id: &str) -> bool {
+        !self.path(&file_name(call_id), CUT).exists()
+    }
+
     fn path(&self, call: &str, end: &str) -> PathBuf {
         self.folder.join(format!("{call}{end}"))
     }

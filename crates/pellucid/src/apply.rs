@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use pellucid_agent::own_git;
+use pellucid_agent::patches::Applied;
 use pellucid_git::apply::ApplyMode;
 use pellucid_git::apply::DiffApplyError;
 use pellucid_git::apply::DiffRoot;
@@ -30,10 +31,9 @@ use pellucid_store::read::RecordedSession;
 use self::base::AtCommit;
 use self::base::LocalFiles;
 use self::base::Tree;
-use self::turns::Applied;
 use crate::args::apply::ApplyArgs;
 use crate::args::shared::Shared;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::print;
 use crate::sessions;
 use crate::start::ProgramFailure;
@@ -51,7 +51,7 @@ pub fn run(shared: &Shared, args: &ApplyArgs) -> Result<ExitCode, ProgramFailure
     let Some((last, before)) = turns.split_last() else {
         return Err(failed(&format!("the session {} has applied no patch", loaded.meta.id)));
     };
-    let start = Start::new(shared, &TurnArgs::default())?;
+    let start = Start::new(shared, &StartArgs::default())?;
     let git = own_git::of(&start.config, &start.env);
     let place = DiffRoot::at(&git, &cwd).map_err(|error| failed(&error))?;
     let places = Places::of(&loaded, &place);

@@ -37,7 +37,7 @@ pub use self::plan::UndoPlan;
 use crate::apply;
 use crate::args::session_ref::SessionRef;
 use crate::args::shared::Shared;
-use crate::args::turn::TurnArgs;
+use crate::args::turn::StartArgs;
 use crate::args::undo::RedoArgs;
 use crate::args::undo::UndoArgs;
 use crate::print;
@@ -366,7 +366,7 @@ impl Stored {
     }
 
     fn remove_turns(&self, shared: &Shared, n_messages: usize) -> Result<(), ProgramFailure> {
-        let start = Start::new(shared, &TurnArgs::default())?;
+        let start = Start::new(shared, &StartArgs::default())?;
         let file = start.existing_of_any(&Which::Id(self.loaded.meta.id.clone()))?;
         let mut session = start.session(Opening::Resumed { file: Box::new(file), keep: Persistence::File })?;
         session.remove_turns(n_messages);
@@ -374,7 +374,7 @@ impl Stored {
     }
 
     fn put_turns_back(&self, shared: &Shared) -> Result<(), ProgramFailure> {
-        let start = Start::new(shared, &TurnArgs::default())?;
+        let start = Start::new(shared, &StartArgs::default())?;
         let file = start.existing_of_any(&Which::Id(self.loaded.meta.id.clone()))?;
         let mut session = start.session(Opening::Resumed { file: Box::new(file.clone()), keep: Persistence::File })?;
         let done = session.redo_turns(&file, &self.loaded.records);

@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
+use pellucid_agent::patches::Applied;
 use pellucid_git::apply::Committed;
 use pellucid_git::apply::DiffRoot;
 use pellucid_patch::Patch;
@@ -22,7 +23,6 @@ use pellucid_patch::verify;
 
 use super::Places;
 use super::turns;
-use super::turns::Applied;
 
 /// Files that change in memory alone.
 pub trait Tree: PatchFiles {

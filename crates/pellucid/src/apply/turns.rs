@@ -4,48 +4,20 @@
 //! through a command that is nothing but a patch.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::path::PathBuf;
 
-use pellucid_exec::script;
-use pellucid_exec::script::PatchIn;
-use pellucid_patch::is_patch_text;
-use pellucid_patch::normal;
+use pellucid_agent::patches::Applied;
+use pellucid_agent::patches::patch_of;
 use pellucid_patch::parse;
 use pellucid_patch::parse::Hunk;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::Item;
-use pellucid_protocol::item::LocalShellAction;
 use pellucid_protocol::item::ToolOutput;
 use pellucid_store::read::RecordedSession;
 use pellucid_store::record::Record;
 use serde_json::Value;
 
 use super::Places;
-
-const TOOL: &str = "apply_patch";
-
-/// A patch that was applied.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Applied {
-    /// The call that applied the patch.
-    pub call: String,
-    /// The folder that relative paths of the patch start at.
-    pub cwd: PathBuf,
-    pub text: String,
-}
-
-impl Applied {
-    /// The absolute paths that the patch names.
-    pub fn paths(&self) -> Vec<PathBuf> {
-        let Ok(patch) = parse(&self.text) else { return Vec::new() };
-        let named = patch.hunks.iter().flat_map(|hunk| match hunk {
-            Hunk::Add { path, .. } | Hunk::Delete { path } => vec![*path],
-            Hunk::Update { path, move_to, .. } => std::iter::once(*path).chain(*move_to).collect(),
-        });
-        named.map(|path| normal(&self.cwd.join(path))).collect()
-    }
-}
 
 /// The patches of each turn that applied any, in order.
 pub fn applied(loaded: &RecordedSession) -> Vec<Vec<Applied>> {
@@ -72,18 +44,13 @@ pub fn all(loaded: &RecordedSession) -> Vec<(usize, Applied)> {
         match record {
             Record::TurnContext(context) => cwd = PathBuf::from(&context.cwd),
             Record::ResponseItem(item) => {
-                let patch = call(item).filter(|call| done.contains(call.id)).and_then(|call| call.patch(&cwd));
+                let patch = patch_of(item, &cwd).filter(|patch| done.contains(patch.call.as_str()));
                 patches.extend(patch.map(|patch| (at, patch)));
             }
             _ => {}
         }
     }
     patches
-}
-
-/// Whether a call does nothing but apply a patch.
-pub fn is_patch_call(item: &Item) -> bool {
-    call(item).is_some_and(|call| call.patch(Path::new("/")).is_some())
 }
 
 /// Every path that patches touch, here. Absent if one is outside, or a text is no patch.
@@ -119,61 +86,6 @@ fn done_call(record: &Record) -> Option<&str> {
     };
     let answer: Value = serde_json::from_str(output).ok()?;
     (answer["metadata"]["exit_code"] == 0).then_some(call_id)
-}
-
-/// A call that may have applied a patch.
-struct Call<'a> {
-    id: &'a str,
-    what: What,
-}
-
-enum What {
-    Patch(String),
-    Command { argv: Vec<String>, workdir: Option<String> },
-}
-
-fn call(item: &Item) -> Option<Call<'_>> {
-    let (id, what) = match item {
-        Item::CustomToolCall { name, call_id, input, .. } if name == TOOL => (call_id, What::Patch(input.clone())),
-        Item::FunctionCall { name, call_id, arguments, .. } => {
-            let arguments: Value = serde_json::from_str(arguments).ok()?;
-            let text = |name: &str| arguments[name].as_str().map(str::to_owned);
-            let what = if name == TOOL {
-                What::Patch(text("input")?)
-            } else {
-                let script = text("command").or_else(|| text("cmd"));
-                let argv = match script {
-                    Some(script) => vec!["bash".to_owned(), "-lc".to_owned(), script],
-                    None => serde_json::from_value(arguments["command"].clone()).ok()?,
-                };
-                What::Command { argv, workdir: text("workdir") }
-            };
-            (call_id, what)
-        }
-        Item::LocalShellCall {
-            call_id: Some(call_id),
-            action: LocalShellAction::Exec { command, working_directory, .. },
-            ..
-        } => (call_id, What::Command { argv: command.clone(), workdir: working_directory.clone() }),
-        _ => return None,
-    };
-    Some(Call { id, what })
-}
-
-impl Call<'_> {
-    fn patch(self, cwd: &Path) -> Option<Applied> {
-        match self.what {
-            What::Patch(text) => Some(Applied { call: self.id.to_owned(), cwd: cwd.to_owned(), text }),
-            What::Command { argv, workdir } => {
-                let Some(PatchIn::Call(call)) = script::patch_in(&argv, is_patch_text) else {
-                    return None;
-                };
-                let cwd = workdir.map_or_else(|| cwd.to_owned(), |folder| cwd.join(folder));
-                let cwd = call.cd.map_or_else(|| cwd.clone(), |folder| cwd.join(folder));
-                Some(Applied { call: self.id.to_owned(), cwd, text: call.body })
-            }
-        }
-    }
 }
 
 #[cfg(test)]

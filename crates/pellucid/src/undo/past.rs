@@ -148,7 +148,7 @@ pub fn lasting_effects(loaded: &RecordedSession, turns: &[&PastTurn], calls: &[R
 
 /// Whether a command does nothing but apply a patch, which is undone as a patch.
 fn is_patch(item: &Item) -> bool {
-    crate::apply::turns::is_patch_call(item)
+    pellucid_agent::patches::is_patch_call(item)
 }
 
 /// The id, the tool and the text of a call.

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
 
+use pellucid_agent::patches::Applied;
 use pellucid_patch::FoundText;
 use pellucid_patch::TextExchange;
 use pellucid_patch::VerifiedPatch;
@@ -26,7 +27,6 @@ use pellucid_tools::edits::UndoneFile;
 use pellucid_tools::edits::digest;
 use serde::Serialize;
 
-use crate::apply::turns::Applied;
 use crate::style;
 
 const CHANGED: &str = "it changed since the session wrote it";

@@ -6,6 +6,7 @@
 //!
 //! - `history`: the items of a session as they were at a place of its file
 //! - `check`: one request against its record
+//! - `compactions`: histories before and after a summary
 //! - `damage`: whether the files themselves are as they were written
 //! - `family`: the session that a copy was made of, and sessions that were started from another
 //! - `rebuild`: one request, rebuilt to be shown
@@ -15,6 +16,7 @@
 //! - `last`: the last request, for saying how the next one continues it
 
 mod check;
+mod compactions;
 mod damage;
 mod family;
 mod history;
@@ -55,6 +57,10 @@ use pellucid_store::requests::verify::Foreign;
 use serde::Serialize;
 
 use self::check::Checker;
+pub use self::compactions::CompactedHistory;
+pub use self::compactions::CompactionLine;
+pub use self::compactions::compacted;
+pub use self::compactions::compaction_lines;
 pub use self::family::ChildSession;
 use self::family::Numbering;
 use self::history::History;

@@ -2,6 +2,7 @@
 
 use pellucid_engine::loss::Loss;
 use pellucid_engine::tokens::tokens_of_bytes;
+use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
 use serde_json::Value;
 use serde_json::json;
@@ -63,15 +64,31 @@ impl HistoryItem {
         }
     }
 
-    fn to_json(&self) -> Value {
+    /// The item as JSON.
+    pub fn to_json(&self) -> Value {
         json!({
             "item": self.number,
             "type": self.item["type"],
             "role": self.item.get("role"),
             "call_id": self.item.get("call_id"),
             "tokens": self.tokens,
+            "words": self.words(),
         })
     }
+}
+
+/// The last message of role `user`, which has the summary. A provider's summary is sealed.
+pub fn summary_of(items: &[Item]) -> Option<String> {
+    if items.iter().any(|item| matches!(item, Item::Compaction { .. })) {
+        return None;
+    }
+    items.iter().rev().find_map(|item| match item {
+        Item::Message { role, content, .. } if role == "user" => content.iter().find_map(|part| match part {
+            ContentPart::InputText { text } => Some(text.clone()),
+            _ => None,
+        }),
+        _ => None,
+    })
 }
 
 impl CompactionAnswer {
@@ -111,12 +128,18 @@ impl CompactionAnswer {
             "replaced": items(&self.replaced),
             "kept": items(&self.kept),
             "summary": self.summary,
-            "lost": {
-                "paths": self.loss.paths,
-                "identifiers": self.loss.identifiers,
-                "open_tasks": self.loss.open_tasks,
-                "constraints": self.loss.constraints,
-            },
+            "lost": self.lost_json(),
+        })
+    }
+
+    /// What is lost as JSON: paths, names, open tasks and demands.
+    pub fn lost_json(&self) -> Value {
+        let Loss { paths, identifiers, open_tasks, constraints } = &self.loss;
+        json!({
+            "paths": paths,
+            "identifiers": identifiers,
+            "open_tasks": open_tasks,
+            "constraints": constraints,
         })
     }
 }

@@ -9,8 +9,7 @@ use std::process::ExitCode;
 use pellucid_agent::reshape::Reshaped;
 use pellucid_answers::compaction::CompactionAnswer;
 use pellucid_answers::compaction::HistoryItem;
-use pellucid_protocol::item::ContentPart;
-use pellucid_protocol::item::Item;
+use pellucid_answers::compaction::summary_of;
 use pellucid_protocol::operation::Operation;
 use pellucid_store::read;
 use pellucid_store::read::SessionFile;
@@ -31,7 +30,7 @@ use crate::style::counted;
 
 pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, ProgramFailure> {
     let which = args.which();
-    let start = Start::new(shared, &args.turn)?;
+    let start = Start::new(shared, &args.start)?;
     let editor = args.edit.then(|| Editor::find(&start.env)).transpose()?;
     let file = start.existing(&which)?;
     start.make_ready()?;
@@ -100,7 +99,7 @@ fn dry_run_note(id: &str, has_asked: bool) -> String {
 /// summary; the reason was printed.
 fn asked_for(shared: &Shared, args: &CompactArgs, file: &SessionFile) -> Result<Option<String>, ProgramFailure> {
     let opening = Opening::Resumed { file: Box::new(file.clone()), keep: Persistence::Requests };
-    let session = Start::new(shared, &args.turn)?.session(opening)?;
+    let session = Start::new(shared, &args.start)?.session(opening)?;
     let (session, outcome) = exec::run_operation(session, Operation::Compact, &mut Show::Trouble)?;
     if outcome.code() != ExitCode::SUCCESS {
         return Ok(None);
@@ -124,7 +123,7 @@ fn summary_file(file: &Path) -> Result<String, ProgramFailure> {
 /// What a compaction did, or would do.
 pub fn answer(reshaped: &Reshaped) -> CompactionAnswer {
     let Reshaped { before, after, tokens, message, .. } = reshaped;
-    CompactionAnswer::of(before, after, *tokens, message.clone().or_else(|| summary(after)))
+    CompactionAnswer::of(before, after, *tokens, message.clone().or_else(|| summary_of(after)))
 }
 
 /// An item of the history in one line: its place, its tokens, what it is, and how it begins.
@@ -151,18 +150,4 @@ fn text(answer: &CompactionAnswer) -> String {
         text.extend(list.iter().map(|it| format!("  {it}\n")));
     }
     text
-}
-
-/// The last message of role `user`, which holds the summary. A provider's is sealed.
-fn summary(items: &[Item]) -> Option<String> {
-    if items.iter().any(|item| matches!(item, Item::Compaction { .. })) {
-        return None;
-    }
-    items.iter().rev().find_map(|item| match item {
-        Item::Message { role, content, .. } if role == "user" => content.iter().find_map(|part| match part {
-            ContentPart::InputText { text } => Some(text.clone()),
-            _ => None,
-        }),
-        _ => None,
-    })
 }

@@ -122,7 +122,7 @@ pub fn lines(view: &SummaryView, columns: usize, palette: &Palette) -> Vec<Line<
         (Some(_), false) => {}
     }
     for lost in view.lost.iter().filter(|_| view.summary.is_some()) {
-        head(&mut lines, format!("Lost: {} {}", number(lost.facts.len()), lost.kind));
+        head(&mut lines, format!("Lost {}: {}", lost.kind, number(lost.facts.len())));
         for fact in &lost.facts {
             lines.extend(wrapped(fact, columns, 2, palette.removed()));
         }
@@ -176,7 +176,7 @@ mod tests {
             ── A summary on trial ── enter accepts
             12,345 tokens before, 2,345 after
 
-            Lost: 1 paths
+            Lost paths: 1
               src/port.rs
 
             Summary

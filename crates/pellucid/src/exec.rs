@@ -46,6 +46,8 @@ use crate::exec::json::Json;
 use crate::exec::last_message::LastMessage;
 use crate::exec::live::LiveTurn;
 use crate::exec::live::Woken;
+use crate::fork;
+use crate::fork::CopyEnd;
 use crate::inspect;
 use crate::screen::name;
 use crate::start;
@@ -135,8 +137,8 @@ pub enum SessionTarget {
     New,
     /// A stored session that continues.
     Resumed { which: Which, otherwise: Otherwise },
-    /// A copy of one, with so many messages of the person, or all.
-    Forked { which: Which, at: Option<usize> },
+    /// A copy of one, up to this place.
+    Forked { which: Which, end: CopyEnd },
 }
 
 /// What happens when the named session does not exist.
@@ -149,13 +151,13 @@ pub enum Otherwise {
 }
 
 pub fn run_job(shared: &Shared, options: &ExecOptions, job: ExecJob) -> Result<ExitCode, ProgramFailure> {
-    let mut start = Start::new(shared, &options.turn)?;
+    let mut start = Start::new(shared, &options.turn.start)?;
     start.enforce_login()?;
     start.read_rules()?;
     let has_typed_codes = options.typed_exit_codes || start.config.records.typed_exit_codes;
     let is_exact = options.strict_context || has_typed_codes;
     let absent = if is_exact || job.manner == Manner::Own { Absent::Refused } else { Absent::Warned };
-    let is_waived = options.skip_git_repo_check || options.turn.bypass;
+    let is_waived = options.skip_git_repo_check || options.turn.start.bypass;
     let folders = &start.config.folders;
     if !is_waived && folders.work_tree.is_none() && pellucid_git::work_tree_root(&folders.cwd).is_none() {
         return Err(ProgramFailure::new("not inside a trusted directory, and --skip-git-repo-check was not given"));
@@ -271,9 +273,9 @@ pub fn opening(
                 }
             })
         }
-        SessionTarget::Forked { which, at } => {
+        SessionTarget::Forked { which, end } => {
             let file = start.existing(which)?;
-            let upto = start::fork_place(&file, *at)?;
+            let (file, upto) = fork::place(&start.config.folders.home, file, *end)?;
             check()?;
             Ok(Opening::Forked { file: Box::new(file), upto, session_id, keep })
         }

@@ -46,6 +46,7 @@ mod exec;
 mod execpolicy;
 mod features;
 mod fit;
+mod fork;
 mod inspect;
 mod inspected;
 mod log;

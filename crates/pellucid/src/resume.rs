@@ -20,6 +20,7 @@ use crate::exec::Manner;
 use crate::exec::Otherwise;
 use crate::exec::SessionTarget;
 use crate::exec::Work;
+use crate::fork::CopyEnd;
 use crate::print;
 use crate::sessions;
 use crate::start::ProgramFailure;
@@ -46,7 +47,7 @@ fn client_job(options: &ExecOptions, client: ClientOptions, target: ClientTarget
     let turn = options.turn.clone();
     ClientJob {
         target,
-        policy: interactive::policy(client.approval, turn.full_auto, turn.bypass),
+        policy: interactive::policy(client.approval, turn.start.full_auto, turn.start.bypass),
         turn,
         prompt,
         has_alternate_screen: !client.no_alt_screen,
@@ -92,13 +93,13 @@ fn parent(which: &Which) -> Result<Which, ProgramFailure> {
 }
 
 pub fn fork(shared: &Shared, args: &ForkArgs) -> Result<ExitCode, ProgramFailure> {
-    let (which, prompt) = args.wish();
-    if args.at.is_none() && is_for_client(&args.options, args.client) {
+    let (end, (which, prompt)) = args.wish()?;
+    if end == CopyEnd::Whole && is_for_client(&args.options, args.client) {
         let target = ClientTarget::Forked { which, everywhere: args.all };
         return tui::run_job(shared, client_job(&args.options, args.client, target, prompt));
     }
     let which = which.ok_or_else(self::which)?;
-    let target = SessionTarget::Forked { which, at: args.at };
+    let target = SessionTarget::Forked { which, end };
     if prompt.is_some() {
         let images = args.options.turn.image.clone();
         return exec::run_job(
@@ -107,13 +108,28 @@ pub fn fork(shared: &Shared, args: &ForkArgs) -> Result<ExitCode, ProgramFailure
             ExecJob { target, work: Work::Answer { prompt, images }, manner: Manner::Own },
         );
     }
-    let start = Start::new(shared, &args.options.turn)?;
-    let opening = exec::opening(&start, &target, &args.options, Absent::Refused)?;
-    let session = start.session(opening)?;
-    if let Some(failure) = session.file_failure() {
-        return Err(ProgramFailure::new(format!("the new session cannot be written: {failure}")));
-    }
-    print::out(&format!("{}\n", session.id()))?;
-    style::note(&format!("to continue: pellucid resume {} PROMPT", session.id()));
+    let id = copied(shared, &args.options, &target)?;
+    print::out(&format!("{id}\n"))?;
+    style::note(&format!("to continue: pellucid resume {id} PROMPT"));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Copies the session that the arguments of `fork` name, and runs no turn. Gives the id of the copy.
+///
+/// # Errors
+/// When there is no such session or place, or the copy cannot be written.
+pub fn copy(shared: &Shared, args: &ForkArgs) -> Result<String, ProgramFailure> {
+    let (end, (which, _)) = args.wish()?;
+    let which = which.ok_or_else(self::which)?;
+    copied(shared, &args.options, &SessionTarget::Forked { which, end })
+}
+
+fn copied(shared: &Shared, options: &ExecOptions, target: &SessionTarget) -> Result<String, ProgramFailure> {
+    let start = Start::new(shared, &options.turn.start)?;
+    let opening = exec::opening(&start, target, options, Absent::Refused)?;
+    let session = start.session(opening)?;
+    match session.file_failure() {
+        Some(failure) => Err(ProgramFailure::new(format!("the new session cannot be written: {failure}"))),
+        None => Ok(session.id().to_string()),
+    }
 }

@@ -31,6 +31,7 @@ use pellucid_tui::app::settings::FirstMessage;
 use pellucid_tui::run::Client;
 use pellucid_tui::run::RunEnd;
 use pellucid_tui::run::lines;
+use pellucid_tui::run::signals::EndSignals;
 use pellucid_tui::terminal::ClientTerminal;
 
 use crate::advice;
@@ -38,8 +39,9 @@ use crate::args::interactive::Interactive;
 use crate::args::shared::Shared;
 use crate::args::turn::TurnArgs;
 use crate::exec;
+use crate::fork;
+use crate::fork::CopyEnd;
 use crate::print;
-use crate::start;
 use crate::start::Opening;
 use crate::start::Persistence;
 use crate::start::ProgramFailure;
@@ -125,25 +127,33 @@ pub fn run_job(shared: &Shared, job: ClientJob) -> Result<ExitCode, ProgramFailu
         shared.config.push("tui.screen_reader=true".to_owned());
     }
     let shared = &shared;
-    let mut start = Start::in_terminal(shared, &turn, policy)?;
+    let mut start = Start::in_terminal(shared, &turn.start, policy)?;
     start.enforce_login()?;
     start.read_rules()?;
     exec::runtime()?.block_on(async {
-        match before::screens(&start).await? {
-            Before::Ready => {}
-            Before::Changed => start = Start::in_terminal(shared, &turn, policy)?,
-            Before::Ended => return Ok(ExitCode::SUCCESS),
-        }
-        let target = match before::target(&start, target).await? {
-            Some(target) => target,
-            None => return Ok(ExitCode::SUCCESS),
+        // Until the client takes them, a signal ends what is asked; dropping it restores the terminal.
+        let mut signals = EndSignals::new().map_err(unusable)?;
+        let asked = async {
+            match before::screens(&start).await? {
+                Before::Ready => {}
+                Before::Changed => start = Start::in_terminal(shared, &turn.start, policy)?,
+                Before::Ended => return Ok(None),
+            }
+            let Some(target) = before::target(&start, target).await? else { return Ok(None) };
+            // The status of the Codex CLI for a session that does not exist is 1 here, as for every fatal error of the client.
+            let opening = opening(&start, &target).map_err(|failure| ProgramFailure::new(failure.text()))?;
+            if let Some(folder) = before::folder(&start, &opening, turn.start.cd.is_some()).await? {
+                turn.start.cd = Some(folder);
+                start = Start::in_terminal(shared, &turn.start, policy)?;
+            }
+            Ok(Some(opening))
         };
-        // The status of the Codex CLI for a session that does not exist is 1 here, as for every fatal error of the client.
-        let opening = opening(&start, &target).map_err(|failure| ProgramFailure::new(failure.text()))?;
-        if let Some(folder) = before::folder(&start, &opening, turn.cd.is_some()).await? {
-            turn.cd = Some(folder);
-            start = Start::in_terminal(shared, &turn, policy)?;
-        }
+        let asked = tokio::select! {
+            biased;
+            number = signals.next() => return Ok(ended_by(number)),
+            asked = asked => asked?,
+        };
+        let Some(opening) = asked else { return Ok(ExitCode::SUCCESS) };
         let first = (prompt.is_some() || !turn.image.is_empty())
             .then(|| FirstMessage { text: prompt.unwrap_or_default(), images: turn.image.clone() });
         let mut settings = settings::read(&start, first);
@@ -151,7 +161,11 @@ pub fn run_job(shared: &Shared, job: ClientJob) -> Result<ExitCode, ProgramFailu
         let (drafts, kept) = DraftFile::open(&start.config);
         settings.kept = kept;
         let how = HowToOpen { shared: shared.clone(), turn, policy };
-        let (mut host, opened) = SessionHost::open(how, start, opening).await?;
+        let (mut host, opened) = tokio::select! {
+            biased;
+            number = signals.next() => return Ok(ended_by(number)),
+            opened = SessionHost::open(how, start, opening) => opened?,
+        };
         host.drafts = drafts;
         let is_spoken = settings.manner.is_spoken;
         let app = App::new(settings);
@@ -162,14 +176,23 @@ pub fn run_job(shared: &Shared, job: ClientJob) -> Result<ExitCode, ProgramFailu
             client.run().await.map_err(unusable)?
         };
         for line in app.farewell("pellucid") {
-            print::out(&format!("{line}\n"))?;
+            let printed = print::out(&format!("{line}\n"));
+            // After a signal the terminal may be gone.
+            if !matches!(end, RunEnd::Signal(_)) {
+                printed?;
+            }
         }
         Ok(match end {
             RunEnd::Quit => ExitCode::SUCCESS,
-            RunEnd::Signal(number) => ExitCode::from(128 + number),
+            RunEnd::Signal(number) => ended_by(number),
             RunEnd::Failed => ExitCode::FAILURE,
         })
     })
+}
+
+/// The exit status that shells give to a program that a signal ended.
+fn ended_by(signal: u8) -> ExitCode {
+    ExitCode::from(128 + signal)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` calls")]
@@ -197,7 +220,7 @@ fn opening(start: &Start, target: &SessionChoice) -> Result<Opening, ProgramFail
         SessionChoice::Resumed(which) => Opening::Resumed { file: Box::new(start.existing(which)?), keep },
         SessionChoice::Forked(which) => {
             let file = start.existing(which)?;
-            let upto = start::fork_place(&file, None)?;
+            let (file, upto) = fork::place(&start.config.folders.home, file, CopyEnd::Whole)?;
             Opening::Forked { file: Box::new(file), upto, session_id: None, keep }
         }
     })

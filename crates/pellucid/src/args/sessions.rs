@@ -6,6 +6,7 @@ use clap::ArgGroup;
 use clap::Args as ClapArgs;
 use clap::Subcommand;
 use clap::ValueEnum;
+use pellucid_engine::request_name::RequestName;
 
 use crate::args::capsule::MakeCapsuleArgs;
 use crate::args::certify::CertifyArgs;
@@ -16,6 +17,8 @@ use crate::args::interactive::ClientOptions;
 use crate::args::session_ref::SessionIfAny;
 use crate::args::session_ref::SessionRef;
 use crate::args::session_ref::SessionThenWord;
+use crate::fork::CopyEnd;
+use crate::start::ProgramFailure;
 use crate::start::Which;
 
 /// The arguments of `resume`.
@@ -65,7 +68,7 @@ pub struct ForkArgs {
     #[command(flatten)]
     pub options: ExecOptions,
 
-    /// The session's id, the beginning of its id, or its name.
+    /// The session's id, the beginning of its id, or its name; SESSION#N ends the copy with the turn of request N.
     pub session: Option<String>,
 
     /// The task for the model in the new session. `-` reads it from standard input.
@@ -87,10 +90,28 @@ pub struct ForkArgs {
     pub at: Option<usize>,
 }
 
+/// The session that is meant, if one is, and what to do.
+type Wish = (Option<Which>, Option<String>);
+
 impl ForkArgs {
-    /// The session that is meant, if one is, and what to do.
-    pub fn wish(&self) -> (Option<Which>, Option<String>) {
-        wish(self.last, true, self.session.as_ref(), self.prompt.as_ref())
+    /// Where the copy ends; the session that is meant, if one is, and what to do.
+    ///
+    /// # Errors
+    /// When the name of a request is none, or another end is given besides.
+    pub fn wish(&self) -> Result<(CopyEnd, Wish), ProgramFailure> {
+        let end = self.at.map_or(CopyEnd::Whole, CopyEnd::Messages);
+        let Some(name) = self.session.as_ref().filter(|name| !self.last && name.contains('#')) else {
+            return Ok((end, wish(self.last, true, self.session.as_ref(), self.prompt.as_ref())));
+        };
+        let parsed = RequestName::parse(name).map_err(|error| ProgramFailure::usage(error.to_string()))?;
+        let RequestName::Sent { session, number: Some(number) } = parsed else {
+            return Err(ProgramFailure::usage(format!("`{name}` names no request that a session sent")));
+        };
+        if self.at.is_some() {
+            return Err(ProgramFailure::usage(format!("--at: `{name}` says already where the copy ends")));
+        }
+        let end = CopyEnd::Request(usize::try_from(number).unwrap_or(usize::MAX));
+        Ok((end, wish(false, true, Some(&session), self.prompt.as_ref())))
     }
 }
 

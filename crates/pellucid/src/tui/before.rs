@@ -160,7 +160,7 @@ pub async fn target(start: &Start, target: ClientTarget) -> Result<Option<Sessio
     let which = match which {
         Some(which) => which,
         None => {
-            let rows = entries::sessions(&start.config, everywhere).into_iter().map(row).collect();
+            let rows = entries::sessions(&start.config, start.provider_id(), everywhere).into_iter().map(row).collect();
             let title = if is_fork { "Fork an earlier session" } else { "Continue an earlier session" };
             let mut picker = Picker::new(title, everywhere);
             picker.loaded(rows);

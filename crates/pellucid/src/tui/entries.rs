@@ -25,13 +25,13 @@ const COMMITS_MAX: usize = 100;
 /// How many sessions are listed.
 const SESSIONS_MAX: usize = 500;
 
-/// The entries of a menu, or why there are none.
-pub async fn of(menu: Menu, config: &Config, env: &Env) -> Result<Vec<MenuEntry>, String> {
+/// The entries of a menu, or why there are none. Sessions are those of one provider.
+pub async fn of(menu: Menu, config: &Config, env: &Env, provider_id: &str) -> Result<Vec<MenuEntry>, String> {
     match menu {
         Menu::Models => Ok(models(config)),
         Menu::Features => Ok(features(config)),
         Menu::Skills => Ok(switches(config, env)),
-        Menu::Sessions { everywhere } => Ok(sessions(config, everywhere)),
+        Menu::Sessions { everywhere } => Ok(sessions(config, provider_id, everywhere)),
         Menu::Branches | Menu::Commits => {
             let (git, cwd) = (own_git::of(config, env), config.folders.cwd.clone());
             let asked = Task::blocking("asking git", move || match menu {
@@ -103,11 +103,11 @@ fn switches(config: &Config, env: &Env) -> Vec<MenuEntry> {
     skills.all().iter().map(one).collect()
 }
 
-/// Stored sessions that a person had, the newest first.
-pub fn sessions(config: &Config, everywhere: bool) -> Vec<MenuEntry> {
+/// Stored sessions that a person had with a provider, the newest first.
+pub fn sessions(config: &Config, provider_id: &str, everywhere: bool) -> Vec<MenuEntry> {
     let query = Query {
         sources: vec!["cli".to_owned(), "vscode".to_owned()],
-        providers: vec![config.model.provider_id.clone()],
+        providers: vec![provider_id.to_owned()],
         default_provider: Some(config.model.provider_id.clone()),
         cwd: (!everywhere).then(|| std::env::current_dir().unwrap_or_else(|_| config.folders.cwd.clone())),
         limit: SESSIONS_MAX,
@@ -125,4 +125,57 @@ pub fn sessions(config: &Config, everywhere: bool) -> Vec<MenuEntry> {
         MenuEntry { detail, ..entry(&summary.id, &title, "") }
     };
     page.sessions.into_iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use pellucid_testkit::Workspace;
+
+    use super::*;
+    use crate::args::shared::Shared;
+    use crate::args::turn::StartArgs;
+    use crate::start::Start;
+
+    const FILES: &str = r#"
+//- work/script.toml
+[[reply]]
+say = "Done."
+"#;
+
+    /// A session of a person with a provider.
+    fn session(files: &Workspace, n: usize, provider: &str, said: &str) {
+        let (id, at) = (format!("01a1ed48-923f-76bc-af0e-87f4ea0aca8{n}"), "2026-01-02T03:04:05.000Z");
+        let content = json!([{ "type": "input_text", "text": said }]);
+        let lines = [
+            (
+                "session_meta",
+                json!({ "id": id, "timestamp": at, "cwd": files.path("work"), "originator": "codex_cli_rs",
+                "cli_version": "0.1.0", "source": "cli", "model_provider": provider }),
+            ),
+            ("response_item", json!({ "type": "message", "role": "user", "content": content })),
+            ("event_msg", json!({ "type": "user_message", "message": said, "images": [] })),
+        ];
+        let line = |(kind, payload)| format!("{}\n", json!({ "timestamp": at, "type": kind, "payload": payload }));
+        let path = format!("home/sessions/2026/01/02/rollout-2026-01-02T03-04-05-{id}.jsonl");
+        files.write(&path, lines.map(line).concat());
+    }
+
+    #[test]
+    fn sessions_are_those_of_the_provider_that_requests_go_to() {
+        let files = Workspace::new(FILES);
+        session(&files, 1, "openai", "count the windows");
+        session(&files, 2, "scripted", "count the doors");
+        let listed = |script: Option<&str>| {
+            let args = StartArgs {
+                cd: Some(files.path("work")),
+                script: script.map(|name| files.path(name)),
+                ..StartArgs::default()
+            };
+            let start = Start::in_home(&files.path("home"), &Shared::default(), &args).unwrap();
+            let entries = sessions(&start.config, start.provider_id(), true);
+            entries.into_iter().map(|entry| entry.label).collect::<Vec<_>>()
+        };
+        assert_eq!(listed(Some("work/script.toml")), ["count the doors"]);
+        assert_eq!(listed(None), ["count the windows"]);
+    }
 }

@@ -104,6 +104,8 @@ pub struct PackCell {
     pub places: Vec<PackPlace>,
     /// Why the request has nothing of it; absent if it has.
     pub why: Option<String>,
+    /// The text of it with escapes undone, piece by piece on lines; absent if no texts are wanted.
+    pub text: Option<String>,
 }
 
 /// A part of a request that has something of a fact.
@@ -163,6 +165,20 @@ impl PackColumn {
             cells,
             absences: Absences::of(report),
         }
+    }
+
+    /// The column with the texts of its cells. `body` is the request that the report is about.
+    #[must_use]
+    pub fn with_texts(mut self, report: &Report, body: &[u8]) -> Self {
+        for (row, content) in report.rows.iter().zip(report.texts(body)) {
+            let Some(cell) = self.cells.get_mut(&PackFact::of(row)) else { continue };
+            let text = cell.text.get_or_insert_default();
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(&content.text);
+        }
+        self
     }
 
     /// What the pack sends of a fact, or why it sends nothing.
@@ -242,7 +258,11 @@ impl PackTable {
         let place = |it: &PackPlace| json!({ "part": it.part, "item": it.item, "role": it.role });
         let cell = |it: &PackCell| {
             let places: Vec<Value> = it.places.iter().map(place).collect();
-            json!({ "bytes": it.bytes, "tokens": it.tokens, "places": places, "why": it.why })
+            let mut cell = json!({ "bytes": it.bytes, "tokens": it.tokens, "places": places, "why": it.why });
+            if let Some(text) = &it.text {
+                cell["text"] = text.as_str().into();
+            }
+            cell
         };
         let rows = self.rows.iter().map(|row| {
             let cells: Vec<Value> = row.cells.iter().map(cell).collect();

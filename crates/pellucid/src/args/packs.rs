@@ -36,6 +36,10 @@ pub struct ContextPacksArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// With --json: each cell has the text that the pack sends.
+    #[arg(long, requires = "json")]
+    pub texts: bool,
+
     /// Where the tools of MCP servers come from.
     #[arg(long, value_enum, value_name = "FROM", default_value_t = McpLists::Cached)]
     pub mcp: McpLists,

@@ -84,8 +84,9 @@ fn column(shared: &Shared, args: &ContextPacksArgs, pack: &str) -> Result<PackCo
     let asked = RequestArgs { said: args.message.clone(), mcp: args.mcp, is_quiet: true, ..RequestArgs::default() };
     match request::shown(&shared, &args.turn, &asked).map_err(|refusal| refusal.about(&format!("pack {pack}")))? {
         ShownRequest::Coming(coming) => {
-            let session = &coming.session;
-            Ok(PackColumn::of(session.pack(), session.facts(), &coming.next.report))
+            let (session, next) = (&coming.session, &coming.next);
+            let column = PackColumn::of(session.pack(), session.facts(), &next.report);
+            Ok(if args.texts { column.with_texts(&next.report, &next.request.body()) } else { column })
         }
         ShownRequest::Sent(_) | ShownRequest::Saved(_) => {
             Err(RequestRefusal::unknown(format!("the pack {pack} makes no request here")))

@@ -16,7 +16,7 @@ pub struct OutputSchema {
 }
 
 /// Every form of output, by name.
-pub const ALL: [OutputSchema; 17] = [
+pub const ALL: [OutputSchema; 18] = [
     OutputSchema {
         name: "archived",
         command: "sessions archive --older-than DAYS --json",
@@ -43,6 +43,7 @@ pub const ALL: [OutputSchema; 17] = [
     OutputSchema { name: "models", command: "models list --json", text: include_str!("schemas/models.json") },
     OutputSchema { name: "packs", command: "context packs --json", text: include_str!("schemas/packs.json") },
     OutputSchema { name: "redo", command: "redo --json", text: include_str!("schemas/redo.json") },
+    OutputSchema { name: "seen", command: "context seen --json", text: include_str!("schemas/seen.json") },
     OutputSchema {
         name: "skills-check",
         command: "skills check --json",

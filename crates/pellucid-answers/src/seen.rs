@@ -42,6 +42,17 @@ pub enum SeenState {
 }
 
 impl SeenState {
+    /// The state in one word, for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Current => "current",
+            Self::Patched => "patched",
+            Self::Old => "old",
+            Self::Gone => "gone",
+            Self::Unknown => "unknown",
+        }
+    }
+
     /// The state in a few words.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -33,6 +33,7 @@ pub mod request;
 pub mod review;
 pub mod sandbox;
 pub mod schema;
+pub mod seen;
 pub mod session_ref;
 pub mod sessions;
 pub mod shared;

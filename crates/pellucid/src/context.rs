@@ -13,6 +13,7 @@ mod overview;
 pub mod packs;
 pub mod report;
 mod saved;
+pub mod seen;
 mod table;
 pub mod why;
 
@@ -31,6 +32,7 @@ pub fn run(shared: &Shared, args: &ContextArgs) -> Result<ExitCode, ProgramFailu
             ContextCommand::Check(args) => check::run(shared, args),
             ContextCommand::Why(args) => why::run(shared, args),
             ContextCommand::Packs(args) => packs::run(shared, args),
+            ContextCommand::Seen(args) => seen::run(shared, args),
             ContextCommand::Bisect(args) => bisect::run(shared, args),
         };
     }

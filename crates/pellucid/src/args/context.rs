@@ -12,6 +12,7 @@ use crate::args::packs::ContextPacksArgs;
 use crate::args::request::McpLists;
 use crate::args::request::NAMES;
 use crate::args::request::RequestArgs;
+use crate::args::seen::ContextSeenArgs;
 use crate::args::turn::TurnArgs;
 use crate::args::why::ContextWhyArgs;
 
@@ -85,6 +86,8 @@ pub enum ContextCommand {
     ///
     /// Facts are files, skills, folder, shell, tools and the message.
     Packs(ContextPacksArgs),
+    /// List what the model was shown, and which files changed since.
+    Seen(ContextSeenArgs),
     /// Find the commit, the request or the parts at which an answer changes.
     Bisect(Box<ContextBisectArgs>),
 }

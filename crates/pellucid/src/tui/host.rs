@@ -46,9 +46,10 @@ use serde_json::Value;
 use crate::args::shared::Shared;
 use crate::args::turn::TurnArgs;
 use crate::edits;
+use crate::fork;
+use crate::fork::CopyEnd;
 use crate::inspect;
 use crate::inspect::ServedPage;
-use crate::start;
 use crate::start::Opening;
 use crate::start::Persistence;
 use crate::start::ProgramFailure;
@@ -61,7 +62,6 @@ use crate::tui::editor;
 use crate::tui::entries;
 use crate::tui::export;
 use crate::tui::history::HistoryFile;
-use crate::tui::look;
 use crate::tui::look::Looks;
 use crate::tui::past;
 use crate::tui::past::PastOf;
@@ -86,6 +86,8 @@ pub struct HowToOpen {
 pub struct SessionHost {
     how: HowToOpen,
     config: Arc<Config>,
+    /// The provider that requests go to.
+    provider_id: String,
     env: Env,
     history: HistoryFile,
     /// Where text is kept that was not sent; nothing is kept unless a file is put here.
@@ -112,6 +114,7 @@ impl SessionHost {
     /// Opens a session. Must be called inside of a runtime.
     pub async fn open(how: HowToOpen, start: Start, opening: Opening) -> Result<(Self, OpenedSession), ProgramFailure> {
         let (config, env) = (Arc::new(start.config.clone()), start.env.clone());
+        let provider_id = start.provider_id().to_owned();
         let stored = stored(&opening);
         let mut session = start.session(opening)?;
         let started = session.start_servers().await;
@@ -134,7 +137,21 @@ impl SessionHost {
         let history = settings::history(&config);
         let drafts = DraftFile::default();
         let page = None;
-        let host = Self { how, config, env, history, drafts, session_id, servers, door, looks, pasts, running, page };
+        let host = Self {
+            how,
+            config,
+            provider_id,
+            env,
+            history,
+            drafts,
+            session_id,
+            servers,
+            door,
+            looks,
+            pasts,
+            running,
+            page,
+        };
         Ok((host, OpenedSession { history: stored, notes: Vec::new(), name }))
     }
 
@@ -150,7 +167,7 @@ impl SessionHost {
     /// Ends the session and opens another one in its place.
     async fn open_another(&mut self, wish: OpenWish) -> Result<OpenedSession, ProgramFailure> {
         let kept = style::keep_lines();
-        let start = Start::in_terminal(&self.how.shared, &self.how.turn, self.how.policy)?;
+        let start = Start::in_terminal(&self.how.shared, &self.how.turn.start, self.how.policy)?;
         let keep = Persistence::File;
         let opening = match wish {
             OpenWish::New => Opening::New { session_id: None, keep },
@@ -158,12 +175,12 @@ impl SessionHost {
             OpenWish::Fork(id) => {
                 let id = if id.is_empty() { self.session_id.as_str().to_owned() } else { id };
                 let file = start.existing(&Which::Id(id))?;
-                let upto = start::fork_place(&file, None)?;
+                let (file, upto) = fork::place(&self.config.folders.home, file, CopyEnd::Whole)?;
                 Opening::Forked { file: Box::new(file), upto, session_id: None, keep }
             }
             OpenWish::ForkAt { request } => {
                 let file = start.existing(&Which::Id(self.session_id.as_str().to_owned()))?;
-                let (file, upto) = look::fork_place(&self.config.folders.home, file, request)?;
+                let (file, upto) = fork::place(&self.config.folders.home, file, CopyEnd::Request(request))?;
                 Opening::Forked { file: Box::new(file), upto, session_id: None, keep }
             }
         };
@@ -332,7 +349,7 @@ impl Host for SessionHost {
                 Ok(url) => HostAnswer::Text(Topic::Page, vec![url, PAGE_ENDS.to_owned()]),
                 Err(failure) => HostAnswer::Failed(failure.text().to_owned()),
             },
-            HostCall::List(menu) => match entries::of(menu, &self.config, &self.env).await {
+            HostCall::List(menu) => match entries::of(menu, &self.config, &self.env, &self.provider_id).await {
                 Ok(entries) => HostAnswer::Entries(menu, entries),
                 Err(why) => HostAnswer::Failed(why),
             },

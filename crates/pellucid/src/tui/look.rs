@@ -71,7 +71,6 @@ use pellucid_tui::look::report::Whose;
 use tokio::sync::mpsc;
 use tokio::sync::oneshot;
 
-pub use self::sent::fork_place;
 use crate::cache;
 use crate::context::head::change_text;
 use crate::context::packs;
@@ -151,7 +150,9 @@ impl Looks {
         let (ground, questions, answers) = (self.ground.clone(), self.questions.clone(), self.answers.clone());
         self.tasks.spawn("looking at the next request", async move {
             let copy = match &call {
-                LookCall::Report { .. } | LookCall::Preview(_) | LookCall::Seen => copy_of(&questions).await,
+                LookCall::Report { .. } | LookCall::Preview(_) | LookCall::Seen | LookCall::SeenFiles => {
+                    copy_of(&questions).await
+                }
                 _ => None,
             };
             let answer = Task::blocking("looking at the next request", move || ground.answer(call, copy)).await;
@@ -212,6 +213,11 @@ impl Ground {
             }
             LookCall::Seen => {
                 page("What the model has been shown", copy.ok_or_else(over).and_then(|copy| self.seen(copy)))
+            }
+            LookCall::SeenFiles => {
+                let seen = copy.ok_or_else(over).and_then(|copy| self.seen_of(copy));
+                // A list of files is of use without this too.
+                LookAnswer::SeenFiles(seen.map(|seen| seen.by_file(&self.folder)).unwrap_or_default())
             }
             LookCall::Sent(number) => LookAnswer::Sent(self.sent(number).map(Box::new)),
             LookCall::SentBytes(number) => LookAnswer::Preview(self.sent_bytes(number).map(Box::new)),
@@ -455,7 +461,7 @@ impl Ground {
         let _kept = style::keep_lines();
         let HowToOpen { shared, turn, policy } = &self.how;
         let shared = crate::args::shared::Shared { pack: Some(pack.to_owned()), ..shared.clone() };
-        request::first_with(Start::in_terminal(&shared, turn, *policy)?, turn, None)
+        request::first_with(Start::in_terminal(&shared, &turn.start, *policy)?, turn, None)
     }
 }
 

@@ -53,6 +53,7 @@ mod schemas;
 mod screen_reader;
 #[cfg(unix)]
 mod secrets;
+mod seen;
 mod session_refs;
 mod sessions;
 mod shown;

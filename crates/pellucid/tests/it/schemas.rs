@@ -30,7 +30,7 @@ fn outputs_fit_their_schemas() {
     let id = listed["sessions"][0]["id"].as_str().unwrap();
     let (one, two) = (format!("{id}#1"), format!("{id}#2"));
     assert_eq!(world.run(&["context", "lock"]).status, 0);
-    let commands: [&[&str]; 15] = [
+    let commands: [&[&str]; 16] = [
         &["cache", id, "--json"],
         &["context", "diff", &one, &two, "--json"],
         &["context", "diff", "now", "now", "--json"],
@@ -42,6 +42,7 @@ fn outputs_fit_their_schemas() {
         &["context", "check", "--json"],
         &["context", "why", "--text", "first", id, "--json"],
         &["context", "packs", "--json"],
+        &["context", "seen", id, "--json"],
         &["context", "bisect", "--sessions", id, id, "--json"],
         &["cost", id, "--json"],
         &["cost", id, "--as", "order=stable-first", "--json"],

@@ -92,6 +92,7 @@ const COMMANDS: &[Taking] = &[
     taking("context --session SESSION hi"),
     asking("context diff SESSION#1 SESSION#1"),
     taking("context why --script script.toml --tool apply_patch SESSION"),
+    taking("context seen SESSION"),
     Taking { status: 1, ..asking("context bisect --sessions SESSION SESSION") },
     Taking { status: 1, ..asking("context bisect --script script.toml --run true --parts SESSION#1") },
     taking("cache SESSION"),

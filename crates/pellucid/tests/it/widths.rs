@@ -45,6 +45,7 @@ const REPORTS: &[&str] = &[
     "context why -C DEEP AGENTS.md:1",
     "context why --text NAME",
     "context why --tool apply_patch ID",
+    "context seen ID",
     "context packs NAME",
     "context packs --only-differences -C DEEP",
     "context bisect --sessions ID OTHER",

@@ -1,9 +1,8 @@
-//! Requests that the session sent: what each was made of, what it cost, and where a copy of the session ends with it.
+//! Requests that the session sent: what each was made of, and what it cost.
 
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use pellucid_agent::fork::end_of_turn;
 use pellucid_agent::replay;
 use pellucid_agent::replay::RebuildError;
 use pellucid_agent::replay::RebuiltRequest;
@@ -12,8 +11,6 @@ use pellucid_answers::cache::CacheAnswer;
 use pellucid_answers::figures::RequestFigures;
 use pellucid_answers::panel::ContextPanel;
 use pellucid_engine::request::Request;
-use pellucid_store::find;
-use pellucid_store::read;
 use pellucid_store::read::SessionFile;
 use pellucid_tui::look::report::CacheOutlook;
 use pellucid_tui::look::report::LookReport;
@@ -26,7 +23,6 @@ use super::Looked;
 use crate::context::report::known_window;
 use crate::prices;
 use crate::request;
-use crate::start::ProgramFailure;
 use crate::style;
 use crate::style::counted;
 use crate::style::number;
@@ -133,31 +129,6 @@ fn sized(bytes: usize, tokens: usize) -> LookSize {
 
 fn number_of_requests(home: &Path, file: &SessionFile) -> Result<usize, String> {
     replay::walk(home, file, &mut |_| ControlFlow::Continue(())).map_err(|error| error.to_string())
-}
-
-/// The file and the number of its bytes for a copy of a session that ends with the turn of a request. A request that the
-/// session has from the one that it was forked from is in the file of that session.
-pub fn fork_place(home: &Path, file: SessionFile, wanted: usize) -> Result<(SessionFile, u64), ProgramFailure> {
-    let mut found = None;
-    let n = replay::walk(home, &file, &mut |walked| {
-        if walked.number == wanted {
-            found = walked.entry.map(|entry| (walked.session.to_owned(), entry.at));
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
-    })
-    .map_err(|error| ProgramFailure::new(error.to_string()))?;
-    let (session, at) =
-        found.ok_or_else(|| ProgramFailure::new(format!("the record has no request {wanted}; the session has {n}")))?;
-    let file = if session == file.meta.id {
-        file
-    } else {
-        let path = find::by_id(home, &session)
-            .ok_or_else(|| ProgramFailure::new(format!("session {session}, which sent request {wanted}, is gone")))?;
-        read::open(&path).map_err(|error| ProgramFailure::new(error.to_string()))?
-    };
-    let upto = end_of_turn(&file, at).map_err(|error| ProgramFailure::new(error.to_string()))?;
-    Ok((file, upto))
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use serde_json::json;
 
 use super::*;
 use crate::args::shared::Shared;
+use crate::args::turn::StartArgs;
 use crate::args::turn::TurnArgs;
 use crate::start::Opening;
 use crate::start::Persistence;
@@ -98,8 +99,9 @@ impl Desk {
     /// Opens a session of the client.
     pub async fn open_with(&self, opening: Opening) -> Talk<'_> {
         let shared = Shared { pack: Some(self.pack.clone()), config: self.config.clone(), ..Shared::default() };
-        let turn = TurnArgs { cd: Some(self.files.path("work")), ..TurnArgs::default() };
-        let start = Start::in_home(&self.files.path("home"), &shared, &turn).unwrap();
+        let args = StartArgs { cd: Some(self.files.path("work")), ..StartArgs::default() };
+        let start = Start::in_home(&self.files.path("home"), &shared, &args).unwrap();
+        let turn = TurnArgs { start: args, ..TurnArgs::default() };
         let how = HowToOpen { shared, turn, policy: None };
         let (mut host, _) = SessionHost::open(how, start, opening).await.unwrap();
         // The tools of servers are known from here on, however long a server takes to start.

@@ -1,10 +1,13 @@
 //! A request that was sent is shown as it was, and a copy of the session from there begins with it.
 
+use pellucid_store::read;
 use pellucid_tui::look::report::LookAnswer;
 use pellucid_tui::look::report::LookCall;
 use serde_json::json;
 
 use super::*;
+use crate::fork;
+use crate::fork::CopyEnd;
 use crate::start::Opening;
 use crate::start::Persistence;
 use crate::tui::look::tests::Desk;
@@ -96,7 +99,7 @@ async fn a_copy_from_a_request_continues_it() {
     let sent: Vec<Vec<u8>> = desk.server.requests().into_iter().map(|request| request.body).collect();
     // Both requests of the second turn lead to its end.
     for request in [2, 3] {
-        let (file, upto) = fork_place(&home, read::open(&path).unwrap(), request).unwrap();
+        let (file, upto) = fork::place(&home, read::open(&path).unwrap(), CopyEnd::Request(request)).unwrap();
         let opening = Opening::Forked { file: Box::new(file), upto, session_id: None, keep: Persistence::File };
         let mut fork = desk.open_with(opening).await;
         let next = fork.say(&draft("other"), vec![answer("Other.")]).await.remove(0);
@@ -111,9 +114,9 @@ async fn a_copy_from_a_request_continues_it() {
         let view = fork.sent(Some(2)).await.unwrap();
         assert_eq!((view.number, view.of), (2, 4), "requests before the fork are those of the session it is of");
         let copy = fork.end().await;
-        let (file, _) = fork_place(&home, read::open(&copy).unwrap(), 1).unwrap();
+        let (file, _) = fork::place(&home, read::open(&copy).unwrap(), CopyEnd::Request(1)).unwrap();
         assert_eq!(file.path, path, "an inherited request is in the file of the session that sent it");
     }
-    let gone = fork_place(&home, read::open(&path).unwrap(), 9).unwrap_err();
+    let gone = fork::place(&home, read::open(&path).unwrap(), CopyEnd::Request(9)).unwrap_err();
     assert_eq!(gone.text(), "the record has no request 9; the session has 4");
 }

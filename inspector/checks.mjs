@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { DAMAGED, HOSTILE, MAIN } from "./home.mjs";
+import { DAMAGED, HOSTILE, MAIN, SUMMARISED } from "./home.mjs";
 
 /** Every view by its address: what the heading says, and what must be there when it is complete. */
 export const VIEWS = {
@@ -15,6 +15,9 @@ export const VIEWS = {
   diff: { hash: `#/s/${MAIN}/r/8/diff`, title: "Diff", ready: ".changes .change" },
   cache: { hash: `#/s/${MAIN}/cache`, title: "Why was this paid for again?", ready: ".explain .changes" },
   calls: { hash: `#/s/${MAIN}/calls`, title: "Calls", ready: ".output pre" },
+  files: { hash: `#/s/${MAIN}/calls/call_3_1`, title: "Calls", ready: ".changes .diff-line" },
+  compactions: { hash: `#/s/${MAIN}/compactions`, title: "Summaries", ready: ".lost a" },
+  undone: { hash: `#/s/${SUMMARISED}/compactions/1`, title: "Summaries", ready: ".notice" },
   cost: { hash: `#/s/${MAIN}/cost?as=ttl%3D1h`, title: "Cost", ready: "td.number strong" },
   proof: { hash: `#/s/${MAIN}/proof`, title: "Proof", ready: ".proof .list-row" },
   packs: { hash: "#/packs?message=hi", title: "Packs", ready: "td button" },
@@ -59,7 +62,7 @@ CHECKS["every view by click"] = (world) => world.watched({}, async (page) => {
   await open(page, world, VIEWS.sessions);
   await page.getByRole("link", { name: "kinder-greeting" }).click();
   await at(page, `#/s/${MAIN}`);
-  for (const [tab, end] of [["Request", "/r/10"], ["Map", "/r/10/map"], ["Diff", "/r/10/diff"], ["Cache", "/cache"], ["Calls", "/calls"], ["Cost", "/cost"], ["Proof", "/proof"]]) {
+  for (const [tab, end] of [["Request", "/r/10"], ["Map", "/r/10/map"], ["Diff", "/r/10/diff"], ["Cache", "/cache"], ["Calls", "/calls"], ["Summaries", "/compactions"], ["Cost", "/cost"], ["Proof", "/proof"]]) {
     await page.locator(".tabs").getByRole("link", { name: tab }).click();
     await at(page, `#/s/${MAIN}${end}`);
     await page.locator(`.tabs a[aria-current=page]`, { hasText: tab }).waitFor();
@@ -78,7 +81,7 @@ CHECKS["every view by keyboard alone"] = (world) => world.watched({}, async (pag
   for (let step = 0; step < wanted; step++) await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await page.locator(".stage").waitFor();
-  const ends = ["", "/r/10", "/r/10/map", "/r/10/diff", "/cache", "/calls", "/cost", "/proof"];
+  const ends = ["", "/r/10", "/r/10/map", "/r/10/diff", "/cache", "/calls", "/compactions", "/cost", "/proof"];
   for (const [index, end] of [...ends.entries()].reverse()) {
     await page.keyboard.press(String(index + 1));
     await at(page, `#/s/${MAIN}${end}`);
@@ -173,7 +176,7 @@ CHECKS["hover and focus show the same of a row"] = (world) => world.watched({}, 
 });
 
 CHECKS["hostile texts are shown and never run"] = (world) => world.watched({}, async (page) => {
-  for (const hash of ["#/", `#/s/${HOSTILE}`, `#/s/${HOSTILE}/r/2`, `#/s/${HOSTILE}/r/2/b/6100`, `#/s/${HOSTILE}/r/2?read=tree`, `#/s/${HOSTILE}/r/2/map`, `#/s/${HOSTILE}/r/2/diff`, `#/s/${HOSTILE}/calls`, `#/s/${HOSTILE}/cache`, "#/search?q=window.hit"]) {
+  for (const hash of ["#/", `#/s/${HOSTILE}`, `#/s/${HOSTILE}/r/2`, `#/s/${HOSTILE}/r/2/b/6100`, `#/s/${HOSTILE}/r/2?read=tree`, `#/s/${HOSTILE}/r/2/map`, `#/s/${HOSTILE}/r/2/diff`, `#/s/${HOSTILE}/calls`, `#/s/${HOSTILE}/cache`, `#/s/${SUMMARISED}/compactions`, `#/s/${SUMMARISED}/calls/call_1_1`, "#/search?q=window.hit"]) {
     await page.goto("about:blank");
     await page.goto(world.address(hash));
     await page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector("main[aria-busy]"));
@@ -249,6 +252,54 @@ CHECKS["the export is a capsule that replays"] = (world) => world.watched({}, as
   assert.match(String(world.home.run(["replay", `file:${file}`])), /equal/);
 });
 
+CHECKS["a summary shows what it lost and where that was"] = (world) => world.watched({}, async (page) => {
+  await open(page, world, VIEWS.compactions);
+  const titles = await page.locator(".halves .panel").evaluateAll((panels) => panels.map((it) => it.getAttribute("aria-label")));
+  assert.deepEqual(titles, ["Before", null, "After"]);
+  assert.equal(await page.locator(".panel[aria-label=Before] li").count(), 27);
+  assert.match(await page.locator(".output pre").innerText(), /Summary: the greeting was made kinder/);
+  await page.locator(".lost a", { hasText: "src/main.rs" }).click();
+  await page.locator(".text-block .chosen-row").first().waitFor();
+  assert.match(await hashOf(page), new RegExp(`^#/s/${MAIN}/r/8/b/\\d+`));
+  await open(page, world, VIEWS.undone);
+  const facts = await page.locator(".lost li").allInnerTexts();
+  assert.ok(facts.includes("lost/&lt.md"), facts.join("\n"));
+  assert.match(await page.locator(".notice").innerText(), /undone/);
+});
+
+CHECKS["a call shows its files as a diff and its whole output"] = (world) => world.watched({}, async (page) => {
+  await open(page, world, VIEWS.files);
+  assert.deepEqual(await page.locator(".diff-line.removed, .diff-line.added").allInnerTexts(), ['−\n    println!("hello");', '+\n    println!("hello, reader");']);
+  await page.locator(".explain dd a", { hasText: "#3" }).waitFor();
+  await open(page, world, { hash: `#/s/${SUMMARISED}/calls/call_1_1`, title: "Calls", ready: ".diff-line.added" });
+  assert.ok((await page.locator(".changes").innerText()).includes("<script>window.hit=1</script><img src=x onerror=window.hit=1>"));
+  await open(page, world, { hash: `#/s/${HOSTILE}/calls`, title: "Calls", ready: "details summary" });
+  await page.locator("details summary").click();
+  const more = page.getByRole("button", { name: "show more" });
+  while (await more.isVisible()) {
+    const before = await page.locator(".unseen-text").evaluate((it) => it.textContent.length);
+    await more.click();
+    await page.waitForFunction((length) => document.querySelector(".unseen-text").textContent.length > length, before);
+  }
+  assert.equal(await page.locator(".unseen-text").evaluate((it) => it.textContent.length), 300030);
+  assert.match(await page.locator(".unseen-text mark").last().innerText(), /<script>window.hit=1<\/script>\n$/);
+  const seen = await page.locator(".unseen-text mark").evaluateAll((marks) => marks.reduce((sum, it) => sum + it.textContent.length, 0));
+  assert.ok(seen > 30000 && seen < 50000, `${seen} letters are marked`);
+});
+
+CHECKS["a cell of a pack shows its text"] = (world) => world.watched({}, async (page) => {
+  await open(page, world, VIEWS.packs);
+  await page.locator("tr", { hasText: "AGENTS.md" }).first().locator("button:not(.dim)").first().click();
+  assert.match(await page.locator(".panel pre").innerText(), /Be kind to readers\./);
+});
+
+CHECKS["a request is forked from the page"] = (world) => world.watched({}, async (page) => {
+  await open(page, world, { hash: `#/s/${DAMAGED}/r/1`, title: "Request #1 of 2", ready: ".request-facts button" });
+  await page.getByRole("button", { name: "Fork here" }).click();
+  await page.waitForFunction((parent) => /^#\/s\/[0-9a-f-]+$/.test(location.hash) && !location.hash.includes(parent), DAMAGED);
+  await page.locator(".bar-facts dd", { hasText: /^1$/ }).waitFor();
+});
+
 CHECKS["Chinese words"] = (world) => world.watched({ locale: "zh-CN" }, async (page) => {
   await page.goto(world.address(`#/s/${MAIN}/cache`));
   await page.locator("h1", { hasText: "为什么重复付费？" }).waitFor();
@@ -273,4 +324,4 @@ CHECKS["an unknown session is refused in words"] = (world) => world.watched({ is
 });
 
 /** The names of the checks that CI runs. */
-export const SAMPLE = /^(view |axe (sessions|timeline|text|bytes|diff|cache) (light|dark)|narrow (timeline|text|cache)|every view|back|search|hover|hostile|live|a changed|the copied)/;
+export const SAMPLE = /^(view |axe (sessions|timeline|text|bytes|diff|cache) (light|dark)|narrow (timeline|text|cache)|every view|back|search|hover|hostile|live|a changed|a summary|a call|a request|the copied)/;

@@ -5,6 +5,7 @@ import path from "node:path";
 
 export const MAIN = "019a9000-1111-7000-8000-000000000001";
 export const HOSTILE = "019a9000-2222-7000-8000-000000000002";
+export const SUMMARISED = "019a9000-4444-7000-8000-000000000004";
 export const DAMAGED = "019a9000-3333-7000-8000-000000000003";
 
 /** Texts that a page must show and never run. */
@@ -99,6 +100,13 @@ export class Home {
     const shout = 'head -c 300000 /dev/zero | tr \\"\\\\0\\" x; echo "<script>window.hit=1</script>"';
     this.turn(`\n[[reply]]\ncall = [{ name = "exec_command", args = { cmd = ${JSON.stringify(shout)} } }]\nusage = { input = 3000, cached = 0, output = 5 }\n${said(`${HOSTILE_TEXT} ${"[".repeat(5000)}`, 4000, 2944)}`,
       ["--session-id", HOSTILE, "<b>bold</b> <script>window.hit=1</script>"], hostile);
+
+    const patch = `*** Begin Patch\n*** Add File: <img src=x onerror=window.hit=1>.md\n${HOSTILE_TEXT.split("\n").map((line) => `+${line}`).join("\n")}\n*** End Patch`;
+    this.turn(`\n[[reply]]\ncall = [{ name = "apply_patch", input = ${JSON.stringify(patch)} }]\nusage = { input = 3000, cached = 0, output = 5 }\n${said(`${HOSTILE_TEXT} lost/&lt.md`, 4000, 2944)}`,
+      ["--session-id", SUMMARISED, "Never run <script>window.hit=1</script>."], hostile);
+    fs.writeFileSync(summary, said(`${HOSTILE_TEXT} and no more`, 5900, 5632));
+    this.run(["compact", "--script", summary, "-m", "gpt-5.2-codex", SUMMARISED], hostile);
+    this.run(["compact", "--undo", "-m", "gpt-5.2-codex", SUMMARISED], hostile);
 
     this.turn(said("This will be changed.", 3000, 0), ["--session-id", DAMAGED, "A session whose file is changed"]);
     this.turn(said("It was.", 3200, 3072), ["resume", DAMAGED, "Once more"]);

@@ -30,7 +30,7 @@ class World {
     this.folder = fs.mkdtempSync(path.join(os.tmpdir(), "pellucid-inspector-"));
     this.home = new Home(path.resolve(values.bin), this.folder);
     this.home.make();
-    this.server = spawn(this.home.program, ["inspect"], { cwd: this.home.project, env: this.home.env, stdio: ["ignore", "pipe", "inherit"] });
+    this.server = spawn(this.home.program, ["inspect", "--allow-fork"], { cwd: this.home.project, env: this.home.env, stdio: ["ignore", "pipe", "inherit"] });
     const line = await new Promise((resolve, reject) => {
       this.server.stdout.once("data", (data) => resolve(String(data).split("\n")[0]));
       this.server.once("exit", () => reject(new Error("the program ended before it printed an address")));

@@ -5,10 +5,9 @@ import { api } from "./interface.js";
 import { visible } from "./parts.js";
 import { t } from "./words.js";
 
-/** @param {string} sign @param {any} name @param {any} word @param {any} [why] @returns {any} a line of a list with signs */
+/** @returns {any} a line of a list with signs */
 export const signed = (sign, name, word, why) => h("li", h("span.sign", { "aria-hidden": "true" }, sign), h("span.absent-name", visible(String(name ?? ""))), word ? h("span.tag", word) : null, why ? h("p.dim", visible(String(why))) : null);
 
-/** @param {string} id @param {number} n @param {string} folder @returns {any} */
 export function absentPanel(id, n, folder) {
   const element = h("section.panel", { "aria-labelledby": "absent-title" });
   const show = (inner) => fill(element, h("h2", { id: "absent-title" }, t("absent")), inner);

@@ -11,11 +11,10 @@
  * @property {Record<string, string>} [options] what is behind the question mark
  */
 
-const OF_SESSION = ["cache", "calls", "cost", "proof"];
+const OF_SESSION = ["cache", "calls", "compactions", "cost", "proof"];
 const OF_REQUEST = ["map", "diff"];
 const ALONE = { search: "search", packs: "packs", diff: "compare" };
 
-/** @param {string} hash @returns {Place} */
 export function parse(hash) {
   const [path, question = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const options = Object.fromEntries(new URLSearchParams(question));
@@ -33,7 +32,7 @@ export function parse(hash) {
   return fourth === "b" && Number(fifth) >= 0 ? { ...place, byte: Math.floor(Number(fifth)) } : place;
 }
 
-/** @param {Place} place @returns {string} the address, with its number sign */
+/** @returns {string} the address, with its number sign */
 export function format(place) {
   const { view, session, request = 1, byte, chosen, options = {} } = place;
   const alone = Object.keys(ALONE).find((word) => ALONE[word] === view);

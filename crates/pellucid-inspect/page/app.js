@@ -7,6 +7,7 @@ import { areKeysOn, showKeys } from "./keys.js";
 import { t, useLanguage } from "./words.js";
 import { cacheView } from "./view-cache.js";
 import { callsView } from "./view-calls.js";
+import { compactionsView } from "./view-compactions.js";
 import { costView } from "./view-cost.js";
 import { compareView, diffView } from "./view-diff.js";
 import { packsView } from "./view-packs.js";
@@ -28,10 +29,12 @@ import { treemapView } from "./view-treemap.js";
  * @property {(event: KeyboardEvent) => boolean} [press] a key; true: it was used
  */
 
-/** @type {Record<string, (place: any, session: any) => Promise<View>>} */
+/** @typedef {(place: any, session: any) => Promise<View>} Make makes the view of an address; the session is null where the address names none */
+
+/** @type {Record<string, Make>} */
 const VIEWS = {
   sessions: sessionsView, timeline: timelineView, map: treemapView, request: requestView, diff: diffView, compare: compareView,
-  cache: cacheView, calls: callsView, cost: costView, proof: proofView, packs: packsView, search: searchView,
+  cache: cacheView, calls: callsView, compactions: compactionsView, cost: costView, proof: proofView, packs: packsView, search: searchView,
 };
 /** How often the newest session is looked for while the page follows it, in milliseconds. */
 const NEWEST_EVERY = 3000;
@@ -58,7 +61,6 @@ async function open(id) {
   if (record && !session.session.proof && counts.requests <= PROVE_AT_ONCE) api.proof(session.session.id).then(() => hear("sealed", null)).catch(() => {});
 }
 
-/** @param {string} kind @param {any} data */
 async function hear(kind, data) {
   const id = session?.session.id;
   const fresh = kind === "gone" || !id ? null : await api.session(id).catch(() => null);

@@ -7,13 +7,12 @@ import { copyButton, copyText, facts, link, proofBadge } from "./parts.js";
 import { language, setLanguage, t } from "./words.js";
 
 /** The tabs of a session, in the order of their digits; those that need something show how much of it there is. */
-const TABS = ["timeline", "request", "map", "diff", "cache", "calls", "cost", "proof"];
-const COUNTS = { cache: "breaks", calls: "calls" };
+const TABS = ["timeline", "request", "map", "diff", "cache", "calls", "compactions", "cost", "proof"];
+const COUNTS = { cache: "breaks", calls: "calls", compactions: "compactions" };
 const FORMATS = { responses: "Responses", chat: "Chat Completions", messages: "Messages" };
 
 /** The bar. */
 export class Bar {
-  /** @param {any} element */
   constructor(element) {
     this.field = h("input.search", { type: "search", autocomplete: "off", spellcheck: "false", oninput: () => this.typed() });
     this.form = h("form", { role: "search", onsubmit: (event) => this.find(event) }, this.field);
@@ -24,7 +23,6 @@ export class Bar {
     element.append(this.top, this.facts, this.tabs);
   }
 
-  /** @param {any} place @param {any} session @param {import("./app.js").View|null} view */
   show(place, session, view) {
     Object.assign(this, { place, session, view });
     if (this.shown !== language()) this.frame();
@@ -68,7 +66,7 @@ export class Bar {
   /** @returns {string[]} the tabs for which the session has something */
   names() {
     const { counts } = this.session;
-    return TABS.filter((name) => ({ calls: counts.calls, request: counts.requests, map: counts.requests, diff: counts.requests }[name] !== 0));
+    return TABS.filter((name) => ({ calls: counts.calls, compactions: counts.compactions, request: counts.requests, map: counts.requests, diff: counts.requests }[name] !== 0));
   }
 
   addressOf(name) {

@@ -55,12 +55,12 @@ class DrawnCanvas extends HTMLElement {
 
 customElements.define("drawn-canvas", DrawnCanvas);
 
-/** @param {string} name a class @returns {DrawnCanvas} */
+/** @param {string} name a class */
 export const makeCanvas = (name) => Object.assign(new DrawnCanvas(), { className: name });
 
 /** @typedef {{x: number, y: number, width: number, height: number}} Box */
 
-/** @param {CanvasRenderingContext2D} context @param {Box} box @param {string} name of a colour @param {boolean} [isHatched] */
+/** @param {string} name of a colour */
 export function block(context, { x, y, width, height }, name, isHatched = false) {
   if (width <= 0 || height <= 0) return;
   context.fillStyle = context.strokeStyle = colour(`mark-${name}`);
@@ -83,14 +83,14 @@ export function block(context, { x, y, width, height }, name, isHatched = false)
   context.restore();
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Box} box @param {string} name of a colour @param {number} wide */
+/** @param {string} name of a colour */
 export function outline(context, { x, y, width, height }, name, wide) {
   context.strokeStyle = colour(name);
   context.lineWidth = wide;
   context.strokeRect(x, y, Math.max(1, width), Math.max(1, height));
 }
 
-/** @param {CanvasRenderingContext2D} context @param {string} name of a colour @param {CanvasTextAlign} align @param {number} [size] */
+/** @param {string} name of a colour */
 export function pen(context, name, align, size = 11) {
   context.fillStyle = colour(name);
   context.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
@@ -98,7 +98,7 @@ export function pen(context, name, align, size = 11) {
   context.textBaseline = "middle";
 }
 
-/** @param {HTMLElement} table @returns {any} the table behind a drawing, and the button that shows it */
+/** @returns {any} the table behind a drawing, and the button that shows it */
 export function behind(table) {
   const box = h("div.behind", table);
   const button = h("button", {

@@ -20,7 +20,7 @@ export function h(tag, ...children) {
   return element;
 }
 
-/** @param {Node} element @param {any[]} children lists are flattened, and what is nothing is left out */
+/** @param {any[]} children lists are flattened, and what is nothing is left out */
 function append(element, children) {
   for (const child of children) {
     if (Array.isArray(child)) append(element, child);
@@ -28,7 +28,7 @@ function append(element, children) {
   }
 }
 
-/** @param {Element} element @param {...any} children those it has from now on */
+/** @param {...any} children those it has from now on */
 export function fill(element, ...children) {
   element.replaceChildren();
   append(element, children);

@@ -1,22 +1,20 @@
 // Figures as the commands print them: thousands with commas, amounts as `$0.0041`, times in UTC, whatever the machine's locale is.
 import { t } from "./words.js";
 
-/** @param {number|null|undefined} value @returns {string} 12,978; a dash for a figure that is not known */
+/** @returns {string} 12,978; a dash for a figure that is not known */
 export function number(value) {
   if (value === null || value === undefined) return "–";
   return (value < 0 ? "−" : "") + String(Math.abs(Math.round(value))).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** @param {number} value @returns {string} the number with its sign */
+/** @returns {string} the number with its sign */
 export const signed = (value) => (value > 0 ? "+" : "") + number(value);
 
-/** @param {number} part @param {number} whole @returns {string} */
 export const share = (part, whole) => `${whole > 0 ? ((100 * part) / whole).toFixed(1) : "0.0"} %`;
 
-/** @param {number} n @returns {string} */
 export const tokens = (n) => t("tokens.n", { n: number(n) });
 
-/** @param {number} bytes @param {number} n @returns {string} 13,437 bytes, 3,359 tokens */
+/** @returns {string} 13,437 bytes, 3,359 tokens */
 export const size = (bytes, n) => `${number(bytes)} bytes, ${tokens(n)}`;
 
 /**
@@ -37,7 +35,7 @@ export function money(money) {
   return `${money.amount.startsWith("-") ? "-" : ""}${before}${rounded / scale}.${String(rounded % scale).padStart(digits, "0")}${after}`;
 }
 
-/** @param {{amount: string}|null|undefined} money @returns {number} the amount to draw with, not to print */
+/** @returns {number} the amount to draw with, not to print */
 export const drawn = (money) => Number(money?.amount ?? 0);
 
 /** @param {string|number|null|undefined} at an ISO time, or seconds since 1970 @returns {string} 2026-11-18 02:18:49 */
@@ -49,24 +47,23 @@ export function moment(at) {
 /** @param {string|null|undefined} at an ISO time @returns {string} 02:18:49 */
 export const clock = (at) => moment(at).slice(11) || "–";
 
-/** @param {number|null|undefined} ms @returns {string} 340 ms, 2.5 s, 49 min, 3.1 h */
+/** @returns {string} 340 ms, 2.5 s, 49 min, 3.1 h */
 export function duration(ms) {
   if (ms === null || ms === undefined) return "–";
   if (ms < 60000) return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
   return ms < 3600000 ? `${Math.round(ms / 60000)} min` : `${(ms / 3600000).toFixed(1)} h`;
 }
 
-/** @param {number} count @param {string} noun a name in the table of words @returns {string} 1 break, 3 breaks */
+/** @param {string} noun a name in the table of words @returns {string} 1 break, 3 breaks */
 export const counted = (count, noun) => t(`${noun}.${count === 1 ? "one" : "many"}`, { n: number(count) });
 
-/** @param {string} path @param {string} [folder] @param {number} [most] @returns {string} relative to a folder, and shortened in the middle */
+/** @returns {string} relative to a folder, and shortened in the middle */
 export function path(path, folder = "", most = 60) {
   const letters = [...(folder && path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path)];
   const half = Math.floor((most - 1) / 2);
   return letters.length <= most ? letters.join("") : `${letters.slice(0, half).join("")}…${letters.slice(-half).join("")}`;
 }
 
-/** @param {string} text @param {number} most @returns {string} */
 export function shortened(text, most) {
   const letters = [...text.slice(0, most * 4)];
   return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : letters.join("");

@@ -29,7 +29,7 @@ function question(options) {
   return text ? `?${text}` : "";
 }
 
-/** @param {string} path @param {RequestInit} [init] @returns {Promise<Response>} an answer; an error has the program's words */
+/** @returns {Promise<Response>} an answer; an error has the program's words */
 async function ask(path, init) {
   if (isRevealed && !init?.method) path += path.includes("?") ? "&reveal=true" : "?reveal=true";
   const response = await fetch(BASE + path, init).catch(() => null);
@@ -42,7 +42,7 @@ async function ask(path, init) {
   return response;
 }
 
-/** @param {string} key @param {() => Promise<any>} make asks once, and keeps the answer unless it is an error */
+/** @param {() => Promise<any>} make asks once, and keeps the answer unless it is an error */
 function once(key, make) {
   const known = kept.get(key);
   if (known) return known;
@@ -69,11 +69,15 @@ export const api = {
   text: (id, n, options) => fixed(`${request(id, n)}/text`, options),
   absent: (id, n) => fixed(`${request(id, n)}/absent`),
   breaks: (id) => json(`${session(id)}/breaks`),
+  compactions: (id) => json(`${session(id)}/compactions`),
+  compaction: (id, k) => json(`${session(id)}/compactions/${k}`),
   call: (id, call) => json(`${session(id)}/calls/${encodeURIComponent(call)}`),
+  output: (id, call, from) => json(`${session(id)}/calls/${encodeURIComponent(call)}/output`, { from }),
   proof: (id) => json(`${session(id)}/proof`),
   diff: (a, b) => json("diff", { a, b }),
   why: (options) => json("why", options),
   packs: (options) => json("packs", options),
+  packTexts: (options) => fixed("packs", options),
   cost: (options) => json("cost", options),
   search: (options) => json("search", options),
   /** All calls of a session, as many as a page can show. */
@@ -88,14 +92,14 @@ export const api = {
   },
 };
 
-/** @param {string} id @param {number} n @param {number} [chunk] a piece of the body; absent: all of it @returns {Promise<Uint8Array>} */
+/** @param {number} [chunk] a piece of the body; absent: all of it */
 export function body(id, n, chunk) {
   const path = `${request(id, n)}/body`;
   const init = chunk === undefined ? undefined : { headers: { Range: `bytes=${chunk * CHUNK}-${(chunk + 1) * CHUNK - 1}` } };
   return once(`${path}#${chunk}`, async () => new Uint8Array(await (await ask(path, init)).arrayBuffer()));
 }
 
-/** @param {string} path @param {any} data @returns {Promise<Response>} one of the two questions that write */
+/** @returns {Promise<Response>} one of the two questions that write */
 export const post = (path, data) => ask(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(data) });
 
 /**

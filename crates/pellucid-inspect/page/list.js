@@ -91,7 +91,6 @@ class VirtualList extends HTMLElement {
     return Math.floor(this.scrollTop * this.scale);
   }
 
-  /** @param {boolean} isAll */
   draw(isAll) {
     const { count, height, need } = this.model;
     if (!this.isConnected) return;
@@ -106,7 +105,6 @@ class VirtualList extends HTMLElement {
     this.mark();
   }
 
-  /** @param {number} index */
   row(index) {
     const { columns, choose, row } = this.model;
     const { cells = ["…"], class: kind = "" } = row(index) ?? {};
@@ -147,12 +145,10 @@ class VirtualList extends HTMLElement {
     if (document.activeElement === this) announce(row(to)?.say ?? "");
   }
 
-  /** @param {number} index */
   scrollToRow(index) {
     this.scrollTop = Math.max(0, index) / this.scale;
   }
 
-  /** @param {KeyboardEvent} event */
   press(event) {
     const { choose, count, move } = this.model;
     if (event.altKey || event.ctrlKey || event.metaKey || event.target !== this) return;

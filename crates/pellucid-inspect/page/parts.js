@@ -3,10 +3,9 @@ import { format } from "./address.js";
 import { announce, h } from "./dom.js";
 import { t } from "./words.js";
 
-/** @param {import("./address.js").Place} place @param {...any} children */
 export const link = (place, ...children) => h("a", { href: format(place) }, children);
 
-/** @param {string} id @param {number} request @param {number} [byte] @returns {any} a link to a request, named by its number */
+/** @returns {any} a link to a request, named by its number */
 export const requestLink = (id, request, byte) => link({ view: "request", session: id, request, byte }, `#${request}`);
 
 /** @param {string} kind a class @param {...any} entries a name in the table of words and a value; entries without a value are left out */
@@ -15,25 +14,25 @@ export function facts(kind, ...entries) {
   return h("dl", { class: kind }, known.map(([name, value]) => h("div", h("dt", t(name)), h("dd", value))));
 }
 
-/** @param {string} title @param {...any} children a view with its heading */
+/** @param {...any} children a view with its heading */
 export function view(title, ...children) {
   return h("div.view", h("div.view-head", h("h1", { id: "title" }, title), children.shift()), children);
 }
 
 const SIGNS = { good: "✓", bad: "✕", warn: "!", dim: "·" };
 
-/** @param {string} text @param {string} tone good, bad, warn or dim: a sign besides, so that colour says nothing alone */
+/** @param {string} tone good, bad, warn or dim: a sign besides, so that colour says nothing alone */
 export const badge = (text, tone) => h("span.badge", { class: tone, title: text }, h("span", { "aria-hidden": "true" }, SIGNS[tone]), " ", text);
 
 const TONES = { cold: "dim", extended: "good", shortened: "good", broken: "bad", expired: "warn", missed: "warn", unknown: "dim" };
 
-/** @param {string} verdict about the provider's cache @param {string} [detail] */
+/** @param {string} verdict about the provider's cache */
 export const verdictBadge = (verdict, detail) => badge(t(`verdict.${verdict}`) + (detail ? `: ${detail}` : ""), TONES[verdict] ?? "dim");
 
 /** @param {string|null} proof the verdict of replay */
 export const proofBadge = (proof) => badge(t(`proof.${proof ?? "none"}`), { proved: "good", refuted: "bad", not_provable: "warn" }[proof] ?? "dim");
 
-/** @param {string} source @param {string} origin @returns {any} a square in the colour of a name */
+/** @returns {any} a square in the colour of a name */
 export const swatch = (name) => h("span.swatch", { class: `mark-${name}` });
 
 /** @param {string} text copies it; where the browser refuses, shows it to be copied by hand */
@@ -63,18 +62,17 @@ export function copyButton(text, name, label = "") {
   return button;
 }
 
-/** @param {string} hash @returns {any} the beginning of a hash, and a button for all of it */
+/** @returns {any} the beginning of a hash, and a button for all of it */
 export const digest = (hash) => [h("code", hash.slice(0, 12)), copyButton(() => hash, t("copy.digest"))];
 
-/** @param {...string} words @returns {string} a command of the program, with quotes where the shell needs them */
+/** @returns {string} a command of the program, with quotes where the shell needs them */
 export function command(...words) {
   return ["pellucid", ...words.map((word) => (/^[\w@%+=:,./-][\w@%+=:,./#-]*$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`))].join(" ");
 }
 
-/** @param {any} text @param {string} [tone] */
 export const notice = (text, tone = "") => h("p.notice", { class: tone }, text);
 
-/** @param {any} error @returns {any} why something cannot be shown */
+/** @returns {any} why something cannot be shown */
 export const refusal = (error) => notice(String(error.message ?? error), "warn");
 
 /** @param {string} text for a view that has nothing to show */
@@ -83,7 +81,7 @@ export const empty = (text) => h("p.empty", text);
 /** Characters that a screen does not show, or that change the order in which text is shown. */
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g;
 
-/** @param {string} text @returns {any[]} the text, with a box for each character that cannot be seen */
+/** @returns {any[]} the text, with a box for each character that cannot be seen */
 export function visible(text) {
   const pieces = [];
   let from = 0;
@@ -95,20 +93,33 @@ export function visible(text) {
   return [...pieces, (text ?? "").slice(from)];
 }
 
-/** @param {string} label @param {...any} children a box that scrolls by itself, and by keyboard too */
+/** How many letters of a text are drawn. */
+const LETTERS = 200000;
+
+/** @param {string|null|undefined} text JSON is shown in lines */
+export function textBlock(title, text, note) {
+  if (text === null || text === undefined) return null;
+  let shown = text;
+  try {
+    shown = JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    // What is no JSON is shown as it is.
+  }
+  return [h("h3", t(title)), note ? h("p.dim", note) : null, h("div.output", copyButton(() => text, t("copy.text")), h("pre.text-block", { tabindex: 0, role: "region", "aria-label": t(title) }, visible(shown.slice(0, LETTERS)), shown.length > LETTERS ? t("more.nodes", { n: String(shown.length - LETTERS) }) : null))];
+}
+
+/** @param {...any} children a box that scrolls by itself, and by keyboard too */
 export const scrolled = (label, ...children) => h("div.scrolled", { tabindex: 0, role: "region", "aria-label": label }, children);
 
-/** @param {Array<string|{name: string, class: string}>} columns @param {any[][]} rows @param {string} caption */
 export function table(columns, rows, caption) {
   const head = ({ name, class: kind = "" }) => h(name ? "th" : "td", { scope: name ? "col" : null, class: kind }, name);
   const all = columns.map((it) => (typeof it === "string" ? { name: it } : it));
   return scrolled(caption, h("table", h("thead", h("tr", all.map(head))), h("tbody", rows.map((row) => h("tr", row.map((cell, at) => h("td", { class: all[at].class ?? "" }, cell)))))));
 }
 
-/** @param {string} name @returns {any} a column of figures */
+/** @returns {any} a column of figures */
 export const figure = (name) => ({ name, class: "number" });
 
-/** @param {boolean} isOn @param {(isOn: boolean) => void} change @param {...any} label */
 export function check(isOn, change, ...label) {
   const box = h("input", { type: "checkbox", onchange: () => change(box.checked) });
   box.checked = isOn;
@@ -117,7 +128,7 @@ export function check(isOn, change, ...label) {
 
 let groups = 0;
 
-/** @param {string} label @param {Array<[string, string]>} entries values and their words @param {string} value @param {(value: string) => void} choose */
+/** @param {Array<[string, string]>} entries values and their words */
 export function choices(label, entries, value, choose) {
   const name = `choice${groups++}`;
   return h("fieldset.choices", h("legend", label), entries.map(([key, word]) => {
@@ -127,5 +138,5 @@ export function choices(label, entries, value, choose) {
   }));
 }
 
-/** @param {string[]} names families or parts @param {(name: string) => string} word @returns {any} what each colour means */
+/** @param {string[]} names families or parts @returns {any} what each colour means */
 export const legend = (names, word) => h("ul.families", { "aria-label": t("families") }, names.map((it) => h("li", swatch(it), word(it))));

@@ -15,7 +15,7 @@ const MOST_ROWS = 400;
 /** Names of values in items that are texts, however short. */
 const TEXTS = new Set(["text", "arguments", "input", "output"]);
 
-/** @param {any[]} rows @returns {any[]} rows that belong together: those of an item, or of a part outside of items */
+/** @returns {any[]} rows that belong together: those of an item, or of a part outside of items */
 function sections(rows) {
   const found = [];
   rows.forEach((row, index) => {
@@ -29,7 +29,7 @@ function sections(rows) {
   return found;
 }
 
-/** @param {any[]} rows @returns {any[][]} rows that are read as one: a long row with the short ones in it and its continuation */
+/** @returns {any[][]} rows that are read as one: a long row with the short ones in it and its continuation */
 function paragraphs(rows) {
   const groups = [];
   for (const row of rows.filter((it) => it.source !== "wire")) {
@@ -40,7 +40,7 @@ function paragraphs(rows) {
   return groups;
 }
 
-/** @param {string} text @returns {string[]} of a row that is JSON, such as an answer: its short values with their names, and its texts */
+/** @returns {string[]} of a row that is JSON, such as an answer: its short values with their names, and its texts */
 function legible(text) {
   let value;
   try {
@@ -59,7 +59,6 @@ function legible(text) {
   return [names.join(", "), texts.join("\n")];
 }
 
-/** @param {any} row */
 function piece(row) {
   const letters = h("span.tint", { class: family(row.source, row.origin), "data-row": row.row, "data-byte": row.start });
   const [names, text] = legible(row.text);
@@ -70,7 +69,6 @@ function piece(row) {
   return letters;
 }
 
-/** @param {import("./rows.js").Rows} rows @param {{choose: (byte: number) => void, hover: (row: number) => void}} hear */
 export function textReading(rows, hear) {
   const element = h("div.reading-text", { tabindex: 0, role: "region", "aria-label": t("text.label") });
   let chosen = -1;

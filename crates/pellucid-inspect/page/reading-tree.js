@@ -16,7 +16,7 @@ const isClose = (byte) => byte === 125 || byte === 93;
 /** Spaces, commas and colons. */
 const isBetween = (byte) => byte <= 32 || byte === 44 || byte === 58;
 
-/** @param {Uint8Array} bytes @param {number} at @returns {number} the place behind a value that begins here */
+/** @returns {number} the place behind a value that begins here */
 function behind(bytes, at) {
   let depth = 0;
   do {
@@ -29,7 +29,7 @@ function behind(bytes, at) {
   return at;
 }
 
-/** @param {Uint8Array} bytes @param {number} from @param {number} to @returns {string} a value; a string without quotes and escapes */
+/** @returns {string} a value; a string without quotes and escapes */
 function text(bytes, from, to) {
   const wire = decoder.decode(bytes.subarray(from, to));
   try {
@@ -39,7 +39,7 @@ function text(bytes, from, to) {
   }
 }
 
-/** @param {Uint8Array} bytes @param {number} at where a list or an object begins @returns {any[]} its children: `name`, `from`, `to` */
+/** @param {number} at where a list or an object begins @returns {any[]} its children: `name`, `from`, `to` */
 function childrenOf(bytes, at) {
   const isNamed = bytes[at++] === OBJECT;
   const children = [];
@@ -53,7 +53,6 @@ function childrenOf(bytes, at) {
   return children;
 }
 
-/** @param {import("./rows.js").Rows} rows @param {{choose: (byte: number) => void, hover: (row: number) => void}} hear */
 export function treeReading(rows, hear) {
   const element = h("div.reading-tree", { tabindex: 0, role: "region", "aria-label": t("tree.label") }, "…");
   let bytes = new Uint8Array();

@@ -1,9 +1,10 @@
 // The line above all views of one request: a slider over the requests of the session, a small timeline, and the request's figures.
 import { format, go, here } from "./address.js";
 import { block, colour, makeCanvas } from "./canvas.js";
-import { h } from "./dom.js";
+import { fill, h } from "./dom.js";
 import { moment, money, number } from "./format.js";
-import { badge, digest, facts, verdictBadge } from "./parts.js";
+import { api, post } from "./interface.js";
+import { badge, command, copyButton, digest, facts, refusal, verdictBadge } from "./parts.js";
 import { Series } from "./series.js";
 import { t } from "./words.js";
 
@@ -12,7 +13,7 @@ const REST = 120;
 /** @type {Series|null} */
 let kept = null;
 
-/** @param {string} id @param {number} count @returns {Promise<Series>} the figures of all requests, fetched once */
+/** @returns {Promise<Series>} the figures of all requests, fetched once */
 async function seriesOf(id, count) {
   if (kept?.id !== id) kept = new Series(id, "author");
   const series = kept;
@@ -22,7 +23,6 @@ async function seriesOf(id, count) {
 
 const goTo = (request) => go({ ...here(), request, byte: undefined });
 
-/** @param {string} id @param {number} chosen @param {number} count */
 function strip(id, chosen, count) {
   const canvas = makeCanvas("strip");
   seriesOf(id, count).then((series) => {
@@ -47,7 +47,18 @@ function strip(id, chosen, count) {
   return canvas;
 }
 
-/** @param {import("./address.js").Place} place @param {any} session @param {any} head the request as the interface gives it */
+/** @returns {any} a button that copies the session up to this request, or the command that does it */
+function forkButton(id, n) {
+  const place = h("span", copyButton(() => command("fork", `${id}#${n}`), "", t("fork")));
+  const fork = (event) => {
+    event.target.disabled = true;
+    post("fork", { session: id, request: n }).then((answer) => answer.json()).then((made) => go({ view: "timeline", session: made.session }), (error) => fill(place, refusal(error)));
+  };
+  api.hello().then((hello) => { if (hello.allow_fork) fill(place, h("button", { type: "button", onclick: fork }, t("fork"))); }).catch(() => {});
+  return place;
+}
+
+/** @param {any} head the request as the interface gives it */
 export function requestBar(place, session, head) {
   const id = session.session.id;
   const n = head.number;
@@ -65,5 +76,5 @@ export function requestBar(place, session, head) {
   return h("div.request-bar", h("div.travel", step(n - 1, "‹", "prev"), shown, h("span.dim", t("of", { n: number(count) })), step(n + 1, "›", "next"), h("div.slide", strip(id, n, count), slider)),
     h("div.request-facts", head.proved ? badge(t("proof.proved"), "good") : badge(t("proof.not_provable"), "warn"), verdictBadge(head.cache?.verdict ?? "unknown", head.detail), head.purpose === "answer" ? null : h("span.tag", t(`purpose.${head.purpose}`)),
       facts("facts", ["bytes", number(head.bytes)], ["tokens", number(head.tokens)], head.usage && ["cached", number(head.usage.cached_read)], head.rebilled && ["again", number(head.rebilled)],
-        ["price", head.cost ? money(head.cost) : t("unknown")], ["at", moment(head.sent_at)], head.sha256 && ["digest", digest(head.sha256)], isOdd && ["attempts", head.attempts.join(", ")], ["failure", head.failure])));
+        ["price", head.cost ? money(head.cost) : t("unknown")], ["at", moment(head.sent_at)], head.sha256 && ["digest", digest(head.sha256)], isOdd && ["attempts", head.attempts.join(", ")], ["failure", head.failure]), forkButton(id, n)));
 }

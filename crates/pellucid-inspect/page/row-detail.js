@@ -6,7 +6,6 @@ import { command, copyButton, digest, facts, link, requestLink, swatch, visible 
 import { family } from "./sources.js";
 import { t } from "./words.js";
 
-/** @param {any} row @param {string} folder */
 function rowFacts(row, folder) {
   const whose = family(row.source, row.origin);
   return [h("p.whose", swatch(whose), t(`family.${whose}`)), facts("detail", ["part", row.part], ["role", row.role], ["item", row.item], ["source", t(`source.${row.source}`)], row.origin && ["origin", visible(path(row.origin, folder, 120))],
@@ -15,7 +14,7 @@ function rowFacts(row, folder) {
     row.status !== "full" && ["status", t(`status.${row.status}`)])];
 }
 
-/** @param {string} id @param {number} n @param {any} answer what `why` says */
+/** @param {any} answer what `why` says */
 function whyFacts(id, n, { history, cost, places, copies }) {
   const byte = places[0]?.start;
   const lines = places[0]?.lines;
@@ -37,7 +36,7 @@ export function rowDetail(id, n, rows, folder) {
   let starts = [];
   const asked = new Map();
 
-  /** @param {number} index @param {boolean} isChosen only of the chosen row the history is asked for */
+  /** @param {boolean} isChosen only of the chosen row the history is asked for */
   const show = (index, isChosen) => {
     const row = rows.all[index];
     const mine = ++turn;
@@ -60,7 +59,7 @@ export function rowDetail(id, n, rows, folder) {
       h("div.links", copyButton(() => command("context", "why", "--text", text, ref), "", "why")));
     return starts[0];
   };
-  /** @param {number} byte @param {boolean} isForward @returns {number|undefined} where the next or previous copy begins */
+  /** @returns {number|undefined} where the next or previous copy begins */
   const copy = (byte, isForward) => (isForward ? starts.find((it) => it > byte) : starts.findLast((it) => it < byte));
   show(-1, false);
   return { element, show, find, copy };

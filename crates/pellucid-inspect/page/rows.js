@@ -5,7 +5,6 @@ const PAGE = 1000;
 
 /** The rows of one request, in the order of their bytes. */
 export class Rows {
-  /** @param {string} id @param {number} n */
   constructor(id, n) {
     this.id = id;
     this.n = n;
@@ -22,7 +21,7 @@ export class Rows {
     return this;
   }
 
-  /** @param {number} byte @returns {number} the index of the row that has a byte; -1 if it has not been fetched */
+  /** @returns {number} the index of the row that has a byte; -1 if it has not been fetched */
   at(byte) {
     let [low, high] = [0, this.all.length - 1];
     while (low <= high) {

@@ -15,7 +15,6 @@ const COLUMNS = ["n", "at", "first_event_at", "done_at", "bytes", "tokens", "rea
 
 /** The requests of a session. */
 export class Series {
-  /** @param {string} id @param {string} by */
   constructor(id, by) {
     this.id = id;
     this.by = by;
@@ -43,7 +42,6 @@ export class Series {
     }
   }
 
-  /** @param {any} page */
   take(page) {
     const at = page.from - 1;
     for (const name of COLUMNS) this.columns[name].splice(at, Infinity, ...page[name]);
@@ -66,12 +64,12 @@ export class Series {
     this.layers = order.map((name) => ({ name, colour: colourOf(name) }));
   }
 
-  /** @param {number} index @param {string} unit tokens, bytes or money @returns {number} the height of a column */
+  /** @param {string} unit tokens, bytes or money @returns {number} the height of a column */
   height(index, unit) {
     return Number(this.columns[unit === "money" ? "price" : unit][index] ?? 0);
   }
 
-  /** @param {number} index @param {string} unit @returns {any[]} the layers of a column, with the `value` of each */
+  /** @returns {any[]} the layers of a column, with the `value` of each */
   stack(index, unit) {
     const cells = this.cells[index];
     const whole = this.height(index, unit);
@@ -82,7 +80,7 @@ export class Series {
     });
   }
 
-  /** @param {number} index @returns {{cached: number, again: number}} the shares that were read from the cache, and paid for again */
+  /** @returns {{cached: number, again: number}} the shares that were read from the cache, and paid for again */
   shares(index) {
     const of = (name) => this.columns[name][index] ?? 0;
     const input = of("read") + of("uncached") + of("written");

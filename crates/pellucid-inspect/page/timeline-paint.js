@@ -14,19 +14,17 @@ const SIGNS = { compaction: "◆", model: "◇", opened: "│", forked: "◁", c
 
 /** @typedef {{series: import("./series.js").Series, from: number, to: number, unit: string, axis: string, chosen: number, hover: number, drag: number[]|null}} TimelineModel */
 
-/** @param {number} most @returns {number} the distance of the lines of the scale: 1, 2 or 5 times a power of ten */
+/** @returns {number} the distance of the lines of the scale: 1, 2 or 5 times a power of ten */
 function step(most) {
   const power = 10 ** Math.floor(Math.log10(most / 3));
   return [1, 2, 5, 10].map((it) => it * power).find((it) => most / it <= 4) ?? most;
 }
 
-/** @param {number} value @param {string} unit */
 function label(value, unit) {
   if (unit === "money") return String(Number(value.toPrecision(2)));
   return value >= 1e6 ? `${+(value / 1e6).toFixed(1)} M` : value >= 1e4 ? `${Math.round(value / 1e3)} k` : number(value);
 }
 
-/** @param {TimelineModel} model @param {number} width @param {number} height */
 function frame({ series, from, to, unit, axis }, width, height) {
   const inner = { x: LEFT, y: TOP, width: Math.max(10, width - LEFT - 8), height: Math.max(10, height - TOP - BELOW) };
   const bins = series.bins(from, to, inner.width, axis, unit);
@@ -34,7 +32,6 @@ function frame({ series, from, to, unit, axis }, width, height) {
   return { inner, bins, most, y: (value) => inner.y + inner.height * (1 - value / most) };
 }
 
-/** @param {TimelineModel} model @param {CanvasRenderingContext2D} context @param {number} width @param {number} height */
 export function paintTimeline(model, context, width, height) {
   const { inner, bins, most, y } = frame(model, width, height);
   pen(context, "dim", "right");
@@ -73,7 +70,6 @@ function column(context, { series, unit, chosen, hover }, bin, left, y) {
   if (has(chosen) || has(hover)) outline(context, { x: around.x - 2, y: around.y - 2, width: around.width + 4, height: around.height + 4 }, has(chosen) ? "ink" : "dim", has(chosen) ? 2 : 1);
 }
 
-/** @param {import("./series.js").Series} series @param {import("./series.js").Bin} bin */
 const marksOf = (series, bin) => series.marks.filter((it) => it.n - 1 >= bin.first && it.n - 1 < bin.first + bin.count);
 
 function axisBelow(context, { series, chosen }, bins, inner) {

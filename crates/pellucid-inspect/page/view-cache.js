@@ -13,10 +13,10 @@ const SIGNS = { added: "+", removed: "−", changed: "~", moved: ">" };
 /** How many parts that changed are listed. */
 const MOST = 60;
 
-/** @param {any} answer @returns {any} the prices that count, with their dates and sources */
+/** @returns {any} the prices that count, with their dates and sources */
 export const pricesOf = ({ prices }) => (prices?.length ? h("p.dim", t("prices", { list: prices.map((it) => `${it.model} ${it.from} (${it.source})`).join("; ") })) : null);
 
-/** @param {any} answer @returns {any[]} the sentences above the table */
+/** @returns {any[]} the sentences above the table */
 function summary(answer) {
   const { next, cost } = answer;
   return [answer.estimated ? notice(t("cache.estimated"), "warn") : null, h("p.lead", h("strong", counted(answer.breaks, "break")), t("cache.over", { times: answer.times_over }), h("strong", tokens(answer.tokens_rebilled)),
@@ -24,7 +24,6 @@ function summary(answer) {
   next ? h("p.dim", t("cache.next"), " ", next.verdict === "diverges" ? t("effect.rebilled", { part: next.part, cause: next.cause, tokens: tokens(next.tokens_rebilled) }) : `${t(`verdict.${next.verdict}`)} ${next.why ?? ""}`) : null, pricesOf(answer)];
 }
 
-/** @param {string} id @param {any} row @param {string} folder @param {any} panel */
 async function explain(id, row, folder, panel) {
   const { number: n, verdict, break: broken } = row;
   const body = h("div.explain");
@@ -40,7 +39,7 @@ async function explain(id, row, folder, panel) {
     changes.length > MOST ? h("p.dim", t("more.nodes", { n: number(changes.length - MOST) })) : null, h("h3", t("cache.texts")), await compared(`${id}#${head.before ?? n - 1}`, `${id}#${n}`, folder));
 }
 
-/** @param {import("./address.js").Place} place @param {any} session @returns {Promise<import("./app.js").View>} */
+/** @type {import("./app.js").Make} */
 export async function cacheView(place, session) {
   const { id, cwd = "" } = session.session;
   const list = makeList("cache");

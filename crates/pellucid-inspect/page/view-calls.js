@@ -4,50 +4,61 @@ import { fill, h } from "./dom.js";
 import { clock, duration, moment, number } from "./format.js";
 import { api } from "./interface.js";
 import { makeList } from "./list.js";
-import { badge, command, copyButton, facts, figure, link, refusal, requestLink, view, visible } from "./parts.js";
+import { badge, command, facts, figure, link, refusal, requestLink, textBlock, view, visible } from "./parts.js";
+import { diffLines } from "./view-diff.js";
 import { t } from "./words.js";
 
-/** How many letters of an output are drawn. */
-const LETTERS = 200000;
-
-/** @param {any} call @returns {string} how it ended, with its exit code */
+/** @returns {string} how it ended, with its exit code */
 function ended(call) {
   const code = call.runs?.at(-1)?.exit_code;
   return [call.outcome, code === undefined || code === null ? null : t("exit", { n: code })].filter(Boolean).join(", ");
 }
 
-/** @param {any} grounds @returns {string} why a call ran, in short */
+/** @returns {string} why a call ran, in short */
 function inShort(grounds) {
   const parts = (grounds?.parts ?? []).map((it) => it.rule?.file ?? it.heuristic ?? it.decision);
   return [grounds?.outcome, grounds?.because, ...new Set(parts)].filter(Boolean).join(", ");
 }
 
-/** @param {string} title @param {string|null|undefined} text @param {any} [note] */
-function block(title, text, note) {
-  if (text === null || text === undefined) return null;
-  let shown = text;
-  try {
-    shown = JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    // What is no JSON is shown as it is.
-  }
-  return [h("h3", t(title)), note ? h("p.dim", note) : null, h("div.output", copyButton(() => text, t("copy.text")), h("pre.text-block", { tabindex: 0, role: "region", "aria-label": t(title) }, visible(shown.slice(0, LETTERS)), shown.length > LETTERS ? t("more.nodes", { n: number(shown.length - LETTERS) }) : null))];
+/** @param {any} file of a patch */
+const fileRow = ({ path, how, moved_to: to, hunks }) => h("li.change", { class: how }, h("div.change-row", h("span.op", { "aria-hidden": "true" }, { added: "+", removed: "−", changed: "~" }[how]), h("span", visible(to ? `${path} → ${to}` : path), h("span.tag", t(`how.${how}`)))),
+  hunks.length ? h("div.hunks", { tabindex: 0, role: "region", "aria-label": t("lines.of", { part: path }) }, hunks.map(({ below, text }) => [below ? h("div.hunk-head", visible(below)) : null, diffLines(text)])) : null);
+
+/** @returns {any} the whole output, piece by piece; what the model saw of it is marked */
+function wholeOutput(id, call, { bytes, is_whole: isWhole, seen }) {
+  const text = h("pre.text-block.unseen-text", { tabindex: 0, role: "region", "aria-label": t("output.whole") });
+  const encoder = new TextEncoder();
+  const decoder = new TextDecoder();
+  const more = h("button", { type: "button", onclick: () => load(next) });
+  let next = 0;
+  const load = async (from) => {
+    const piece = await api.output(id, call, from);
+    const raw = encoder.encode(piece.text);
+    const cuts = [...new Set([0, raw.length, ...seen.flat().map((at) => Math.min(Math.max(at - from, 0), raw.length))])].sort((a, b) => a - b);
+    cuts.slice(1).forEach((to, at) => {
+      const isSeen = seen.some(([first, last]) => first - from <= cuts[at] && to <= last - from);
+      text.append(h(isSeen ? "mark" : "span", visible(decoder.decode(raw.subarray(cuts[at], to)))));
+    });
+    next = piece.next;
+    more.hidden = next === null;
+    fill(more, t("more.bytes", { n: number(bytes - (next ?? bytes)) }));
+  };
+  load(0).catch((error) => fill(text, error.message));
+  return h("details", h("summary", t(isWhole ? "output.kept" : "output.part", { n: number(bytes) })), h("p.dim", t("output.marked")), text, more);
 }
 
-/** @param {string} id @param {any} whole @param {any} panel */
 function show(id, whole, panel) {
   const [call, ...inner] = whole.calls;
-  const { kept, output_bytes: sent } = whole;
-  const note = [t("output.seen", { n: number(sent) }), kept && kept.bytes !== sent ? t(kept.is_whole ? "output.kept" : "output.part", { n: number(kept.bytes) }) : null].filter(Boolean).join(" ");
+  const { kept, files, output_bytes: sent } = whole;
   fill(panel, h("div.chosen-head", h("h2", { id: "call-title" }, visible(call.tool)), h("code", visible(call.call)), h("span.dim", ended(call))),
     facts("facts", ["began", moment(call.began_at)], ["lasted", duration(call.duration_ms)], whole.request && ["call.request", requestLink(id, whole.request)], call.answers?.length && ["answers", call.answers.map((it) => (typeof it === "string" ? it : JSON.stringify(it))).join("; ")]),
-    h("div.halves", h("div", block("arguments", whole.arguments), block("output", whole.output, note)),
+    h("div.halves", h("div", files.length ? [h("h3", t("files")), h("ul.changes", files.map(fileRow))] : null, textBlock("arguments", whole.arguments), textBlock("output", whole.output, t("output.seen", { n: number(sent) })), kept ? wholeOutput(id, call.call, kept) : null),
       h("div", h("h3", t("grounds")), h("pre", visible((whole.grounds ?? []).join("\n"))), (call.runs ?? []).map(({ sandbox, denied, exit_code: code }, at) => [h("h3", t("run.n", { n: at + 1 }), " ", denied ? badge(t("denied"), "bad") : null),
         facts("detail", ["sandbox", sandbox ? `${sandbox.mode} (${sandbox.backend ?? ""})` : t("none")], sandbox?.writable_roots && ["writable", sandbox.writable_roots.map((it) => h("div", visible(it)))], sandbox && ["network", t(sandbox.network ? "yes" : "no")], ["exitcode", code])]),
       inner.length ? [h("h3", t("call.inner")), h("ul", inner.map((it) => h("li", visible(`${it.tool} ${it.call}, ${duration(it.duration_ms)}, ${ended(it)}`))))] : null)));
 }
 
-/** @param {import("./address.js").Place} place @param {any} session @returns {Promise<import("./app.js").View>} */
+/** @type {import("./app.js").Make} */
 export async function callsView(place, session) {
   const id = session.session.id;
   const list = makeList("calls");

@@ -12,7 +12,6 @@ const BY = ["part", "source", "tool", "request", "turn"];
 /** Settings that are computed from the recorded requests alone. */
 const SETTINGS = ["ttl=1h", "order=stable-first", "without=tools"];
 
-/** @param {any} answer */
 function costTable({ groups, total, by }) {
   const most = Math.max(1e-12, ...groups.map((it) => drawn(it.cost)));
   const row = (it, name) => [name, number(it.read), number(it.written), number(it.uncached), number(it.answered), money(it.cost), it.cost && total.cost ? share(drawn(it.cost), drawn(total.cost)) : "", lay(h("span.bar"), { part: it === total ? 0 : drawn(it.cost) / most })];
@@ -46,7 +45,7 @@ function chart({ groups, total }) {
   return h("figure.panel", canvas, h("figcaption.dim", t("cost.chart", { n: number(groups.length), total: money(total.cost) })));
 }
 
-/** @param {any} answer @returns {any[]} what the session would have cost under other settings, beside what it cost */
+/** @returns {any[]} what the session would have cost under other settings, beside what it cost */
 function simulated(answer) {
   const columns = [{ name: t("cost.recorded"), ...answer.total }, ...answer.simulated.map((it) => ({ name: it.as ?? t("cost.same"), ...it }))];
   const line = (name, value) => [t(name), ...columns.map(value)];
@@ -54,7 +53,7 @@ function simulated(answer) {
     table(["", ...columns.map((it) => figure(it.name))], [line("cached", (it) => number(it.read)), line("written", (it) => number(it.written)), line("uncached", (it) => number(it.uncached)), line("answered", (it) => number(it.answered)), line("price", (it) => h("strong", money(it.cost)))], t("cost.would"))];
 }
 
-/** @param {import("./address.js").Place} place @param {any} session @returns {Promise<import("./app.js").View>} */
+/** @type {import("./app.js").Make} */
 export async function costView(place, session) {
   const id = session.session.id;
   const { by = "part", as: given = "" } = place.options;

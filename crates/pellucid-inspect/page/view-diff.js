@@ -12,13 +12,12 @@ const OPS = { "+": "added", "-": "removed", "~": "changed", ">": "moved" };
 /** How many lines of a change are drawn. */
 const MOST_LINES = 2000;
 
-/** @param {any} hunk */
-function hunkLines({ lines: [from, behind], text }) {
-  return [h("div.hunk-head", from + 1 >= behind ? t("line.n", { n: from }) : t("lines.n", { from, to: behind - 1 })), text.replace(/\n$/, "").split("\n").slice(0, MOST_LINES).map((line) =>
-    h("div.diff-line", { class: OPS[line[0]] ?? "" }, h("span.sign", line[0] === "-" ? "−" : line[0]), h("span", visible(line.slice(1)))))];
-}
+/** @param {string} text lines behind a space, a plus or a minus */
+export const diffLines = (text) => text.replace(/\n$/, "").split("\n").slice(0, MOST_LINES).map((line) =>
+  h("div.diff-line", { class: OPS[line[0]] ?? "" }, h("span.sign", line[0] === "-" ? "−" : line[0]), h("span", visible(line.slice(1)))));
 
-/** @param {any} change @param {string} folder */
+const hunkLines = ({ lines: [from, behind], text }) => [h("div.hunk-head", from + 1 >= behind ? t("line.n", { n: from }) : t("lines.n", { from, to: behind - 1 })), diffLines(text)];
+
 function changeRow({ op, part, source, origin, bytes, lines }, folder) {
   const side = (isThere, ...more) => h("span.change-side", isThere ? [swatch(family(source, origin)), h("strong", part), h("span.dim", ` ${t(`source.${source}`)} `, visible(path(origin ?? "", folder, 50))), more] : null);
   return h("li.change", { class: OPS[op] }, h("div.change-row", h("span.op", h("span", { "aria-hidden": "true" }, op === "-" ? "−" : op), h("span.unseen", t(`how.${OPS[op]}`))), side(op !== "+"),
@@ -26,7 +25,7 @@ function changeRow({ op, part, source, origin, bytes, lines }, folder) {
   lines?.hunks?.length ? h("div.hunks", { tabindex: 0, role: "region", "aria-label": t("lines.of", { part }) }, lines.hunks.map(hunkLines)) : null);
 }
 
-/** @param {any} diff as `context diff --json` prints it @param {string} folder @returns {any} what a comparison looks like */
+/** @param {any} diff as `context diff --json` prints it @returns {any} what a comparison looks like */
 export function diffBody(diff, folder) {
   const broken = diff.cache?.broken;
   const list = (isUsual) => diff.changes.filter((it) => it.usual === isUsual).map((it) => changeRow(it, folder));
@@ -39,10 +38,10 @@ export function diffBody(diff, folder) {
   usual.length ? h("details", h("summary", t("diff.usual", { n: number(usual.length) })), h("ul.changes", usual)) : null];
 }
 
-/** @param {string} a @param {string} b names of requests @param {string} [folder] */
+/** @param {string} b names of requests */
 export const compared = (a, b, folder = "") => api.diff(a, b).then((it) => diffBody(it, folder), refusal);
 
-/** @param {import("./address.js").Place} place @param {any} session @returns {Promise<import("./app.js").View>} */
+/** @type {import("./app.js").Make} */
 export async function diffView(place, session) {
   const { id, cwd = "" } = session.session;
   const n = place.request;
@@ -57,7 +56,7 @@ export async function diffView(place, session) {
   };
 }
 
-/** @param {import("./address.js").Place} place @returns {Promise<import("./app.js").View>} any two names of requests */
+/** @type {import("./app.js").Make} any two names of requests */
 export async function compareView(place) {
   const { a = "", b = "" } = place.options;
   const field = (name, value, hint) => h("label.field", name, h("input.wide", { type: "text", name, value, placeholder: hint, spellcheck: "false", autocomplete: "off", required: true }));

@@ -3,20 +3,24 @@ import { setOptions } from "./address.js";
 import { fill, h } from "./dom.js";
 import { number, size } from "./format.js";
 import { api } from "./interface.js";
-import { check, command, figure, table, view, visible } from "./parts.js";
+import { check, command, figure, table, textBlock, view, visible } from "./parts.js";
 import { t } from "./words.js";
 
 const placesOf = (cell) => cell.places.map((it) => (it.item === null ? it.part : `${it.role ?? it.part} ${it.item}`)).join(", ");
 
-/** @param {import("./address.js").Place} place @returns {Promise<import("./app.js").View>} */
+/** @type {import("./app.js").Make} */
 export async function packsView(place) {
   const { message = "", only = "" } = place.options;
   const { packs, rows } = await api.packs({ message });
   const isAlike = ({ cells }) => cells.every((it) => it.bytes === cells[0].bytes && placesOf(it) === placesOf(cells[0]));
   const panel = h("section.panel", { "aria-live": "polite" }, h("p.dim", t("packs.hint")));
+  const isOf = (row) => (it) => it.kind === row.kind && it.name === row.name;
   const show = (row, at) => {
     const cell = row.cells[at];
-    fill(panel, h("h2", visible(`${row.kind} ${row.name}`), " · ", packs[at].name), h("p", cell.bytes ? `${size(cell.bytes, cell.tokens)}; ${placesOf(cell)}` : visible(cell.why)));
+    const text = h("div");
+    fill(panel, h("h2", visible(`${row.kind} ${row.name}`), " · ", packs[at].name), h("p", cell.bytes ? `${size(cell.bytes, cell.tokens)}; ${placesOf(cell)}` : visible(cell.why)), text);
+    panel.scrollIntoView({ block: "nearest" });
+    if (cell.bytes) api.packTexts({ message, texts: true }).then((all) => fill(text, textBlock("text.found", all.rows.find(isOf(row))?.cells[at].text)), (error) => fill(text, error.message));
   };
   const lines = rows.filter((row) => !only || !isAlike(row)).map((row) => [[h("span.dim", `${row.kind} `), visible(row.name)], ...row.cells.map((cell, at) => h("button.plain", { type: "button", class: cell.bytes ? "" : "dim", "aria-label": cell.bytes ? null : t("none"), onclick: () => show(row, at) }, cell.bytes ? number(cell.bytes) : "–"))]);
   const field = h("input.wide", { type: "text", value: message, placeholder: t("packs.message"), onchange: () => setOptions({ message: field.value }) });

@@ -10,13 +10,12 @@ import { t } from "./words.js";
 
 const tone = (verdict) => (verdict.startsWith("equal") ? "good" : verdict.startsWith("not") ? "warn" : "bad");
 
-/** @param {any} finding @returns {string} its fields as one sentence */
+/** @returns {string} its fields as one sentence */
 function sentence(finding) {
   if (typeof finding !== "object") return String(finding);
   return Object.entries(finding).filter(([, value]) => value !== null && typeof value !== "object").map(([name, value]) => `${name.replaceAll("_", " ")}: ${value}`).join(", ");
 }
 
-/** @param {string} id */
 function exportForm(id) {
   const said = h("span.dim", { role: "status" });
   const write = async (event) => {
@@ -37,7 +36,7 @@ function exportForm(id) {
     h("span", h("strong", t(`export.${kind}`)), h("span.dim", ` ${t(`export.${kind}.long`)}`))))), h("button", { type: "submit" }, t("export.write")), " ", said);
 }
 
-/** @param {import("./address.js").Place} _place @param {any} session @returns {Promise<import("./app.js").View>} */
+/** @type {import("./app.js").Make} */
 export async function proofView(_place, session) {
   const id = session.session.id;
   const proof = await api.proof(id);

@@ -17,7 +17,7 @@ import { t } from "./words.js";
 const READINGS = ["text", "wire", "tree"];
 const readingOf = (place) => (READINGS.includes(place.options.read) ? place.options.read : place.byte === undefined ? "text" : "wire");
 
-/** @param {import("./address.js").Place} place @param {any} session @returns {Promise<import("./app.js").View>} */
+/** @type {import("./app.js").Make} */
 export async function requestView(place, session) {
   const { id, cwd } = session.session;
   const n = place.request;

@@ -19,7 +19,7 @@ const SORTS = {
 };
 const WORDS = ["session", "folder", "used", "verdict"];
 
-/** @param {any[]} sessions @param {string} key @param {boolean} isUp @returns {any[]} forks and agents below their parents, with the `depth` of each */
+/** @returns {any[]} forks and agents below their parents, with the `depth` of each */
 function arranged(sessions, key, isUp) {
   const value = SORTS[key] ?? SORTS.used;
   const known = new Set(sessions.map((it) => it.id));
@@ -40,7 +40,6 @@ function arranged(sessions, key, isUp) {
   return rows;
 }
 
-/** @param {any} row @returns {any[]} */
 function cells({ one, depth }) {
   const { totals, parent } = one;
   return [lay(h("span.indent", parent ? h("span.dim", "↳ ", h("span.unseen", t(`how.${parent.how}`), " ")) : null, h(one.name ? "span" : "span.unnamed", link({ view: "timeline", session: one.id }, shortened(nameOf(one), 160))),
@@ -48,7 +47,7 @@ function cells({ one, depth }) {
   ...[totals?.requests, totals?.usage?.cached_read, totals?.usage?.uncached, totals?.usage?.output].map(number), money(one.cost), number(totals?.breaks), totals ? proofBadge(one.proof) : h("span.dim", t("norecord"))];
 }
 
-/** @param {import("./address.js").Place} place @returns {Promise<import("./app.js").View>} */
+/** @type {import("./app.js").Make} */
 export async function sessionsView(place) {
   const list = makeList("sessions");
   const count = h("span.dim", { role: "status" });

@@ -12,7 +12,7 @@ import { t } from "./words.js";
 
 const BY = ["part", "source", "role", "tool", "author"];
 
-/** @param {import("./address.js").Place} place @param {any} session @returns {Promise<import("./app.js").View>} */
+/** @type {import("./app.js").Make} */
 export async function timelineView(place, session) {
   const id = session.session.id;
   const canvas = makeCanvas("timeline");

@@ -10,7 +10,7 @@ import { FAMILIES, family, group } from "./sources.js";
 import { squarify } from "./squarify.js";
 import { t } from "./words.js";
 
-/** @param {any[]} tree @returns {any[]} groups of parts, the largest first, each with its leaves: files, tools, texts */
+/** @returns {any[]} groups of parts, the largest first, each with its leaves: files, tools, texts */
 function groupsOf(tree) {
   const groups = new Map();
   for (const { part, sources } of tree) {
@@ -27,7 +27,7 @@ function groupsOf(tree) {
   return sorted([...groups.values()].map((it) => ({ ...it, leaves: sorted(it.leaves) })));
 }
 
-/** @param {import("./address.js").Place} place @param {any} session @returns {Promise<import("./app.js").View>} */
+/** @type {import("./app.js").Make} */
 export async function treemapView(place, session) {
   const { id, cwd = "" } = session.session;
   const n = place.request;

@@ -79,6 +79,8 @@ pub struct StartedFor {
     pub request: Option<usize>,
     /// Whether the page follows the newest session.
     pub is_live: bool,
+    /// Whether the page may copy sessions.
+    pub allows_fork: bool,
 }
 
 /// Everything that answers are made from.
@@ -113,6 +115,14 @@ struct ExportAsked {
     redact: Option<String>,
 }
 
+/// The body of `POST fork`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ForkAsked {
+    session: String,
+    request: usize,
+}
+
 impl Answers {
     /// Answers about the sessions of a home folder.
     pub fn new(home: PathBuf, started_for: StartedFor, questions: Arc<dyn Questions>, redactor: Redactor) -> Self {
@@ -145,6 +155,7 @@ impl Answers {
             }
             Asked::Events { .. } => return Err(ApiError::internal("following a session", &"it is not an answer")),
             Asked::Export => return self.export(body),
+            Asked::Fork => self.fork(body)?,
             Asked::Session { session, what: OfSession::Request { number, what: OfRequest::Body } } => {
                 let files = self.session(session)?;
                 let sent = self.bodies.get(&self.home, &files, *number)?;
@@ -164,12 +175,12 @@ impl Answers {
     }
 
     fn hello(&self) -> Vec<u8> {
-        let StartedFor { session, request, is_live } = &self.started_for;
+        let StartedFor { session, request, is_live, allows_fork } = &self.started_for;
         line(&json!({
             "api": API_VERSION,
             "program": env!("CARGO_PKG_VERSION"),
-            "read_only": true,
-            "allow_fork": false,
+            "read_only": !allows_fork,
+            "allow_fork": allows_fork,
             "live": is_live,
             "session": session,
             "request": request,
@@ -191,6 +202,7 @@ impl Answers {
             OfSession::Compaction(k) => compactions::one(&self.home, &*self.view(&files)?, &self.prices()?, *k),
             OfSession::Calls(stretch) => calls::list(&self.home, &files, *stretch),
             OfSession::Call(call) => calls::one(&self.home, &files, call),
+            OfSession::CallOutput { call, from } => calls::output(&self.home, &files, call, *from),
             OfSession::Breaks => self.ask(&Question::Cache { session: files.id }),
             OfSession::Proof => self.proof(session),
         }
@@ -256,6 +268,19 @@ impl Answers {
         self.proofs.lock().unwrap_or_else(PoisonError::into_inner).insert(files.id, (stamp, word));
         let text = serde_json::to_string(&replay).map_err(|error| failed(&error))?;
         Ok(format!("{text}\n").into_bytes())
+    }
+
+    /// Copies a session up to the turn of a request.
+    fn fork(&self, body: &[u8]) -> Result<Vec<u8>, ApiError> {
+        if !self.started_for.allows_fork {
+            let why = "the page copies sessions only if it was started with `pellucid inspect --allow-fork`";
+            return Err(ApiError::new(ErrorCode::Forbidden, why));
+        }
+        let ForkAsked { session, request } = serde_json::from_slice(body)
+            .map_err(|error| ApiError::bad(format!("the body is not what a fork takes: {error}")))?;
+        let SessionFiles { id, .. } = self.session(&session)?;
+        let made = self.ask(&Question::Fork { session: id, request })?;
+        Ok(line(&json!({ "session": String::from_utf8_lossy(&made).trim_end() })))
     }
 
     /// A session in one file that a person opens in a browser.

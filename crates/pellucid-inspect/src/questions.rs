@@ -21,6 +21,8 @@ pub enum Question {
     Packs {
         /// The message of a person, if there is one.
         message: Option<String>,
+        /// Whether cells have their texts: `--texts`.
+        has_texts: bool,
     },
     /// `cost --json SESSION… [--by GROUP] [--as SETTING]…`
     Cost {
@@ -37,6 +39,13 @@ pub enum Question {
     Cache {
         /// The id of the session.
         session: String,
+    },
+    /// `fork SESSION#N`: the answer is the id of the new session.
+    Fork {
+        /// The id of the session.
+        session: String,
+        /// The number of a request: the copy ends with the turn that sent it.
+        request: usize,
     },
     /// `sessions capsule SESSION[#N] --redact WORD`
     Export {

@@ -100,6 +100,13 @@ pub enum OfSession {
     Calls(Stretch),
     /// One call and those within it.
     Call(String),
+    /// A piece of the whole output of a call.
+    CallOutput {
+        /// The id of the call.
+        call: String,
+        /// The first byte of the piece.
+        from: usize,
+    },
     /// What came of the provider's cache.
     Breaks,
     /// Whether its requests can be rebuilt.
@@ -133,6 +140,8 @@ pub enum Asked {
     },
     /// A session in one file; the body of the request says which.
     Export,
+    /// A copy of a session up to a request; the body of the request says which.
+    Fork,
 }
 
 /// A request that was understood.
@@ -163,7 +172,7 @@ pub fn route(method: &Method, path: &str, query: &str) -> Result<Route, ApiError
             (None, None) => return Err(no_such_path()),
         },
     };
-    if is_read == matches!(asked, Asked::Export) {
+    if is_read == matches!(asked, Asked::Export | Asked::Fork) {
         return Err(wrong_method());
     }
     query.done()?;
@@ -189,11 +198,14 @@ fn api(path: &str, query: &mut Query) -> Result<Asked, ApiError> {
         }
         ["diff"] => Asked::Question(Question::Diff { a: reference(query, "a")?, b: reference(query, "b")? }),
         ["why"] => Asked::Question(why(query)?),
-        ["packs"] => Asked::Question(Question::Packs { message: query.take("message")? }),
+        ["packs"] => {
+            Asked::Question(Question::Packs { message: query.take("message")?, has_texts: query.take_switch("texts")? })
+        }
         ["cost"] => Asked::Question(cost(query)?),
         ["search"] => Asked::Question(Question::Search(search(query)?)),
         ["events"] => Asked::Events { session: needed(query, "session")? },
         ["export"] => Asked::Export,
+        ["fork"] => Asked::Fork,
         _ => return Err(no_such_path()),
     })
 }
@@ -237,6 +249,9 @@ fn of_session(rest: &[&str], query: &mut Query) -> Result<OfSession, ApiError> {
         }
         ["calls"] => OfSession::Calls(stretch(query, 0)?),
         ["calls", call] => OfSession::Call((*call).to_owned()),
+        ["calls", call, "output"] => {
+            OfSession::CallOutput { call: (*call).to_owned(), from: query.take_number("from")?.unwrap_or(0) }
+        }
         ["breaks"] => OfSession::Breaks,
         ["proof"] => OfSession::Proof,
         _ => return Err(no_such_path()),
@@ -400,6 +415,8 @@ mod tests {
         assert_eq!(code(Method::POST, "/api/v1/hello"), Err(ErrorCode::MethodNotAllowed));
         assert_eq!(code(Method::POST, "/"), Err(ErrorCode::MethodNotAllowed));
         assert_eq!(code(Method::GET, "/api/v1/export"), Err(ErrorCode::MethodNotAllowed));
+        assert_eq!(code(Method::GET, "/api/v1/fork"), Err(ErrorCode::MethodNotAllowed));
+        assert!(code(Method::POST, "/api/v1/fork").is_ok());
         assert!(code(Method::POST, "/api/v1/export").is_ok());
         assert!(code(Method::HEAD, "/api/v1/hello").is_ok());
     }

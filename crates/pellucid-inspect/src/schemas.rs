@@ -13,7 +13,7 @@ pub struct AnswerSchema {
 }
 
 /// The schemas of the answers that no command prints.
-pub const ALL: [AnswerSchema; 15] = [
+pub const ALL: [AnswerSchema; 17] = [
     AnswerSchema { path: "error", text: include_str!("schemas/error.json") },
     AnswerSchema { path: "hello", text: include_str!("schemas/hello.json") },
     AnswerSchema { path: "sessions", text: include_str!("schemas/sessions.json") },
@@ -29,6 +29,8 @@ pub const ALL: [AnswerSchema; 15] = [
     AnswerSchema { path: "sessions/ID/compactions/K", text: include_str!("schemas/compaction.json") },
     AnswerSchema { path: "sessions/ID/calls", text: include_str!("schemas/calls.json") },
     AnswerSchema { path: "sessions/ID/calls/CALL", text: include_str!("schemas/call.json") },
+    AnswerSchema { path: "sessions/ID/calls/CALL/output", text: include_str!("schemas/output.json") },
+    AnswerSchema { path: "fork", text: include_str!("schemas/fork.json") },
 ];
 
 /// All schemas in one object, by path.

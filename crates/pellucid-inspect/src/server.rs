@@ -338,3 +338,64 @@ async fn follow(inside: &Arc<Inside>, session: String, headers: &http::HeaderMap
     inside.followers.spawn("inspector: follow", events::follow(inside.home.clone(), files, last, to));
     Reply::pieces("text/event-stream; charset=utf-8", pieces)
 }
+
+#[cfg(test)]
+mod tests {
+    use pellucid_testkit::Workspace;
+
+    use super::*;
+    use crate::questions::NoAnswer;
+    use crate::questions::Question;
+
+    struct NoQuestions;
+
+    impl Questions for NoQuestions {
+        fn ask(&self, _: &Question) -> Result<Vec<u8>, NoAnswer> {
+            Err(NoAnswer::Failed("nothing is asked".to_owned()))
+        }
+    }
+
+    fn inspector(address: &str) -> io::Result<Inspector> {
+        let home = Workspace::new("//- a\n");
+        Inspector::bind(InspectorPlan {
+            home: home.path(""),
+            address: address.parse().unwrap(),
+            started_for: StartedFor::default(),
+            questions: Arc::new(NoQuestions),
+            redactor: Redactor::new([]),
+        })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_server_ends_half_an_hour_after_its_last_client_has_left() {
+        let began = Instant::now();
+        inspector("127.0.0.1:0").unwrap().serve().await.unwrap();
+        assert_eq!(began.elapsed().as_secs(), LEFT_FOR.as_secs());
+
+        let inside = inspector("127.0.0.1:0").unwrap().inside;
+        assert_eq!(inside.left_at(), Some(Instant::now() + LEFT_FOR));
+        let [first, second] = [Seat::take(&inside), Seat::take(&inside)];
+        assert_eq!(inside.left_at(), None);
+        drop(first);
+        tokio::time::advance(Duration::from_secs(600)).await;
+        assert_eq!(inside.left_at(), None, "one client is still there");
+        drop(second);
+        assert_eq!(inside.left_at(), Some(Instant::now() + LEFT_FOR));
+    }
+
+    #[tokio::test]
+    async fn places_are_bounded_and_become_free_again() {
+        let inside = inspector("127.0.0.1:0").unwrap().inside;
+        let seats: Vec<Seat> = std::iter::from_fn(|| Seat::take(&inside)).collect();
+        assert_eq!(seats.len(), N_CONNECTIONS_MAX);
+        drop(seats);
+        assert!(Seat::take(&inside).is_some());
+    }
+
+    #[test]
+    fn only_loopback_addresses_are_listened_on() {
+        for address in ["0.0.0.0:0", "127.0.0.2:0", "[::]:0"] {
+            assert_eq!(inspector(address).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{address}");
+        }
+    }
+}

@@ -209,7 +209,7 @@ impl SessionView {
         }
         let numbers = replay::numbers(home, &file, &chain).map_err(|error| failed(&error))?;
         let marks = marks(&chain, &numbers, &requests, &figures);
-        let n_compactions = chain.links.iter().filter(|link| matches!(link.entry, LogEntry::Rebuilt(_))).count();
+        let n_compactions = replay::compaction_lines(&file, &chain).map_err(|error| failed(&error))?.len();
         let sealed = chain.links.iter().rev().find_map(|link| match &link.entry {
             LogEntry::Sealed(sealed) => Some(sealed.at),
             _ => None,

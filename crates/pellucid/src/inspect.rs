@@ -44,10 +44,11 @@ pub fn run(shared: &Shared, args: &InspectArgs) -> Result<ExitCode, ProgramFailu
         return Ok(ExitCode::SUCCESS);
     }
     let home = sessions::home()?;
-    let (home, started_for) = match &args.reference {
+    let (home, mut started_for) = match &args.reference {
         Some(text) => named(&home, text)?,
         None => (home, StartedFor { is_live: args.live, ..StartedFor::default() }),
     };
+    started_for.allows_fork = args.allow_fork;
     let failed = |error: io::Error| ProgramFailure::new(format!("{error}"));
     let inspector = inspector(shared, home, started_for, args.port)?;
     // The page asks many times, and what a command would warn about is the same each time.
@@ -131,7 +132,7 @@ fn named(home: &Path, text: &str) -> Result<(PathBuf, StartedFor), ProgramFailur
     };
     let looked_at = capsule::look(home, &session)?;
     let request = number.and_then(|number| usize::try_from(number).ok());
-    Ok((looked_at.home, StartedFor { session: Some(looked_at.id), request, is_live: false }))
+    Ok((looked_at.home, StartedFor { session: Some(looked_at.id), request, ..StartedFor::default() }))
 }
 
 /// Opens an address in the user's browser. If that fails, the printed address is still there.

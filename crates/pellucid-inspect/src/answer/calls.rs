@@ -2,11 +2,16 @@
 
 use std::path::Path;
 
+use pellucid_agent::calls::CallTexts;
 use pellucid_agent::calls::Calls;
 use pellucid_agent::calls::RecordedCall;
-use pellucid_store::lines::Forwards;
+use pellucid_agent::calls::WholeOutput;
+use pellucid_agent::patches::PatchedFile;
+use pellucid_agent::replay;
 use pellucid_store::read;
-use pellucid_store::read::RecordKind;
+use pellucid_store::requests::chain::Chain;
+use pellucid_store::requests::entry::ChainLink;
+use pellucid_store::requests::entry::LogEntry;
 use serde_json::Value;
 use serde_json::json;
 
@@ -49,7 +54,17 @@ pub fn one(home: &Path, files: &SessionFiles, call: &str) -> Result<Vec<u8>, Api
     if chosen.is_empty() {
         return Err(ApiError::not_found("the record has no such call"));
     }
-    let texts = texts(&files.path, call).map_err(|error| ApiError::internal("reading the session", &error))?;
+    let failed = |error: std::io::Error| ApiError::internal("reading the session", &error);
+    let texts = CallTexts::read(&files.path, call).map_err(failed)?;
+    let kept = WholeOutput::open(home, &files.id, call).map_err(failed)?;
+    let kept = match kept {
+        None => Value::Null,
+        Some(mut kept) => {
+            let seen = kept.seen(texts.output.as_deref().unwrap_or_default()).map_err(failed)?;
+            let seen: Vec<[u64; 2]> = seen.into_iter().map(|it| [it.start, it.end]).collect();
+            json!({ "bytes": kept.bytes, "is_whole": kept.is_whole, "seen": seen })
+        }
+    };
     let cut =
         |text: &Option<String>| text.as_ref().map(|text| text[..text.floor_char_boundary(TEXT_BYTES_MAX)].to_owned());
     Ok(line(&json!({
@@ -60,41 +75,78 @@ pub fn one(home: &Path, files: &SessionFiles, call: &str) -> Result<Vec<u8>, Api
         "arguments_bytes": texts.arguments.as_ref().map(String::len),
         "output": cut(&texts.output),
         "output_bytes": texts.output.as_ref().map(String::len),
+        "kept": kept,
+        "request": request_of(home, files, texts.at)?,
+        "files": files_json(&texts.files),
     })))
 }
 
-/// What the session file has of a call.
-#[derive(Debug, Default)]
-struct CallTexts {
-    arguments: Option<String>,
-    output: Option<String>,
+/// A piece of the whole output of a call.
+pub fn output(home: &Path, files: &SessionFiles, call: &str, from: usize) -> Result<Vec<u8>, ApiError> {
+    let failed = |error: std::io::Error| ApiError::internal("reading the output", &error);
+    let kept = WholeOutput::open(home, &files.id, call).map_err(failed)?;
+    let mut kept = kept.ok_or_else(|| ApiError::not_found("no output of this call is kept beside the session"))?;
+    let bytes = kept.read(from as u64, TEXT_BYTES_MAX).map_err(failed)?;
+    let next = from + bytes.len();
+    let is_end = bytes.is_empty() || next as u64 >= kept.bytes;
+    // A character that begins at the end of a piece belongs to the next one.
+    let whole = if is_end { bytes.len() } else { n_whole(&bytes) };
+    let next = (!is_end).then_some(from + whole);
+    let text = String::from_utf8_lossy(&bytes[..whole]);
+    let (of, is_whole) = (kept.bytes, kept.is_whole);
+    Ok(line(
+        &json!({ "session": files.id, "call": call, "from": from, "of": of, "is_whole": is_whole, "next": next, "text": text }),
+    ))
 }
 
-/// Searches a session file for the items of a call.
-fn texts(path: &Path, call: &str) -> std::io::Result<CallTexts> {
-    let mut texts = CallTexts::default();
-    let mut lines = Forwards::new(pellucid_files::open(path)?, 0, u64::MAX)?;
-    while let Some(line) = lines.next_line()? {
-        let Some((RecordKind::ResponseItem, payload)) = read::split(line.bytes) else {
-            continue;
-        };
-        if !payload.windows(call.len()).any(|window| window == call.as_bytes()) {
-            continue;
+/// How many bytes there are without the beginning of a character at their end.
+fn n_whole(bytes: &[u8]) -> usize {
+    match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() && error.valid_up_to() > 0 => error.valid_up_to(),
+        _ => bytes.len(),
+    }
+}
+
+/// The request whose answer made the call that is at an offset of the session file.
+fn request_of(home: &Path, files: &SessionFiles, at: Option<u64>) -> Result<Option<usize>, ApiError> {
+    let failed = |error: &dyn std::fmt::Display| ApiError::internal("reading the record", error);
+    let (Some(at), Some(record)) = (at, &files.record) else {
+        return Ok(None);
+    };
+    let chain = Chain::read(record).map_err(|error| failed(&error))?;
+    let file = read::open_damaged(&files.path).map_err(|error| failed(&error))?;
+    let numbers = replay::numbers(home, &file, &chain).map_err(|error| failed(&error))?;
+    let number = |link: &ChainLink| match &link.entry {
+        LogEntry::Request(request) if request.at <= at => numbers.get(&link.n).copied(),
+        _ => None,
+    };
+    Ok(chain.links.iter().rev().find_map(number))
+}
+
+/// What the patch of a call says of files, as much as fits into an answer.
+fn files_json(files: &[PatchedFile]) -> Value {
+    let mut left = TEXT_BYTES_MAX;
+    let file = |it: &PatchedFile| {
+        let mut file = json!(it);
+        for hunk in file["hunks"].as_array_mut().into_iter().flatten() {
+            let text = hunk["text"].as_str().unwrap_or_default();
+            let end = text.floor_char_boundary(left);
+            left -= end;
+            hunk["text"] = text[..end].into();
         }
-        let Ok(item) = serde_json::from_slice::<Value>(payload) else {
-            continue;
-        };
-        if item["call_id"] != call {
-            continue;
-        }
-        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        match item.get("output") {
-            Some(output) => texts.output = Some(text(output)),
-            None => {
-                let input = ["arguments", "input", "action"].into_iter().find_map(|key| item.get(key));
-                texts.arguments = input.map(text);
-            }
+        file
+    };
+    files.iter().map(file).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_ends_between_characters() {
+        for (bytes, expected) in [("aé".as_bytes(), 3), (b"a\xc3", 1), (b"a\xff\xc3", 3), (b"\xe2\x82", 2), (b"", 0)] {
+            assert_eq!(n_whole(bytes), expected, "{bytes:?}");
         }
     }
-    Ok(texts)
 }

@@ -3,16 +3,20 @@
 use std::path::Path;
 
 use pellucid_agent::replay;
+use pellucid_agent::replay::CompactedHistory;
+use pellucid_agent::replay::CompactionLine;
 use pellucid_answers::cache::CacheAnswer;
+use pellucid_answers::compaction::CompactionAnswer;
+use pellucid_answers::compaction::HistoryItem;
+use pellucid_answers::compaction::summary_of;
 use pellucid_answers::cost::money_json;
 use pellucid_answers::figures::RequestFigures;
 use pellucid_engine::prices::PriceTable;
 use pellucid_store::read;
+use pellucid_store::read::SessionFile;
 use pellucid_store::requests::chain::Chain;
+use pellucid_store::requests::entry::ChainLink;
 use pellucid_store::requests::entry::LogEntry;
-use pellucid_store::requests::entry::RebuiltEntry;
-use pellucid_store::requests::entry::Stretch;
-use pellucid_store::requests::parts::PartStore;
 use serde_json::Value;
 use serde_json::json;
 
@@ -20,12 +24,20 @@ use super::line;
 use crate::error::ApiError;
 use crate::view::SessionView;
 
-/// How much of the texts of items an answer has. Written as JSON, a byte takes up to six.
-const TEXT_BYTES_MAX: usize = 128 << 10;
+/// How much of a summary an answer has. Written as JSON, a byte takes up to six.
+const TEXT_BYTES_MAX: usize = 96 << 10;
+
+/// How many items, and how many lost facts of a kind, an answer has. An item has at most 80 characters of text.
+const N_LISTED_MAX: usize = 400;
+
+/// How long a lost fact may be in an answer.
+const FACT_BYTES_MAX: usize = 300;
 
 /// A summary that took the place of the history.
 struct Compaction {
-    rebuilt: RebuiltEntry,
+    line: CompactionLine,
+    /// Where the session file was when the summary was asked for.
+    from: u64,
     /// The last request before it that asked for an answer.
     before: Option<usize>,
     /// The request that asked for the summary, if it is in the record.
@@ -34,37 +46,51 @@ struct Compaction {
     after: Option<usize>,
 }
 
-impl Compaction {
+/// The compactions of a session, with its file.
+struct Compactions {
+    file: SessionFile,
+    all: Vec<Compaction>,
+}
+
+impl Compactions {
     /// Every compaction of a session, in order.
-    fn all(home: &Path, view: &SessionView) -> Result<Vec<Self>, ApiError> {
+    fn of(home: &Path, view: &SessionView) -> Result<Self, ApiError> {
         let failed = |error: &dyn std::fmt::Display| ApiError::internal("reading the record", error);
+        let file = read::open_damaged(&view.files.path).map_err(|error| failed(&error))?;
         let Some(record) = &view.files.record else {
-            return Ok(Vec::new());
+            return Ok(Self { file, all: Vec::new() });
         };
         let chain = Chain::read(record).map_err(|error| failed(&error))?;
-        let file = read::open_damaged(&view.files.path).map_err(|error| failed(&error))?;
         let numbers = replay::numbers(home, &file, &chain).map_err(|error| failed(&error))?;
-        let mut found = Vec::new();
-        for link in &chain.links {
-            let LogEntry::Rebuilt(rebuilt) = &link.entry else {
-                continue;
-            };
-            let last = numbers.range(..link.n).next_back().map(|(_, number)| *number);
-            let after = numbers.range(link.n..).next().map(|(_, number)| *number);
-            let figures = |number: usize| view.requests.get(number.checked_sub(1)?).and_then(|it| view.figures_of(it));
-            let is_answer = |number: &usize| figures(*number).is_some_and(RequestFigures::is_answer);
-            let asked_by = last.filter(|number| !is_answer(number));
-            let before = last.and_then(|last| (1..=last).rev().find(is_answer));
-            found.push(Self { rebuilt: rebuilt.clone(), before, asked_by, after });
-        }
-        Ok(found)
+        let place = |link: &ChainLink| match &link.entry {
+            LogEntry::Request(request) => Some((request.at, *numbers.get(&link.n)?)),
+            _ => None,
+        };
+        let places: Vec<(u64, usize)> = chain.links.iter().filter_map(place).collect();
+        let figures = |number: usize| view.requests.get(number.checked_sub(1)?).and_then(|it| view.figures_of(it));
+        let is_answer = |number: &usize| figures(*number).is_some_and(RequestFigures::is_answer);
+        let compaction = |line: CompactionLine| {
+            let place = places.iter().rev().find(|(at, _)| *at <= line.start);
+            let last = place.map(|(_, number)| *number);
+            let asked = place.filter(|(_, number)| !is_answer(number));
+            Compaction {
+                line,
+                from: asked.map_or(line.start, |(at, _)| *at),
+                before: last.and_then(|last| (1..=last).rev().find(is_answer)),
+                asked_by: asked.map(|(_, number)| *number),
+                after: places.iter().find(|(at, _)| *at >= line.end).map(|(_, number)| *number),
+            }
+        };
+        let lines = replay::compaction_lines(&file, &chain).map_err(|error| failed(&error))?;
+        Ok(Self { all: lines.into_iter().map(compaction).collect(), file })
     }
+}
 
+impl Compaction {
     fn to_json(&self, k: usize, view: &SessionView, cache: &CacheAnswer) -> Value {
         let request = |number: Option<usize>| view.requests.get(number?.checked_sub(1)?);
         let figures = |number| request(number).and_then(|it| view.figures_of(it));
         let cost = request(self.asked_by).and_then(|it| cache.rows.get(it.figures?)?.cost.as_ref());
-        let n_after: u64 = self.rebuilt.items.iter().map(n_items).sum();
         json!({
             "k": k,
             "asked_by": self.asked_by,
@@ -74,73 +100,66 @@ impl Compaction {
             "bytes_after": figures(self.after).map(|it| it.bytes),
             "tokens_before": figures(self.before).map(|it| it.tokens),
             "tokens_after": figures(self.after).map(|it| it.tokens),
-            "items_before": request(self.before).map(|it| it.items),
-            "items_after": n_after,
             "cost": money_json(cost),
+            "undone": self.line.is_undone,
         })
-    }
-}
-
-fn n_items(stretch: &Stretch) -> u64 {
-    match stretch {
-        Stretch::Before { n, .. } => *n,
-        Stretch::Item(_) => 1,
     }
 }
 
 /// Every compaction of a session.
 pub fn list(home: &Path, view: &SessionView, prices: &PriceTable) -> Result<Vec<u8>, ApiError> {
     let cache = CacheAnswer::of(&view.figures, prices);
-    let all = Compaction::all(home, view)?;
+    let Compactions { all, .. } = Compactions::of(home, view)?;
     let all: Vec<Value> = (1..).zip(&all).map(|(k, it)| it.to_json(k, view, &cache)).collect();
     Ok(line(&json!({ "session": view.files.id, "compactions": all })))
 }
 
-/// One compaction, with what took the place of the history.
+/// One compaction: what left the history, what stayed, the summary, and what is lost by it.
 pub fn one(home: &Path, view: &SessionView, prices: &PriceTable, k: usize) -> Result<Vec<u8>, ApiError> {
     let cache = CacheAnswer::of(&view.figures, prices);
-    let all = Compaction::all(home, view)?;
+    let Compactions { file, all } = Compactions::of(home, view)?;
     let of = all.len();
     let found = k.checked_sub(1).and_then(|at| all.get(at));
     let found =
         found.ok_or_else(|| ApiError::not_found(format!("there is no compaction {k}: the session has {of}")))?;
-    let parts = PartStore::new(home);
-    let mut left = TEXT_BYTES_MAX;
-    let stretch = |stretch: &Stretch| match stretch {
-        Stretch::Before { from, n } => json!({ "from": from, "n": n }),
-        Stretch::Item(piece) => {
-            let item: Value =
-                parts.text(piece).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-            let mut text = String::new();
-            collect(&item, &mut text);
-            let shown = &text[..text.floor_char_boundary(left)];
-            left -= shown.len();
-            json!({ "type": item["type"], "role": item["role"], "text": shown, "text_bytes": text.len() })
-        }
-    };
+    let history = replay::compacted(home, &file, &found.line, found.from);
+    let history = history.map_err(|error| ApiError::internal("rebuilding the history", &error))?;
     let mut answer = found.to_json(k, view, &cache);
     answer["session"] = view.files.id.as_str().into();
-    answer["items"] = found.rebuilt.items.iter().map(stretch).collect();
+    answer["why"] = history.as_ref().err().cloned().into();
+    let histories = history.as_ref().map(|CompactedHistory { before, after }| {
+        let answer = CompactionAnswer::of(before, after, (0, 0), summary_of(after));
+        (answer, before.len())
+    });
+    let (of_history, n_before) = match histories {
+        Ok((answer, n_before)) => (Some(answer), Some(n_before)),
+        Err(_) => (None, None),
+    };
+    answer["items_before"] = n_before.into();
+    answer["items_after"] = of_history.as_ref().map(|it| it.n_after).into();
+    let summary = of_history.as_ref().and_then(|it| it.summary.as_deref());
+    answer["summary"] = summary.map(|text| &text[..text.floor_char_boundary(TEXT_BYTES_MAX)]).into();
+    answer["summary_bytes"] = summary.map(str::len).into();
+    let items =
+        |items: &[HistoryItem]| -> Value { items.iter().take(N_LISTED_MAX).map(HistoryItem::to_json).collect() };
+    answer["replaced"] = of_history.as_ref().map_or_else(|| json!([]), |it| items(&it.replaced));
+    answer["kept"] = of_history.as_ref().map_or_else(|| json!([]), |it| items(&it.kept));
+    answer["n_replaced"] = of_history.as_ref().map_or(0, |it| it.replaced.len()).into();
+    answer["n_kept"] = of_history.as_ref().map_or(0, |it| it.kept.len()).into();
+    answer["lost"] = of_history.map_or_else(|| json!({}), |it| shortened(it.lost_json()));
     Ok(line(&answer))
 }
 
-/// Adds the texts of an item, each on lines by itself.
-fn collect(value: &Value, into: &mut String) {
-    match value {
-        Value::Array(list) => list.iter().for_each(|value| collect(value, into)),
-        Value::Object(table) => {
-            for (key, value) in table {
-                match value {
-                    Value::String(text) if matches!(key.as_str(), "text" | "arguments" | "input" | "output") => {
-                        if !into.is_empty() {
-                            into.push('\n');
-                        }
-                        into.push_str(text);
-                    }
-                    value => collect(value, into),
-                }
+/// Lists of lost facts that fit into an answer.
+fn shortened(mut lost: Value) -> Value {
+    for list in lost.as_object_mut().into_iter().flat_map(|lists| lists.values_mut()).filter_map(Value::as_array_mut) {
+        list.truncate(N_LISTED_MAX);
+        for fact in list {
+            let text = fact.as_str().unwrap_or_default();
+            if text.len() > FACT_BYTES_MAX {
+                *fact = text[..text.floor_char_boundary(FACT_BYTES_MAX)].into();
             }
         }
-        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+    lost
 }

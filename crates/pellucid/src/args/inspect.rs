@@ -6,8 +6,8 @@ use clap::Args as ClapArgs;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 The page is served on a loopback address of this machine. The printed address has a code that works once: the first browser that \
-opens it gets a cookie, and every other request is refused. The page reads session files and their records and changes nothing. It \
-ends with Ctrl-C, or 30 minutes after the last browser has left.
+opens it gets a cookie, and every other request is refused. The page reads session files and their records and \
+changes nothing, unless --allow-fork lets it copy a session. It ends with Ctrl-C, or 30 minutes after the last browser has left.
 
 Examples:
   pellucid inspect
@@ -31,11 +31,15 @@ pub struct InspectArgs {
     #[arg(long)]
     pub open: bool,
 
+    /// Let the page copy a session up to a request, as `pellucid fork SESSION#N` does.
+    #[arg(long)]
+    pub allow_fork: bool,
+
     /// Listen on this port instead of a free one.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub port: u16,
 
     /// Print the JSON Schemas of the answers for programs, and end.
-    #[arg(long, conflicts_with_all = ["reference", "live", "open", "port"])]
+    #[arg(long, conflicts_with_all = ["reference", "live", "open", "allow_fork", "port"])]
     pub schema: bool,
 }

@@ -24,6 +24,7 @@ use crate::context::packs;
 use crate::context::why;
 use crate::cost;
 use crate::request::RequestRefusal;
+use crate::resume;
 use crate::sessions::capsule;
 use crate::sessions::grep;
 use crate::start::ProgramFailure;
@@ -71,6 +72,7 @@ impl Questions for CommandAnswers {
                 Some(ContextCommand::Packs(args)) => packs::answer(&self.shared, &args).map_err(refused)?,
                 _ => return Err(unasked()),
             },
+            Some(ProgramCommand::Fork(args)) => resume::copy(&self.shared, &args).map_err(|failure| none(&failure))?,
             Some(ProgramCommand::Cost(args)) => {
                 match cost::answer(&self.shared, &args).map_err(|failure| none(&failure))? {
                     Ok((text, _)) => text,
@@ -129,8 +131,9 @@ fn words(question: &Question) -> Vec<String> {
             }
             behind.push(request);
         }
-        Question::Packs { message } => {
+        Question::Packs { message, has_texts } => {
             push(&["context", "packs", "--json"]);
+            push(if *has_texts { &["--texts"] } else { &[] });
             behind.extend(message);
         }
         Question::Cost { sessions, by, settings } => {
@@ -154,6 +157,11 @@ fn words(question: &Question) -> Vec<String> {
             push(&["sessions", "capsule", "--output=-"]);
             options.extend(redact.iter().map(|redact| ("redact", redact)));
             name = request.map_or_else(|| session.clone(), |number| format!("{session}#{number}"));
+            behind.push(&name);
+        }
+        Question::Fork { session, request } => {
+            push(&["fork"]);
+            name = format!("{session}#{request}");
             behind.push(&name);
         }
         Question::Cache { session } => {
@@ -206,6 +214,7 @@ mod tests {
             &Question::Search(search),
             "pellucid sessions grep --json --fixed --session=a --session=b --role=user -- -x",
         );
+        check_words(&Question::Fork { session: text("s"), request: 3 }, "pellucid fork -- s#3");
         check_words(
             &Question::Export { session: text("s"), request: Some(3), redact: Some(text("content")) },
             "pellucid sessions capsule --output=- --redact=content -- s#3",

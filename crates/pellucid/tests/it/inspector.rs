@@ -1,7 +1,9 @@
 //! The inspector: what the page is served is what was sent and what commands print.
 
+mod beside;
 mod client;
 mod doors;
+mod views;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -159,6 +161,15 @@ fn answers_are_those_of_the_commands_byte_for_byte() {
         &["context", "why", "--json", "--tool", "update_plan", &one],
     );
     same("packs?message=hello&", &["context", "packs", "--json", "hello"]);
+    // The texts have the id of a new session, which is another one each time.
+    let texts = |bytes: &[u8]| {
+        let table: Value = serde_json::from_slice(bytes).unwrap();
+        let is_same = |row: &&Value| row["name"] != "session";
+        table["rows"].as_array().unwrap().iter().filter(is_same).cloned().collect::<Vec<_>>()
+    };
+    let printed = texts(&world.run(&["context", "packs", "--json", "--texts", "hello"]).stdout);
+    assert!(texts(&inspector.api("packs?message=hello&texts=true").body) == printed);
+    assert_eq!(printed[0]["cells"][0]["text"], "hello");
     same(&format!("cost?session={id}&"), &["cost", "--json", &id]);
     same(
         &format!("cost?session={id}&by=part&as=ttl%3D1h&"),
@@ -265,6 +276,9 @@ fn answers_fit_their_schemas_do_not_change_and_write_nothing() {
     world.files.write("work/script.toml", "[[reply]]\nsay = \"a summary\"\n[[reply]]\nsay = \"after it\"\n");
     let ran = world.run(&["compact", "--script", "script.toml", &id]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
+    world.files.write("work/long.toml", views::LONG_OUTPUT);
+    let ran = world.run(&["exec", "--script", "long.toml", "resume", &id, "write much"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
     let ran = world.run(&["exec", "--script", "script.toml", "resume", &id, "and then"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let paths: Vec<(&str, String)> = vec![
@@ -282,6 +296,7 @@ fn answers_fit_their_schemas_do_not_change_and_write_nothing() {
         ("sessions/ID/compactions/K", format!("sessions/{id}/compactions/1")),
         ("sessions/ID/calls", format!("sessions/{id}/calls")),
         ("sessions/ID/calls/CALL", format!("sessions/{id}/calls/c1")),
+        ("sessions/ID/calls/CALL/output", format!("sessions/{id}/calls/call_1_1/output?from=3")),
         ("error", "nothing".to_owned()),
     ];
     let printed = world.run(&["inspect", "--schema"]);
@@ -303,7 +318,7 @@ fn answers_fit_their_schemas_do_not_change_and_write_nothing() {
         for path in [format!("sessions/{id}/proof"), format!("sessions/{id}/breaks"), "packs".to_owned()] {
             assert_eq!(inspector.api(&path).status, 200, "{path}");
         }
-        assert_eq!(schemas::ALL.len(), paths.len(), "every schema is checked");
+        assert_eq!(schemas::ALL.len(), paths.len() + 1, "every schema is checked; a fork is checked where one is made");
     }
     let after = files(&world.files.path("home"));
     assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
@@ -340,7 +355,7 @@ fn items_have_the_requests_that_had_them_and_compactions_what_they_left() {
     let found = inspector.api(&format!("sessions/{id}/compactions")).json()["compactions"][0].clone();
     assert_eq!([&found["asked_by"], &found["before"], &found["after"]], [&json!(4), &json!(3), &json!(5)]);
     let whole = inspector.api(&format!("sessions/{id}/compactions/1")).json();
-    assert!(whole["items"].to_string().contains("SUMMARY"), "{whole}");
+    assert!(whole["summary"].as_str().unwrap().ends_with("SUMMARY"), "{whole}");
     let later = items(&inspector);
     let summary = later["items"].as_array().unwrap().iter().find(|it| it["part"] == "summary").unwrap();
     assert_eq!(summary["first"], 5);

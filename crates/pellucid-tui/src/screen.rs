@@ -22,6 +22,9 @@ use self::rows::Row;
 /// The begin and the end of a frame, which the terminal shows at once.
 const FRAME: (&str, &str) = ("\x1b[?2026h", "\x1b[?2026l");
 
+/// So many new rows of a tall block may come in a frame that moves the others up.
+const ROLLED_MAX: usize = 8;
+
 /// The size of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScreenSize {
@@ -137,6 +140,9 @@ impl Screen {
             self.shift(&rows);
         }
         self.insert(&history[n_kept..], height, &rows);
+        if self.height == height {
+            self.roll(&rows);
+        }
         self.height = height;
         let below = (rows.len()..usize::from(self.size.rows - self.top)).map(|_| rows::blank_row(columns));
         let top = usize::from(self.top);
@@ -251,7 +257,7 @@ impl Screen {
             return;
         }
         if rows.len() > old_height && top + rows.len() <= self.shown.len() {
-            self.insert_rows(row_number(rows.len() - old_height));
+            self.insert_rows_at(self.top, row_number(rows.len() - old_height));
         } else if rows.len() < old_height {
             let n = old_height - rows.len();
             self.pen.look(Look::PLAIN);
@@ -262,15 +268,36 @@ impl Screen {
         }
     }
 
-    /// Inserts blank rows at the top of the viewport. The terminal moves the rows below them.
-    fn insert_rows(&mut self, n: u16) {
+    /// Moves the first rows of the viewport up where its new rows are the old ones without the topmost: the tail of a block that
+    /// is taller than the screen. What leaves the viewport is not kept, because the block comes into the scrollback when it ends.
+    fn roll(&mut self, rows: &[Row]) {
+        let top = usize::from(self.top);
+        let old = &self.shown[top..(top + rows.len()).min(self.shown.len())];
+        let end = old.iter().zip(rows).rposition(|(one, other)| !rows::is_equal(one, other)).map_or(0, |at| at + 1);
+        let n_equal = |n: usize| old[n..end].iter().zip(rows).filter(|(one, other)| rows::is_equal(one, other)).count();
+        let best = (0..=ROLLED_MAX.min(end)).max_by_key(|n| (n_equal(*n), std::cmp::Reverse(*n))).unwrap_or(0);
+        if best == 0 || n_equal(best) < n_equal(0) + 2 {
+            return;
+        }
+        let n = row_number(best);
         self.pen.look(Look::PLAIN);
         self.pen.go(0, self.top);
+        self.pen.delete_rows(n);
+        self.pen.go(0, self.top + row_number(end) - n);
         self.pen.insert_rows(n);
-        let top = usize::from(self.top);
+        self.shown.drain(top..top + best);
+        let blank = (0..best).map(|_| rows::blank_row(self.size.columns)).collect::<Vec<_>>();
+        self.shown.splice(top + end - best..top + end - best, blank);
+    }
+
+    /// Inserts blank rows. The terminal moves the rows below them.
+    fn insert_rows_at(&mut self, y: u16, n: u16) {
+        self.pen.look(Look::PLAIN);
+        self.pen.go(0, y);
+        self.pen.insert_rows(n);
         self.shown.truncate(self.shown.len() - usize::from(n));
         let blank = (0..n).map(|_| rows::blank_row(self.size.columns)).collect::<Vec<_>>();
-        self.shown.splice(top..top, blank);
+        self.shown.splice(usize::from(y)..usize::from(y), blank);
     }
 
     /// Inserts lines above the viewport and moves it so that `height` rows fit, which are to show `rows`.
@@ -285,7 +312,7 @@ impl Screen {
             return;
         }
         if scrolled > 0 && (self.insertion == Insertion::WholeScreen || self.top.max(top) < 2) {
-            self.insert_by_whole_screen(lines, top, height);
+            self.insert_by_whole_screen(lines, scrolled, top, height, rows);
             return;
         }
         let old = self.top;
@@ -316,16 +343,21 @@ impl Screen {
         }
     }
 
-    /// Moves history up by `n` rows to make room for the viewport, and with it the first rows of the viewport that stay as they
-    /// are: the lines of a paragraph that gets one more.
-    fn move_up_with_history(&mut self, n: u16, rows: &[Row]) {
+    /// How many of the first rows of the viewport stay as they are.
+    fn n_same(&self, rows: &[Row]) -> u16 {
         let top = usize::from(self.top);
         let old = &self.shown[top..(top + usize::from(self.height)).min(self.shown.len())];
         let n_equal = old.iter().zip(rows).take_while(|(one, other)| rows::is_equal(one, other)).count();
         // The row behind them has often got its last words in the same frame.
         let is_grown = old.get(n_equal).zip(rows.get(n_equal)).is_some_and(|(one, other)| rows::is_mostly(one, other));
-        let n_same = n_equal + usize::from(is_grown);
-        let bottom = self.top + row_number(n_same) - 1;
+        row_number(n_equal + usize::from(is_grown))
+    }
+
+    /// Moves history up by `n` rows to make room for the viewport, and with it the first rows of the viewport that stay as they
+    /// are: the lines of a paragraph that gets one more.
+    fn move_up_with_history(&mut self, n: u16, rows: &[Row]) {
+        let n_same = self.n_same(rows);
+        let bottom = self.top + n_same - 1;
         self.pen.region(Some((0, bottom)));
         self.pen.go(0, bottom);
         for _ in 0..n {
@@ -334,7 +366,7 @@ impl Screen {
         self.pen.region(None);
         // Rows above the viewport are not looked at, so it does not matter which of them goes.
         self.shown.drain(..usize::from(n));
-        let end = top + n_same - usize::from(n);
+        let end = usize::from(self.top + n_same - n);
         let blank = (0..n).map(|_| rows::blank_row(self.size.columns)).collect::<Vec<_>>();
         self.shown.splice(end..end, blank);
         self.top -= n;
@@ -358,12 +390,40 @@ impl Screen {
 
     /// Makes room above the viewport.
     fn move_viewport_down(&mut self, n: u16) {
-        self.insert_rows(n);
+        self.insert_rows_at(self.top, n);
         self.top += n;
     }
 
+    /// Scrolls the whole screen, so that the terminal keeps what leaves it at the top, and inserts lines above the viewport. The
+    /// rows of the viewport that stay as they are move back down.
+    fn insert_by_whole_screen(&mut self, lines: &[Line<'static>], scrolled: u32, top: u16, height: u16, rows: &[Row]) {
+        let n = u16::try_from(scrolled).unwrap_or(u16::MAX);
+        let n_rows = lines.iter().map(|line| u32::from(rows::rows_taken(line, self.size.columns))).sum::<u32>();
+        if n > self.top || n_rows != scrolled && n_rows > 0 {
+            return self.write_over_viewport(lines, top, height);
+        }
+        let bottom = self.size.rows - 1;
+        self.pen.look(Look::PLAIN);
+        self.pen.go(0, bottom);
+        for _ in 0..n {
+            self.pen.next_row(bottom);
+        }
+        // Rows above the viewport are not looked at, so it does not matter which of them goes.
+        self.shown.drain(..usize::from(n));
+        self.shown.extend((0..n).map(|_| rows::blank_row(self.size.columns)));
+        self.top -= n;
+        if lines.is_empty() {
+            let at = self.top + self.n_same(rows);
+            self.insert_rows_at(at, n);
+        } else {
+            self.insert_rows_at(self.top, n);
+            self.write_history(lines, self.top, bottom);
+            self.top += n;
+        }
+    }
+
     /// Writes lines over the viewport and scrolls the whole screen. The viewport is drawn again below.
-    fn insert_by_whole_screen(&mut self, lines: &[Line<'static>], top: u16, height: u16) {
+    fn write_over_viewport(&mut self, lines: &[Line<'static>], top: u16, height: u16) {
         self.pen.look(Look::PLAIN);
         self.pen.go(0, self.top);
         self.pen.raw("\x1b[J");

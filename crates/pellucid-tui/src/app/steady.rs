@@ -103,36 +103,64 @@ impl Room {
     }
 }
 
-/// A reply of 2,000 short words in paragraphs of 60.
-fn words() -> Vec<String> {
-    (0..2000).map(|n| if n % 60 == 59 { format!("word{n}\n\n") } else { format!("word{n} ") }).collect()
+/// A reply of 2,000 short words with something behind each of them.
+fn words(behind: impl Fn(usize) -> &'static str) -> Vec<String> {
+    (0..2000).map(|n| format!("word{n}{}", behind(n))).collect()
+}
+
+/// The bytes that are written for each byte of a reply that arrives four words at a time, in hundredths.
+#[track_caller]
+fn cost(insertion: Insertion, words: &[String]) -> usize {
+    let mut room = Room::new(insertion, insertion == Insertion::Region);
+    room.starts();
+    let mut n_bytes = 0;
+    for piece in words.chunks(4) {
+        for word in piece {
+            room.says(word);
+        }
+        room.now += Duration::from_millis(17);
+        let frame = String::from_utf8(room.draw()).unwrap();
+        n_bytes += frame.len();
+        for command in ["\x1b[2J", "\x1b[3J", "\x1b[S", "\x1b[T", "\x1b[?1049"] {
+            assert!(!frame.contains(command), "{command:?} in {frame:?}");
+        }
+        if !frame.is_empty() {
+            assert!(frame.starts_with("\x1b[?2026h") && frame.ends_with("\x1b[?2026l"), "{frame:?}");
+            assert_eq!((frame.matches("?2026h").count(), frame.matches("?2026l").count()), (1, 1));
+        }
+    }
+    let text = words.concat();
+    room.has_said(&text);
+    n_bytes += room.draw().len();
+    // The lines are what the whole reply is, once each.
+    let mut whole = Room::new(insertion, insertion == Insertion::Region);
+    whole.starts();
+    whole.has_said(&text);
+    whole.draw();
+    assert_eq!(room.terminal.everything(), whole.terminal.everything());
+    n_bytes * 100 / text.len()
 }
 
 #[test]
 fn a_long_reply_is_written_once_in_whole_frames_and_moves_no_view() {
-    for insertion in [Insertion::Region, Insertion::WholeScreen] {
-        let mut room = Room::new(insertion, insertion == Insertion::Region);
-        room.starts();
-        let (words, mut n_bytes) = (words(), 0);
-        for piece in words.chunks(4) {
-            for word in piece {
-                room.says(word);
-            }
-            room.now += Duration::from_millis(17);
-            let frame = String::from_utf8(room.draw()).unwrap();
-            n_bytes += frame.len();
-            for command in ["\x1b[2J", "\x1b[3J", "\x1b[S", "\x1b[T", "\x1b[?1049"] {
-                assert!(!frame.contains(command), "{command:?} in {frame:?}");
-            }
-            if !frame.is_empty() {
-                assert!(frame.starts_with("\x1b[?2026h") && frame.ends_with("\x1b[?2026l"), "{frame:?}");
-                assert_eq!((frame.matches("?2026h").count(), frame.matches("?2026l").count()), (1, 1));
-            }
+    let lines = |n: usize| if n % 12 == 11 { "\n" } else { " " };
+    // A block that is open until it ends is written a second time then.
+    let replies = [
+        ("paragraphs", 300, words(|n| if n % 60 == 59 { "\n\n" } else { " " })),
+        ("lines", 300, words(lines)),
+        ("one line", 300, words(|_| " ")),
+        ("open mark", 400, [vec!["an **open ".to_owned()], words(lines)].concat()),
+        ("items", 300, words(|n| if n % 12 == 11 { "\n- " } else { " " })),
+        ("one item", 400, [vec!["- ".to_owned()], words(|n| if n % 12 == 11 { "\n  " } else { " " })].concat()),
+        ("quote", 400, [vec!["> ".to_owned()], words(|n| if n % 12 == 11 { "\n> " } else { " " })].concat()),
+        ("code", 300, [vec!["```\n".to_owned()], words(lines)].concat()),
+        ("marks", 300, words(|n| if n % 9 == 8 { " **b** `c` [d](e) " } else { " " })),
+    ];
+    for (name, most, words) in replies {
+        for insertion in [Insertion::Region, Insertion::WholeScreen] {
+            let cost = cost(insertion, &words);
+            assert!(cost <= most, "{name}, {insertion:?}: {cost} bytes for 100");
         }
-        let n_text: usize = words.iter().map(String::len).sum();
-        // Where regions save no lines, the viewport is written again for each line that leaves it.
-        let most = if insertion == Insertion::Region { 3 } else { 8 };
-        assert!(n_bytes <= most * n_text, "{insertion:?}: {n_bytes} bytes for {n_text}");
     }
 }
 

@@ -48,6 +48,8 @@ pub(super) enum Continued {
     Code,
     /// A table of which earlier rows were drawn.
     Table,
+    /// A paragraph of which earlier lines were drawn: another line is in their place.
+    Paragraph,
 }
 
 /// What was drawn last, which decides whether a blank line follows.
@@ -244,6 +246,12 @@ impl<'a> Drawer<'a> {
         let Some(Text { inline, kind, range }) = self.text.take() else {
             return;
         };
+        if self.continued == Continued::Paragraph {
+            self.continued = Continued::Nothing;
+            self.begin_without_gap(kind);
+            inline.into_lines().iter().skip(1).for_each(|spans| self.wrapped(spans));
+            return self.end_at(range.end);
+        }
         self.begin(kind, range.start);
         if kind == Kind::Heading {
             self.wrapped(&inline.on_one_line());

@@ -24,6 +24,8 @@ pub struct Inline<'a> {
     base: Style,
     /// The spans of each line; at least one line.
     lines: Vec<Vec<Span<'static>>>,
+    /// How many bytes the spans of the last line have.
+    in_spans: usize,
     /// Text of one style that is not in `lines` yet: the parser gives a word in several events.
     text: String,
     /// How many pairs of each modifier are open.
@@ -43,7 +45,7 @@ struct OpenLink {
 impl<'a> Inline<'a> {
     /// An empty text. `base` is the style of the block.
     pub fn new(base: Style, palette: &'a Palette) -> Self {
-        Self { palette, base, lines: vec![Vec::new()], text: String::new(), on: [0; 3], links: Vec::new() }
+        Self { palette, base, lines: vec![Vec::new()], in_spans: 0, text: String::new(), on: [0; 3], links: Vec::new() }
     }
 
     /// Adds what an event of the parser says. `source` is the text that the event comes from.
@@ -62,6 +64,11 @@ impl<'a> Inline<'a> {
             Event::Text(text) => self.text(harmless(&text, source)),
             _ => self.text(source),
         }
+    }
+
+    /// How many bytes the last line has.
+    pub fn written(&self) -> usize {
+        self.in_spans + self.text.len()
     }
 
     /// The spans of each line.
@@ -158,6 +165,7 @@ impl<'a> Inline<'a> {
         self.text.truncate(self.text.trim_end_matches(' ').len());
         self.flush();
         self.lines.push(Vec::new());
+        self.in_spans = 0;
     }
 
     /// Moves the text into the lines, with the addresses in it.
@@ -188,6 +196,7 @@ impl<'a> Inline<'a> {
         let Some(line) = self.lines.last_mut() else {
             return;
         };
+        self.in_spans += text.len();
         match line.last_mut() {
             Some(last) if last.style == style => last.content.to_mut().push_str(text),
             _ => line.push(Span::styled(text.to_owned(), style)),

@@ -1,8 +1,9 @@
 //! Markdown as styled lines, given out as soon as no later line of the source can change them.
 //!
 //! The reader keeps the source of the blocks that are open and has it parsed again when lines were added. A block is final
-//! when the next one begins, an item of a list when the next item begins, and each line of fenced code at once. The source
-//! of what is final is dropped. How often the rest is parsed again follows from its length, so the work is linear.
+//! when the next one begins, an item of a list when the next item begins, and each line of fenced code at once. A line of a
+//! paragraph is final when no mark before its end waits for another end (`paragraph`). The source of what is final is
+//! dropped. How often the rest is parsed again follows from its length, so the work is linear.
 //!
 //! Every line end of a paragraph is kept. HTML and definitions of links are shown as they are written: a definition could
 //! change lines that were given out long before.
@@ -20,6 +21,7 @@ use super::palette::Palette;
 use super::stream::MarkdownStream;
 
 mod last;
+mod paragraph;
 
 use last::LastBlock;
 use last::State;
@@ -116,18 +118,20 @@ impl MarkdownReader {
     /// Ends the text.
     pub fn finish(&mut self) {
         self.write_out_definitions();
+        self.write_out_underlines();
         self.give_out(self.source.len(), Continued::Nothing);
     }
 
     /// Gives out what the next line cannot change.
     fn settle(&mut self) {
         self.write_out_definitions();
+        self.write_out_underlines();
         self.count(self.source.len());
         let last = LastBlock::of(&self.source);
         let begin = last.line_start(&self.source);
         match last.state {
             State::Final => self.give_out(self.source.len(), Continued::Nothing),
-            State::UntilBlank | State::Table if ends_with_blank_line(&self.source) => {
+            State::Paragraph | State::UntilBlank | State::Table if ends_with_blank_line(&self.source) => {
                 self.give_out(self.source.len(), Continued::Nothing);
             }
             State::Code => {
@@ -142,11 +146,54 @@ impl MarkdownReader {
                 };
                 self.give_out(begin, Continued::List(first.saturating_add(items.saturating_sub(1))));
             }
+            State::Paragraph => self.give_out_lines(begin),
             State::UntilBlank | State::Table | State::Open => self.give_out(begin, Continued::Nothing),
         }
         if self.source.len() > BLOCK_MAX {
             self.give_out_part(last.state == State::Table);
         }
+    }
+
+    /// Gives out what is before the paragraph that begins at `begin`, and its lines that are final.
+    fn give_out_lines(&mut self, begin: usize) {
+        // The lines after the first ones may be the reason that a paragraph begins here, so it is drawn by itself.
+        self.give_out(begin, Continued::Nothing);
+        self.count(self.source.len());
+        let Some(end) = paragraph::final_lines(&self.source) else {
+            return;
+        };
+        // The line in place of those that were given out is no reason to draw.
+        if self.continued != Continued::Paragraph || end > paragraph::GIVEN_OUT.len() {
+            self.give_out(end, Continued::Paragraph);
+            self.source.insert_str(0, paragraph::GIVEN_OUT);
+        }
+    }
+
+    /// Gives out the rows that are final of a line that has no end yet, if it is a line of a paragraph. Returns how many bytes of
+    /// the line that is; the rest of the line is read as the next one.
+    pub fn long_line(&mut self, line: &str) -> usize {
+        // What begins with these signs may depend on the end of the line or on the next one.
+        if line.trim_start().starts_with(['<', '[', '|']) {
+            return 0;
+        }
+        self.settle();
+        let source = format!("{}{line}\n", self.source);
+        self.count(source.len());
+        let last = LastBlock::of(&source);
+        if last.state != State::Paragraph {
+            return 0;
+        }
+        let begin = last.line_start(&source);
+        self.give_out(begin, Continued::Nothing);
+        let (source, n_before) = (&source[begin..], self.source.len());
+        self.count(2 * source.len());
+        let Some(end) = paragraph::final_rows(source, self.columns) else {
+            return 0;
+        };
+        self.source = source[..end].to_owned() + "\n";
+        self.give_out(self.source.len(), Continued::Paragraph);
+        self.source = paragraph::GIVEN_OUT.to_owned();
+        end - n_before
     }
 
     /// Gives out a block that is too long. The rest of it is read as if it began here; a table gets its head again.
@@ -197,6 +244,19 @@ impl MarkdownReader {
             self.source = out;
         }
         self.source = self.source.replace(DEFINED, "]\\:");
+    }
+
+    /// Lets no underline make a heading of several lines.
+    fn write_out_underlines(&mut self) {
+        if !paragraph::may_have_underline(&self.source) {
+            return;
+        }
+        loop {
+            self.count(self.source.len());
+            if !paragraph::write_out_underlines(&mut self.source, self.continued == Continued::Paragraph) {
+                return;
+            }
+        }
     }
 
     /// The whole source, drawn at once.

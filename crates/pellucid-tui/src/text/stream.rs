@@ -1,7 +1,9 @@
 //! Markdown that is still arriving: each finished line is given out once and in order, the rest is the tail.
 //!
 //! The pieces may be split anywhere. The lines are the same as if the text had come at once, because only whole lines of the
-//! source are read, and a line that is too long is cut at a place that depends on its text alone.
+//! source are read, and a long line is cut at places that depend on its text and on the width alone.
+
+use std::borrow::Cow;
 
 use ratatui_core::text::Line;
 
@@ -12,8 +14,13 @@ use super::palette::Palette;
 /// A longer line of the source is read as two.
 const SOURCE_LINE_MAX: usize = 16 * 1024;
 
-/// The tail draws at most the end of an unfinished line, so that a frame has the same cost however long the line gets.
+/// From this length on, rows of a line are given out before the line has its end.
+const LONG_LINE: usize = 512;
+
+/// The tail draws at most the end of an unfinished line, so that a frame has the same cost however long the line gets. The
+/// place at which that end begins moves in steps, so that the rows stay where they are meanwhile.
 const TAIL_MAX: usize = 4 * 1024;
+const TAIL_STEP: usize = 1024;
 
 /// A text that is still arriving.
 #[derive(Debug, Clone)]
@@ -21,12 +28,14 @@ pub struct MarkdownStream {
     reader: MarkdownReader,
     /// The source line that has no end yet.
     unfinished: String,
+    /// With more bytes, the line is looked at again for rows that are final.
+    looked_at: usize,
 }
 
 impl MarkdownStream {
     /// A stream that makes lines of at most `columns`.
     pub fn new(columns: usize, palette: Palette) -> Self {
-        Self { reader: MarkdownReader::new(columns, palette), unfinished: String::new() }
+        Self { reader: MarkdownReader::new(columns, palette), unfinished: String::new(), looked_at: LONG_LINE }
     }
 
     /// Changes the width of the lines that follow. Lines that were given out stay as they are.
@@ -41,6 +50,7 @@ impl MarkdownStream {
                 Some(end) => {
                     self.add(end);
                     let line = std::mem::take(&mut self.unfinished);
+                    self.looked_at = LONG_LINE;
                     self.read(line.strip_suffix('\r').unwrap_or(&line));
                 }
                 None => self.add(part),
@@ -53,7 +63,7 @@ impl MarkdownStream {
     pub fn tail(&self) -> Vec<Line<'static>> {
         let mut reader = self.reader.clone();
         if !self.unfinished.is_empty() {
-            let begin = self.unfinished.len().saturating_sub(TAIL_MAX);
+            let begin = self.unfinished.len().saturating_sub(TAIL_MAX).next_multiple_of(TAIL_STEP);
             let begin = if begin == 0 { 0 } else { self.unfinished.ceil_char_boundary(begin) };
             reader.line(&clean::visible_line(&self.unfinished[begin..]));
         }
@@ -72,16 +82,40 @@ impl MarkdownStream {
     }
 
     fn add(&mut self, mut part: &str) {
-        while self.unfinished.len() + part.len() > SOURCE_LINE_MAX {
-            let taken = part.floor_char_boundary(SOURCE_LINE_MAX - self.unfinished.len());
+        loop {
+            let end = self.looked_at.min(SOURCE_LINE_MAX);
+            if self.unfinished.len() + part.len() <= end {
+                break;
+            }
+            let taken = part.floor_char_boundary(end - self.unfinished.len());
             self.unfinished.push_str(&part[..taken]);
             part = &part[taken..];
-            let line = std::mem::take(&mut self.unfinished);
-            let end = line.rfind(' ').filter(|at| *at > SOURCE_LINE_MAX / 2).map_or(line.len(), |at| at + 1);
-            self.read(&line[..end]);
-            self.unfinished.push_str(&line[end..]);
+            if end == SOURCE_LINE_MAX {
+                self.read_long_line();
+            } else {
+                self.give_out_rows();
+            }
         }
         self.unfinished.push_str(part);
+    }
+
+    /// Reads a line that is too long as two.
+    fn read_long_line(&mut self) {
+        let line = std::mem::take(&mut self.unfinished);
+        let end = line.rfind(' ').filter(|at| *at > SOURCE_LINE_MAX / 2).map_or(line.len(), |at| at + 1);
+        self.read(&line[..end]);
+        self.unfinished.push_str(&line[end..]);
+        self.looked_at = self.unfinished.len() + LONG_LINE;
+    }
+
+    fn give_out_rows(&mut self) {
+        // The places of a line with hidden characters are not those of what is shown.
+        if let Cow::Borrowed(line) = clean::visible_line(&self.unfinished) {
+            let n_given = self.reader.long_line(line);
+            self.unfinished.drain(..n_given);
+        }
+        // A line that keeps all of its rows is looked at less and less often.
+        self.looked_at = self.unfinished.len() + self.unfinished.len().max(LONG_LINE / 2);
     }
 
     fn read(&mut self, line: &str) {
@@ -170,7 +204,47 @@ mod tests {
         }
     }
 
+    /// Texts with long lines, whose marks have both ends.
+    fn long_lines() -> impl Strategy<Value = String> {
+        let word = proptest::sample::select(vec![
+            "word",
+            "other",
+            "longer_than_most",
+            "**bold words**",
+            "*it*",
+            "`code here`",
+            "[a link](b)",
+            "https://a.test/x/y?z=1",
+            "名前と値段",
+            "-",
+            "1.",
+            "#",
+            "* ",
+            "> ",
+            "|",
+            "[x]",
+            "a < b",
+            "&amp;",
+            "<br>",
+            "\\*",
+            "***",
+            "=",
+            "antidisestablishmentarianism",
+        ]);
+        let behind = proptest::prop_oneof![60 => proptest::strategy::Just(" "), 1 => proptest::strategy::Just("\n"), 1 => proptest::strategy::Just("\n\n")];
+        proptest::collection::vec((word, behind), 0..500)
+            .prop_map(|words| words.into_iter().map(|(word, behind)| word.to_owned() + behind).collect())
+    }
+
     proptest::proptest! {
+        /// Rows of a line that are given out before its end are what the parser makes of the whole line.
+        #[test]
+        fn rows_of_long_lines_are_those_of_the_whole(text in long_lines(), columns in 8usize..60) {
+            let palette = Palette::new(ColourDepth::Named, None);
+            let whole = MarkdownReader::new(columns, palette).whole(&(text.clone() + "\n"));
+            proptest::prop_assert_eq!(lines(&text, columns, &palette), whole);
+        }
+
         #[test]
         fn any_split_gives_the_lines_of_the_whole(text in markdown(), cuts in proptest::collection::vec(0usize..400, 0..12), columns in 8usize..60) {
             let palette = Palette::new(ColourDepth::Named, None);

@@ -21,6 +21,8 @@ pub(super) struct LastBlock {
 pub(super) enum State {
     /// Nothing, or there is no block.
     Final,
+    /// The block is a paragraph: they may change the lines that leave something open, until there is a blank line.
+    Paragraph,
     /// They may change it until there is a blank line.
     UntilBlank,
     /// The same, and the block is a table.
@@ -87,7 +89,8 @@ impl LastBlock {
 fn state(event: &Event<'_>) -> State {
     match event {
         Event::Rule | Event::Start(Tag::Heading { .. }) => State::Final,
-        Event::Start(Tag::Paragraph | Tag::BlockQuote(_)) => State::UntilBlank,
+        Event::Start(Tag::Paragraph) => State::Paragraph,
+        Event::Start(Tag::BlockQuote(_)) => State::UntilBlank,
         Event::Start(Tag::Table(_)) => State::Table,
         Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) => State::Code,
         Event::Start(Tag::List(number)) => State::List { number: number.unwrap_or(0), items: 0 },

@@ -155,20 +155,23 @@ fn headings_and_rules() {
         "# One\ntext\n### Three ###\n#no\nUnder\n=====\nTwo\n---\n\n---\n***\n",
         20,
         &expect![[r#"
-        One|
-        |
-        text|
-        |
-        Three|
-        |
-        #no Under|
-        |
-        Two|
-        |
-        ───|
-        |
-        ───|
-    "#]],
+            One|
+            |
+            text|
+            |
+            Three|
+            |
+            #no|
+            Under|
+            =====|
+            Two|
+            |
+            ───|
+            |
+            ───|
+            |
+            ───|
+        "#]],
     );
 }
 
@@ -389,22 +392,49 @@ fn check_given_out(source: &str, expected: &Expect) {
 }
 
 #[test]
+fn lines_of_a_paragraph_are_given_out_when_nothing_in_them_is_open() {
+    check_given_out(
+        "one\ntwo\n**three\nfour** five\nsix [link\nseven](a) `code\neight` \\\nnine\n|a|b|\n|-|-|\n\nten|\neleven\n---\ntwelve\nthirteen\n===\nend",
+        &expect![[r#"
+            one         =>
+            two         => one| two|
+            **three     =>
+            four** five => three| four five|
+            six [link   =>
+            seven](a) `code=>
+            eight` \    =>
+            nine        => six link| seven (a) code eight| nine|
+            |a|b|       =>
+            |-|-|       =>
+                        => | a │ b| ──┼──|
+            ten|        =>
+            eleven      => | ten|| eleven|
+            ---         => | ───|
+            twelve      =>
+            thirteen    => | twelve| thirteen|
+            ===         => ===|
+            end         => end|
+            =>"#]],
+    );
+}
+
+#[test]
 fn lines_are_given_out_when_they_are_final() {
     check_given_out(
         "# head\none\ntwo\n\nthree\n===\n> a\nlazy\n\n***\nend",
         &expect![[r#"
-        # head      => head|
-        one         =>
-        two         =>
-                    => | one| two|
-        three       =>
-        ===         => | three|
-        > a         =>
-        lazy        =>
-                    => | > a| > lazy|
-        ***         => | ───|
-        end         =>
-        => | end|"#]],
+            # head      => head|
+            one         =>
+            two         => | one| two|
+                        =>
+            three       =>
+            ===         => | three|
+            > a         =>
+            lazy        =>
+                        => | > a| > lazy|
+            ***         => | ───|
+            end         =>
+            => | end|"#]],
     );
     check_given_out(
         "3. a\n7. b\n\n   more\n1. c\nlazy\n- d\n- e\n\nend",

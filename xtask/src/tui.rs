@@ -2,7 +2,8 @@
 //!
 //! With `--claimed`, checks what `tui/claimed.txt` promises, and plays the scenarios of `tui/other_terminals.txt` on terminals
 //! of other widths and on a slow one; with `--claim`, writes into the first file what is equal. With `--screens`, compares the
-//! screens of `docs/terminal.md` with what the program shows.
+//! screens of `docs/terminal.md` with what the program shows; with `--endings`, ends the program in every way and looks at
+//! what it leaves behind.
 //!
 //! Not here: how a screen is read. The harness is Python and can be used without this command.
 
@@ -41,7 +42,8 @@ pub fn run(mut args: Args) -> Result<Outcome> {
     // Cargo runs this program in the caller's folder, and the harness runs in the root.
     let binary: Option<PathBuf> = args.value("--bin")?.map(std::path::absolute).transpose()?;
     let (is_claimed, is_claim) = (args.flag("--claimed"), args.flag("--claim"));
-    let is_screens = args.flag("--screens");
+    let script =
+        [("--screens", "screens.py"), ("--endings", "endings.py")].into_iter().find(|(flag, _)| args.flag(flag));
     args.finish()?;
     if is_claimed && is_claim {
         bail!("--claimed and --claim exclude each other");
@@ -58,9 +60,10 @@ pub fn run(mut args: Args) -> Result<Outcome> {
         None => program::release_binary()?,
     };
     let (folder, scratch) = (program::root().join("tui"), Scratch::new()?);
-    if is_screens {
+    if let Some((_, script)) = script {
         let mut command = Command::new(&python);
-        command.env("PYTHONDONTWRITEBYTECODE", "1").arg(folder.join("screens.py")).arg("--bin").arg(&binary);
+        command.env("PYTHONDONTWRITEBYTECODE", "1").arg(folder.join(script)).arg("--bin").arg(&binary);
+        command.args(pattern.iter().flat_map(|pattern| ["--match", pattern]).filter(|_| script == "endings.py"));
         return program::outcome_of(&mut command);
     }
     let harness = || {

@@ -40,6 +40,9 @@ use crate::text::palette::Rgb;
 /// How long the terminal may take for its answers.
 const ANSWER_WAIT: Duration = Duration::from_secs(2);
 
+/// How long a signal may take that says that the terminal is gone.
+const HANG_UP_WAIT: Duration = Duration::from_secs(1);
+
 /// What a person answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BeforeAnswer {
@@ -63,6 +66,8 @@ pub struct Asker {
     typed: Vec<Input>,
     /// Whether a screen reader reads the terminal, so that nothing is drawn.
     is_spoken: bool,
+    /// Whether the terminal was given back.
+    has_left: bool,
 }
 
 impl Asker {
@@ -81,6 +86,7 @@ impl Asker {
             keymap: Keymap::standard(),
             typed: Vec::new(),
             is_spoken: true,
+            has_left: false,
         })
     }
 
@@ -101,6 +107,7 @@ impl Asker {
             keymap,
             typed: Vec::new(),
             is_spoken: false,
+            has_left: false,
         };
         let (mut row, mut is_over) = (size.rows - 1, false);
         let until = Instant::now() + ANSWER_WAIT;
@@ -143,6 +150,8 @@ impl Asker {
                 Ok(bytes) => {
                     let bytes = bytes?;
                     if bytes.is_empty() {
+                        // The signal that says the same decides the exit status; it comes at once, unless it is ignored.
+                        tokio::time::sleep(HANG_UP_WAIT).await;
                         return Ok(None);
                     }
                     self.reader.feed(&bytes, &mut inputs);
@@ -280,12 +289,23 @@ impl Asker {
     /// # Errors
     /// The terminal cannot be written.
     pub fn end(mut self) -> io::Result<Vec<Input>> {
-        if self.is_spoken {
-            return Ok(Vec::new());
+        self.leave()?;
+        Ok(std::mem::take(&mut self.typed))
+    }
+
+    fn leave(&mut self) -> io::Result<()> {
+        if self.is_spoken || std::mem::replace(&mut self.has_left, true) {
+            return Ok(());
         }
         let bytes = self.screen.leave();
         self.terminal.write(&bytes)?;
-        self.terminal.leave()?;
-        Ok(self.typed)
+        self.terminal.leave()
+    }
+}
+
+impl Drop for Asker {
+    fn drop(&mut self) {
+        // A signal has ended the question. The terminal may be gone, and then there is nothing to restore.
+        let _ = self.leave();
     }
 }

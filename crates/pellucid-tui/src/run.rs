@@ -4,15 +4,14 @@
 //! up, while nothing happens. `lines` is the driver for a screen reader.
 
 pub mod lines;
+pub mod signals;
 
 use std::io;
 use std::time::Duration;
 use std::time::Instant;
 
-use tokio::signal::unix::Signal;
-use tokio::signal::unix::SignalKind;
-use tokio::signal::unix::signal;
-
+use self::signals::Caught;
+use self::signals::Signals;
 use crate::app::App;
 use crate::app::Effect;
 use crate::host::Host;
@@ -26,6 +25,7 @@ use crate::input::TerminalAnswer;
 use crate::screen::Screen;
 use crate::screen::modes;
 use crate::terminal::ClientTerminal;
+use crate::terminal::is_gone;
 use crate::terminal::wide_rows;
 
 /// How long the terminal may take for its answers.
@@ -46,46 +46,6 @@ pub enum RunEnd {
     Signal(u8),
     /// The session failed, and its client cannot continue.
     Failed,
-}
-
-/// The signals that end the program or change the window.
-struct Signals {
-    terminate: Signal,
-    hang_up: Signal,
-    interrupt: Signal,
-    stop: Signal,
-    window: Signal,
-}
-
-impl Signals {
-    fn new() -> io::Result<Self> {
-        const SIGTSTP: i32 = 20;
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            hang_up: signal(SignalKind::hangup())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            stop: signal(SignalKind::from_raw(SIGTSTP))?,
-            window: signal(SignalKind::window_change())?,
-        })
-    }
-
-    async fn next(&mut self) -> Caught {
-        tokio::select! {
-            _ = self.terminate.recv() => Caught::End(15),
-            _ = self.hang_up.recv() => Caught::End(1),
-            _ = self.interrupt.recv() => Caught::End(2),
-            _ = self.stop.recv() => Caught::Stop,
-            _ = self.window.recv() => Caught::Window,
-        }
-    }
-}
-
-/// A signal that arrived.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Caught {
-    End(u8),
-    Stop,
-    Window,
 }
 
 /// The client in a terminal.
@@ -179,17 +139,29 @@ impl<'h, H: Host> Client<'h, H> {
         // A terminal that is gone is an error, and the draft is kept all the same.
         self.keep_draft().await;
         let end = end?;
+        match (end, self.leave()) {
+            // The terminal may be gone, and then there is nothing to restore.
+            (RunEnd::Signal(_), _) => {}
+            (_, left) => left?,
+        }
+        Ok((end, self.app))
+    }
+
+    /// Shows what was said last, and gives the terminal back.
+    fn leave(&mut self) -> io::Result<()> {
         self.draw()?;
         let bytes = self.screen.leave();
         self.terminal.write(&bytes)?;
-        self.terminal.leave()?;
-        Ok((end, self.app))
+        self.terminal.leave()
     }
 
     /// Takes what arrives until the client ends.
     async fn converse(&mut self) -> io::Result<RunEnd> {
         loop {
-            self.draw_if_due()?;
+            match self.draw_if_due() {
+                Err(error) if is_gone(&error) => self.finish(RunEnd::Signal(signals::HANG_UP)).await,
+                drawn => drawn?,
+            }
             if let Some(end) = self.end {
                 return Ok(end);
             }
@@ -248,7 +220,7 @@ impl<'h, H: Host> Client<'h, H> {
 
     async fn read(&mut self, bytes: &[u8]) -> io::Result<()> {
         if bytes.is_empty() {
-            self.finish(RunEnd::Signal(1)).await;
+            self.finish(RunEnd::Signal(signals::HANG_UP)).await;
             return Ok(());
         }
         let mut inputs = Vec::new();

@@ -183,10 +183,16 @@ impl ClientTerminal {
                     return Ok(bytes);
                 }
                 Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+                Err(error) if is_gone(&error) => return Ok(Vec::new()),
                 Err(error) => return Err(error),
             }
         }
     }
+}
+
+/// Whether an error says that there is no terminal any more.
+pub fn is_gone(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::IO.raw_os_error())
 }
 
 impl Drop for ClientTerminal {

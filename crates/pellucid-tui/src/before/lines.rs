@@ -6,6 +6,7 @@ use ratatui_core::text::Line;
 use rustix::termios;
 use rustix::termios::LocalModes;
 use rustix::termios::OptionalActions;
+use rustix::termios::Termios;
 
 use super::BeforeAnswer;
 use crate::lists::options::ListOption;
@@ -49,10 +50,21 @@ pub(super) async fn secret(terminal: &ClientTerminal, title: &str) -> io::Result
     let mut quiet = before.clone();
     quiet.local_modes.remove(LocalModes::ECHO);
     termios::tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &quiet)?;
+    let restored = Restored(before);
     let line = read_line(terminal).await;
-    termios::tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &before)?;
+    drop(restored);
     terminal.write(b"\n")?;
     line
+}
+
+/// Line settings that come back when the value is dropped, so also when a signal ends the question.
+struct Restored(Termios);
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        // The terminal may be gone, and then there is nothing to restore.
+        let _ = termios::tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &self.0);
+    }
 }
 
 /// Lets the person choose a session by its number. An empty id means a new session.

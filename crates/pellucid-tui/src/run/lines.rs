@@ -6,11 +6,10 @@ use std::io;
 use std::time::Duration;
 use std::time::Instant;
 
-use tokio::signal::unix::SignalKind;
-use tokio::signal::unix::signal;
-
 use super::RunEnd;
 use super::shut_down;
+use super::signals;
+use super::signals::EndSignals;
 use super::sleep_until;
 use crate::app::App;
 use crate::app::Effect;
@@ -47,9 +46,7 @@ impl<H: Host> LineClient<'_, H> {
     }
 
     async fn converse(&mut self, app: &mut App) -> io::Result<RunEnd> {
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut hang_up = signal(SignalKind::hangup())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut signals = EndSignals::new()?;
         let mut typed = Vec::new();
         loop {
             self.terminal.write(app.spoken().as_bytes())?;
@@ -60,9 +57,10 @@ impl<H: Host> LineClient<'_, H> {
             let wake = app.next_tick(self.now()).map(|at| self.begun + at);
             let effects = tokio::select! {
                 biased;
-                _ = terminate.recv() => { self.finish(RunEnd::Signal(15), app).await; Vec::new() }
-                _ = hang_up.recv() => { self.finish(RunEnd::Signal(1), app).await; Vec::new() }
-                _ = interrupt.recv() => app.interrupt_line(self.now()),
+                number = signals.next() => match number {
+                    signals::INTERRUPT => app.interrupt_line(self.now()),
+                    number => { self.finish(RunEnd::Signal(number), app).await; Vec::new() }
+                },
                 bytes = self.terminal.read() => {
                     let bytes = bytes?;
                     if bytes.is_empty() {

@@ -4,6 +4,7 @@
 //! - `turn`: events of the session, and what a turn is doing
 //! - `messages`, `waiting`: what is sent, given to the running turn, or waits
 //! - `keeping`: the draft outlives the program
+//! - `amending`: answers that say more than yes or no
 //! - `asking`: approvals and questions
 //! - `commands`, `menus`, `fields`: what the commands that begin with `/` do
 //! - `changes`: changes that a person judges
@@ -19,6 +20,7 @@
 //! - `spoken`: the client for a screen reader
 //! - `status`, `farewell`: what is reported of the session
 
+mod amending;
 mod asking;
 mod changes;
 mod commands;
@@ -26,6 +28,7 @@ mod copying;
 pub mod farewell;
 mod fields;
 mod footer;
+mod found;
 mod keeping;
 mod keys;
 mod look;

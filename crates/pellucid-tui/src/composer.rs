@@ -24,6 +24,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -355,6 +356,13 @@ impl Composer {
     pub fn files_found(&mut self, query: &str, files: Vec<FoundFile>) {
         if let Some(popup) = &mut self.popup {
             popup.files_found(query, files);
+        }
+    }
+
+    /// Takes what the model was shown of files, in a few words for each path.
+    pub fn files_seen(&mut self, seen: &BTreeMap<String, String>) {
+        if let Some(popup) = &mut self.popup {
+            popup.files_seen(seen);
         }
     }
 

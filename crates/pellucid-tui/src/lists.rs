@@ -8,4 +8,5 @@
 
 pub mod approval;
 pub mod options;
+pub mod parts;
 pub mod question;

@@ -66,8 +66,13 @@ impl World {
 
     /// What the last request says of the calls.
     pub fn outputs(&self) -> Vec<Value> {
-        let last: Value = serde_json::from_slice(&self.server.requests().last().unwrap().body).unwrap();
+        let last = self.last_request();
         last["input"].as_array().unwrap().iter().filter_map(|item| item.get("output").cloned()).collect()
+    }
+
+    /// The last request that the model received.
+    pub fn last_request(&self) -> Value {
+        serde_json::from_slice(&self.server.requests().last().unwrap().body).unwrap()
     }
 }
 

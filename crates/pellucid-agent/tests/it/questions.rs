@@ -105,3 +105,24 @@ fn the_answer_to_a_question_of_a_reviewer_reaches_the_reviewer() {
     assert_eq!((count(&events, "exited_review_mode"), count(&events, "task_complete")), (1, 1));
     assert_eq!(world.outputs(), [json!([{"type": "input_text", "text": "seen"}])]);
 }
+
+/// A person refuses a command and says what to do instead: the model's next request has both, the output first.
+#[test]
+fn a_message_before_a_refusal_is_read_with_the_refusal() {
+    let world = World::new("", vec![MockReply::items([command("c1")]), MockReply::say("Done.")]);
+    let session = world.session_of(StartedBy::Client("vscode"), Recorder::none(), Vec::new());
+    let events = play(session, vec![asking(), say("one")], |event| match event {
+        EventMessage::ExecApprovalRequest(request) => vec![
+            say("Run `ls` instead."),
+            Operation::ExecApproval { id: request.call_id.clone(), turn_id: None, decision: ReviewDecision::Denied },
+        ],
+        _ => Vec::new(),
+    });
+    assert_eq!((count(&events, "turn_aborted"), count(&events, "task_complete")), (0, 1));
+    assert_eq!(world.outputs(), ["exec command rejected by user"]);
+    let last = world.last_request();
+    let input = last["input"].as_array().unwrap();
+    let kinds: Vec<_> = input.iter().rev().take(2).map(|item| item["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["message", "function_call_output"]);
+    assert_eq!(input.last().unwrap()["content"][0]["text"], "Run `ls` instead.");
+}

@@ -16,6 +16,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::App;
 use super::Effect;
+use super::amending::Amending;
 use crate::cells::decision::AskedAbout;
 use crate::cells::patch::PatchCell;
 use crate::composer::draft::Clip;
@@ -59,6 +60,10 @@ pub(super) struct Asking {
     pub(super) questions: VecDeque<(FormPurpose, QuestionForm)>,
     /// Whether changes of blanks are left out of diffs.
     pub(super) hides_blanks: bool,
+    /// What a person changes about the answer.
+    pub(super) amending: Option<Amending>,
+    /// The note that goes with the answer.
+    pub(super) note: Option<String>,
 }
 
 impl Asking {
@@ -69,6 +74,9 @@ impl Asking {
 
     /// Takes pasted text; false if nothing is asked that takes one.
     pub(super) fn paste(&mut self, text: &str, now: Duration) -> bool {
+        if let Some(amending) = &mut self.amending {
+            return amending.paste(text);
+        }
         match self.questions.front_mut() {
             Some((_, form)) if self.approvals.open().is_none() => form.paste(text, now),
             _ => false,
@@ -78,8 +86,10 @@ impl Asking {
     /// Forgets everything, because the turn ended. Returns what the person has written as answers.
     fn forget(&mut self) -> Vec<Clip> {
         self.approvals.forget();
-        let written = self.questions.iter().flat_map(|(_, form)| form.written());
-        let written = written.map(Clip::plain).collect();
+        let written = self.questions.iter().flat_map(|(_, form)| form.written()).map(Clip::plain);
+        let amended = self.amending.take().and_then(|amending| amending.written());
+        let note = self.note.take().map(|note| Clip::plain(&note));
+        let written = written.chain(amended).chain(note).collect();
         self.questions.clear();
         written
     }
@@ -132,12 +142,17 @@ impl App {
     /// Takes a key while something is asked.
     pub(super) fn asking_key(&mut self, key: Key, now: Duration) -> Vec<Effect> {
         let mut effects = Vec::new();
+        if self.asking.amending.is_some() {
+            return self.amending_key(key, now);
+        }
         if let Some(list) = self.asking.approvals.list_mut() {
             match list.press(key, now, &self.settings.keymap) {
                 ListOutcome::Draft(key) => return self.composer_key(key, now),
                 ListOutcome::Whole => self.show_request(),
                 ListOutcome::Explain => self.explain_request(),
                 ListOutcome::Blanks => self.switch_blanks(),
+                ListOutcome::Amend => self.amend(),
+                ListOutcome::Note => self.write_note(),
                 outcome => {
                     if let Some(answered) = self.asking.approvals.outcome(outcome, now) {
                         self.decided(answered, now, &mut effects);
@@ -238,7 +253,7 @@ impl App {
         self.say_lines(&lines);
     }
 
-    fn decided(&mut self, answered: Answered, now: Duration, effects: &mut Vec<Effect>) {
+    pub(super) fn decided(&mut self, mut answered: Answered, now: Duration, effects: &mut Vec<Effect>) {
         let about = match &answered.request {
             ApprovalRequest::Server(request) if answered.decision == ReviewDecision::Approved => {
                 let questions = elicitation::questions(&request.schema);
@@ -259,9 +274,10 @@ impl App {
                 AskedAbout::Patch(request.changes.keys().map(|path| path.display().to_string()).collect())
             }
         };
-        let changes = self.transcript.decided(about, answered.decision, now, &self.canvas());
+        self.send_note(&mut answered.decision, effects);
+        let changes = self.transcript.decided(about, answered.decision.clone(), now, &self.canvas());
         self.changed(changes);
-        effects.push(Effect::Submit(answered.operation));
+        effects.push(Effect::Submit(answered.request.operation(answered.decision)));
     }
 
     /// Explains on a page why the question is asked, and how far the answers reach.

@@ -1,5 +1,6 @@
 //! What the model will see, in the client: when it is asked for, where it is shown, and what was paid.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pellucid_protocol::event::EventMessage;
@@ -41,6 +42,8 @@ pub(super) struct LookState {
     /// Whether the panel above the composer is open.
     has_dock: bool,
     paid: Paid,
+    /// What the model was shown of files, while the list of files is open.
+    pub(super) seen: Option<BTreeMap<String, String>>,
 }
 
 /// What was paid in this session.
@@ -104,7 +107,7 @@ impl LookState {
 
     /// The state for another session. The panel stays where it is.
     pub(super) fn renewed(&self) -> Self {
-        Self { outlook: self.outlook.of_other_session(), has_dock: self.has_dock, paid: Paid::default() }
+        Self { outlook: self.outlook.of_other_session(), has_dock: self.has_dock, paid: Paid::default(), seen: None }
     }
 }
 
@@ -169,6 +172,7 @@ impl App {
 
     /// After a key or a paste: the draft may have changed.
     pub(super) fn look_after_key(&mut self, effects: &mut Vec<Effect>) {
+        self.forget_seen_files();
         let is_change = |effect: &Effect| {
             matches!(effect, Effect::Submit(Operation::OverrideTurnContext(_) | Operation::ThreadRollback { .. }))
         };
@@ -294,6 +298,7 @@ impl App {
                     self.session.look.paid.session.add(money);
                 }
             }
+            LookAnswer::SeenFiles(seen) => self.files_seen(seen),
         }
         effects
     }

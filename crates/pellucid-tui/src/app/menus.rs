@@ -238,7 +238,12 @@ impl App {
                 }
             }
             ListOutcome::Draft(key) => return self.composer_key(key, now),
-            ListOutcome::Open | ListOutcome::Whole | ListOutcome::Explain | ListOutcome::Blanks => {}
+            ListOutcome::Open
+            | ListOutcome::Whole
+            | ListOutcome::Explain
+            | ListOutcome::Blanks
+            | ListOutcome::Amend
+            | ListOutcome::Note => {}
         }
         effects
     }

@@ -61,7 +61,7 @@ impl App {
     /// Brings the newest waiting message back into the composer.
     pub(super) fn edit_queued(&mut self) {
         if let Some(message) = self.queue.pop_back() {
-            self.composer.set_draft(message.written);
+            self.put_before_draft(vec![message.written]);
         }
     }
 
@@ -71,13 +71,14 @@ impl App {
         if self.queue.is_empty() {
             return;
         }
-        let draft = self.composer.draft().clip();
-        let waiting = self.queue.drain(..).map(|message| message.written);
-        let mut all: Vec<Clip> = waiting.collect();
-        if !draft.text.is_empty() {
-            all.push(draft);
-        }
-        self.composer.set_draft(joined(all));
+        let waiting = self.queue.drain(..).map(|message| message.written).collect();
+        self.put_before_draft(waiting);
+    }
+
+    /// Puts texts before the draft, each on a line for itself.
+    fn put_before_draft(&mut self, mut texts: Vec<Clip>) {
+        texts.extend(Some(self.composer.draft().clip()).filter(|draft| !draft.text.is_empty()));
+        self.composer.set_draft(joined(texts));
     }
 
     /// Puts texts behind the draft, each on a line for itself.

@@ -490,7 +490,9 @@ fn is_deleting(app: &App, key: Key) -> bool {
     let action = app.settings.keymap.action(Place::Composer, key);
     // Fields and answers have their own keys: Esc closes them, and Backspace deletes with every modifier.
     let closes = matches!(key.code, KeyCode::Esc | KeyCode::Backspace) && (app.field.is_some() || app.asking.is_open());
-    action.is_some_and(|action| DELETING.contains(&action)) || closes
+    // In vim's normal mode letters are commands, many of which delete.
+    let is_vim = app.composer.is_vim_normal() && key.typed().is_some_and(|letter| letter != 'i');
+    action.is_some_and(|action| DELETING.contains(&action)) || closes || is_vim
 }
 
 #[test]

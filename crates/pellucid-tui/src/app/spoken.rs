@@ -140,6 +140,9 @@ impl App {
     fn answer_line(&mut self, line: &str, now: Duration) -> Vec<Effect> {
         // Only a whole line that is exactly an answer decides, so a question needs no time in which letters are a draft.
         let now = now + GRACE;
+        if let Some(keys) = self.keys_of_amending(line) {
+            return keys.into_iter().flat_map(|key| self.key(key, now)).collect();
+        }
         let list = self.asking.approvals.open().map(|(_, list)| list).or(self.menu.as_ref().map(|menu| &menu.list));
         if let Some(list) = list {
             if let Some(keys) = keys_of_answer(line, list) {
@@ -175,7 +178,7 @@ impl App {
 }
 
 /// The keys that give an answer; absent if the list has no such answer.
-fn keys_of_answer(line: &str, list: &OptionList) -> Option<Vec<Key>> {
+pub(super) fn keys_of_answer(line: &str, list: &OptionList) -> Option<Vec<Key>> {
     if matches!(line, "esc" | "done") {
         return Some(vec![Key::plain(if line == "esc" { KeyCode::Esc } else { KeyCode::Enter })]);
     }

@@ -1,3 +1,4 @@
+mod amending;
 mod copying;
 mod frugal;
 mod keeping;

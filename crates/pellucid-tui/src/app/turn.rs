@@ -24,7 +24,6 @@ use crate::cells::stored::StoredEntry;
 use crate::cells::transcript::Transcript;
 use crate::composer::Message;
 use crate::composer::draft::Clip;
-use crate::composer::popup::FoundFile;
 use crate::composer::popup::SkillEntry;
 use crate::host::HostAnswer;
 use crate::host::OpenedSession;
@@ -138,8 +137,7 @@ impl App {
                 return self.composed(wishes, false);
             }
             HostAnswer::Files(query, files) => {
-                let files = files.into_iter().map(|path| FoundFile { path }).collect();
-                self.composer.files_found(&query, files);
+                self.files_found(&query, files, &mut effects);
             }
             HostAnswer::Image(_, Some(path)) => self.composer.attach_image(path),
             HostAnswer::Image(text, None) => {

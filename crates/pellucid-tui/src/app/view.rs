@@ -87,12 +87,20 @@ impl App {
         drawn
     }
 
-    fn asking_view(&self, columns: u16, height_max: u16, styles: &PartStyles) -> Drawn {
+    fn asking_view(&mut self, columns: u16, height_max: u16, styles: &PartStyles) -> Drawn {
         let mut lines = vec![Line::default()];
         let room = height_max.saturating_sub(1).max(1);
+        if let Some(amending) = &mut self.asking.amending {
+            let drawn = amending.draw(columns, room, styles);
+            lines.extend(drawn.lines);
+            return Drawn { lines, cursor: drawn.cursor.map(|(x, y)| (x, y + 1)) };
+        }
         let drawn = match self.asking.approvals.open() {
             Some((request, list)) => {
-                let drawn = list.draw(columns, room, styles);
+                let below = self.amending_rows(request);
+                let room_of_list = room.saturating_sub(u16::try_from(below.len()).unwrap_or(u16::MAX)).max(1);
+                let mut drawn = list.draw(columns, room_of_list, styles);
+                drawn.lines.extend(below.into_iter().take(usize::from(room).saturating_sub(drawn.lines.len())));
                 if let ApprovalRequest::Patch(request) = request {
                     let fits = usize::from(room).saturating_sub(drawn.lines.len());
                     lines.extend(self.asked_changes(&request.changes, fits));

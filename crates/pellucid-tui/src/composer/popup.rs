@@ -1,5 +1,6 @@
 //! The list that opens while typing: commands behind `/`, files behind `@`, skills behind `$`.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -16,6 +17,8 @@ pub const ROWS_MAX: usize = 8;
 pub struct FoundFile {
     /// The path below the session's folder.
     pub path: String,
+    /// Whether the model has the text of the file, in a few words; empty if the model was not shown the file.
+    pub seen: String,
 }
 
 /// A skill that can be used.
@@ -194,6 +197,15 @@ impl Popup {
         None
     }
 
+    /// Takes what the model was shown of files, by path.
+    pub(super) fn files_seen(&mut self, seen: &BTreeMap<String, String>) {
+        if self.word.kind == PopupKind::Files {
+            for entry in &mut self.entries {
+                entry.detail = seen.get(&entry.label).cloned().unwrap_or_default();
+            }
+        }
+    }
+
     /// Takes the files that a search found, if they are for the word that is written now.
     pub(super) fn files_found(&mut self, query: &str, files: Vec<FoundFile>) {
         if self.word.kind != PopupKind::Files || self.word.query() != query {
@@ -203,9 +215,9 @@ impl Popup {
         self.selected = 0;
         self.entries = files
             .into_iter()
-            .map(|FoundFile { path }| PopupEntry {
+            .map(|FoundFile { path, seen }| PopupEntry {
                 label: path.clone(),
-                detail: String::new(),
+                detail: seen,
                 taken: Taken::File { is_image: is_image_name(&path), path },
             })
             .collect();

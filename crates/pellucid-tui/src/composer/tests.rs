@@ -349,7 +349,7 @@ fn files_are_searched_and_named_in_the_text() {
         ]
     );
     desk.effects.clear();
-    let files = ["notes_two.txt", "my notes.txt"].map(|path| FoundFile { path: path.to_owned() });
+    let files = ["notes_two.txt", "my notes.txt"].map(|path| FoundFile { path: path.to_owned(), seen: String::new() });
     desk.composer.files_found("n", vec![]);
     desk.composer.files_found("no", files.to_vec());
     desk.type_keys("<down><enter>");
@@ -524,7 +524,7 @@ proptest! {
                 Stroke::Paste(text) => desk.paste(&text),
                 Stroke::Image => desk.composer.attach_image(PathBuf::from("/tmp/a.png")),
                 Stroke::Files(n) => {
-                    let files = (0..n).map(|n| FoundFile { path: format!("file {n}") }).collect();
+                    let files = (0..n).map(|n| FoundFile { path: format!("file {n}"), seen: String::new() }).collect();
                     desk.composer.files_found("", files);
                 }
                 Stroke::Draw(width, height) => drop(desk.composer.draw(width, height, "hint", &PartStyles::default())),

@@ -40,8 +40,6 @@ pub struct Answered {
     pub request: ApprovalRequest,
     /// What was decided.
     pub decision: ReviewDecision,
-    /// The operation that carries the decision to the session.
-    pub operation: Operation,
 }
 
 impl ApprovalRequest {
@@ -59,7 +57,8 @@ impl ApprovalRequest {
                 let prefix = request.proposed_execpolicy_amendment.as_ref().filter(|prefix| is_one_line(prefix));
                 if let Some(prefix) = prefix {
                     let shown = visible(&prefix.join(" ")).into_owned();
-                    let label = format!("Yes, and do not ask again for commands that begin with `{shown}`");
+                    let label =
+                        format!("Yes, and do not ask again, in any session, for commands that begin with `{shown}`");
                     let decision =
                         ReviewDecision::ApprovedExecpolicyAmendment { proposed_execpolicy_amendment: prefix.clone() };
                     answers.push((ListOption::new(label).key('p', "p"), decision));
@@ -70,7 +69,7 @@ impl ApprovalRequest {
             Self::Patch(_) => vec![
                 (ListOption::new("Yes, make these changes").key('y', "y"), ReviewDecision::Approved),
                 (
-                    ListOption::new("Yes, and do not ask again for these files").key('a', "a"),
+                    ListOption::new("Yes, and do not ask again for these files in this session").key('a', "a"),
                     ReviewDecision::ApprovedForSession,
                 ),
                 refuse,
@@ -85,6 +84,22 @@ impl ApprovalRequest {
                 ]
             }
         }
+    }
+
+    /// What is asked once more before every command of a program is allowed, with the possible answers.
+    fn confirmation(program: &str, allowed: ReviewDecision) -> (Vec<Line<'static>>, Vec<(ListOption, ReviewDecision)>) {
+        let program = visible(program);
+        let title = vec![
+            shown(&format!("Every command of {program} would run without a question and outside the sandbox,")),
+            Line::raw("whatever its arguments, in every project, until you remove the rule."),
+        ];
+        let every = format!("Yes, allow every command of {program}");
+        let answers = vec![
+            (ListOption::new("Run only this command").key('y', "y"), ReviewDecision::Approved),
+            (ListOption::new(every).key('p', "p"), allowed),
+            (ListOption::new("No, and say what to do instead").key('n', "esc"), ReviewDecision::Abort),
+        ];
+        (title, answers)
     }
 
     /// The question and what it is about, without a diff. Characters that a terminal does not show are made visible:
@@ -123,7 +138,7 @@ impl ApprovalRequest {
     }
 
     /// The operation that submits a decision.
-    fn operation(&self, decision: ReviewDecision) -> Operation {
+    pub fn operation(&self, decision: ReviewDecision) -> Operation {
         match self {
             Self::Command(request) => Operation::ExecApproval {
                 id: request.approval_id.clone().unwrap_or_else(|| request.call_id.clone()),
@@ -186,10 +201,55 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// The program of which a decision allows every command from now on.
+fn program_allowed(decision: &ReviewDecision) -> Option<&str> {
+    match decision {
+        ReviewDecision::ApprovedExecpolicyAmendment { proposed_execpolicy_amendment: prefix } => {
+            match prefix.as_slice() {
+                [program] => Some(program),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// A request that is asked about.
+#[derive(Debug)]
+struct OpenApproval {
+    request: ApprovalRequest,
+    list: OptionList,
+    /// The decision of each option of the list.
+    decisions: Vec<ReviewDecision>,
+    /// Whether the list asks once more.
+    is_confirmation: bool,
+}
+
+impl OpenApproval {
+    fn new(request: ApprovalRequest, now: Duration) -> Self {
+        let (options, decisions) = request.answers().into_iter().unzip();
+        let list = OptionList::new(request.title(), options, Appeared::ByItself(now));
+        Self { request, list, decisions, is_confirmation: false }
+    }
+
+    /// Asks once more if a decision allows every command of a program. Returns whether it does.
+    fn asks_again(&mut self, decision: &ReviewDecision) -> bool {
+        let Some(program) = program_allowed(decision).filter(|_| !self.is_confirmation) else {
+            return false;
+        };
+        let (title, answers) = ApprovalRequest::confirmation(program, decision.clone());
+        let (options, decisions) = answers.into_iter().unzip();
+        self.list = OptionList::new(title, options, Appeared::Opened);
+        self.decisions = decisions;
+        self.is_confirmation = true;
+        true
+    }
+}
+
 /// The requests that wait, the oldest of them open as a list.
 #[derive(Debug, Default)]
 pub struct Approvals {
-    open: Option<(ApprovalRequest, OptionList)>,
+    open: Option<OpenApproval>,
     waiting: VecDeque<ApprovalRequest>,
 }
 
@@ -205,29 +265,34 @@ impl Approvals {
             return;
         }
         if let Some(request) = self.waiting.pop_front() {
-            let options = request.answers().into_iter().map(|(option, _)| option).collect();
-            let list = OptionList::new(request.title(), options, Appeared::ByItself(now));
-            self.open = Some((request, list));
+            self.open = Some(OpenApproval::new(request, now));
         }
     }
 
     /// The request that is asked about, with its list.
     pub fn open(&self) -> Option<(&ApprovalRequest, &OptionList)> {
-        self.open.as_ref().map(|(request, list)| (request, list))
+        self.open.as_ref().map(|open| (&open.request, &open.list))
     }
 
     /// The list that keys go to.
     pub fn list_mut(&mut self) -> Option<&mut OptionList> {
-        self.open.as_mut().map(|(_, list)| list)
+        self.open.as_mut().map(|open| &mut open.list)
     }
 
-    /// Takes what a key did to the list. Returns the answer if the list was answered; the next request is opened.
+    /// Takes what a key did to the list. Returns the answer if the list was answered; the next request is opened. Before every
+    /// command of a program is allowed, another list asks once more.
     ///
     /// A refusal ends the turn, and with Ctrl-C the requests that wait are forgotten: the turn asks for nothing any more.
     pub fn outcome(&mut self, outcome: ListOutcome, now: Duration) -> Option<Answered> {
-        let (request, _) = self.open.as_ref()?;
+        let open = self.open.as_mut()?;
         let decision = match outcome {
-            ListOutcome::Chosen(chosen) => request.answers().into_iter().nth(chosen)?.1,
+            ListOutcome::Chosen(chosen) => {
+                let decision = open.decisions.get(chosen)?.clone();
+                if open.asks_again(&decision) {
+                    return None;
+                }
+                decision
+            }
             ListOutcome::Cancelled => ReviewDecision::Abort,
             ListOutcome::Aborted => {
                 self.waiting.clear();
@@ -237,12 +302,22 @@ impl Approvals {
             | ListOutcome::Whole
             | ListOutcome::Explain
             | ListOutcome::Blanks
+            | ListOutcome::Amend
+            | ListOutcome::Note
             | ListOutcome::Draft(_) => return None,
         };
-        let (request, _) = self.open.take()?;
+        self.close(decision, now)
+    }
+
+    /// Refuses the open request; the turn continues.
+    pub fn refuse(&mut self, now: Duration) -> Option<Answered> {
+        self.close(ReviewDecision::Denied, now)
+    }
+
+    fn close(&mut self, decision: ReviewDecision, now: Duration) -> Option<Answered> {
+        let OpenApproval { request, .. } = self.open.take()?;
         self.open_next(now);
-        let operation = request.operation(decision.clone());
-        Some(Answered { request, decision, operation })
+        Some(Answered { request, decision })
     }
 
     /// Forgets the questions of an MCP server, because its call has ended. Returns whether one was open.
@@ -250,7 +325,7 @@ impl Approvals {
         let is_of_server =
             |it: &ApprovalRequest| matches!(it, ApprovalRequest::Server(request) if request.server_name == server);
         self.waiting.retain(|request| !is_of_server(request));
-        let was_open = self.open.as_ref().is_some_and(|(request, _)| is_of_server(request));
+        let was_open = self.open.as_ref().is_some_and(|open| is_of_server(&open.request));
         if was_open {
             self.open = None;
             self.open_next(now);
@@ -308,7 +383,7 @@ mod tests {
             let mut approvals = Approvals::default();
             approvals.ask(request.clone(), Duration::ZERO);
             let answered = approvals.outcome(ListOutcome::Chosen(chosen), Duration::ZERO).unwrap();
-            text += &format!("{}: {:?}\n", chosen + 1, answered.operation);
+            text += &format!("{}: {:?}\n", chosen + 1, answered.request.operation(answered.decision));
         }
         expected.assert_eq(&text);
     }
@@ -328,14 +403,40 @@ mod tests {
                 origin
 
             › 1. Yes, run it (y)
-              2. Yes, and do not ask again for commands that begin with `git
-                 push` (p)
+              2. Yes, and do not ask again, in any session, for commands that
+                 begin with `git push` (p)
               3. No, and say what to do instead (esc)
             1: ExecApproval { id: "call-1", turn_id: None, decision: Approved }
             2: ExecApproval { id: "call-1", turn_id: None, decision: ApprovedExecpolicyAmendment { proposed_execpolicy_amendment: ["git", "push"] } }
             3: ExecApproval { id: "call-1", turn_id: None, decision: Abort }
         "#]],
         );
+    }
+
+    #[test]
+    fn a_whole_program_is_allowed_only_after_another_question() {
+        let mut request = command("make");
+        let prefix = vec!["make".to_owned()];
+        request.proposed_execpolicy_amendment = Some(prefix.clone());
+        let allowed = ReviewDecision::ApprovedExecpolicyAmendment { proposed_execpolicy_amendment: prefix };
+        for (second, decision) in [ReviewDecision::Approved, allowed, ReviewDecision::Abort].into_iter().enumerate() {
+            let mut approvals = Approvals::default();
+            approvals.ask(ApprovalRequest::Command(Box::new(request.clone())), Duration::ZERO);
+            assert_eq!(approvals.outcome(ListOutcome::Chosen(1), Duration::ZERO), None);
+            let drawn = approvals.open().unwrap().1.draw(90, 30, &PartStyles::default());
+            let text: String = drawn.lines.iter().map(|line| format!("{}\n", line.to_string().trim_end())).collect();
+            expect![[r#"
+                Every command of make would run without a question and outside the sandbox,
+                whatever its arguments, in every project, until you remove the rule.
+
+                › 1. Run only this command (y)
+                  2. Yes, allow every command of make (p)
+                  3. No, and say what to do instead (esc)
+            "#]]
+            .assert_eq(&text);
+            let answered = approvals.outcome(ListOutcome::Chosen(second), Duration::ZERO).unwrap();
+            assert_eq!(answered.decision, decision);
+        }
     }
 
     #[test]
@@ -405,7 +506,7 @@ mod tests {
               /project/a.txt
 
             › 1. Yes, make these changes (y)
-              2. Yes, and do not ask again for these files (a)
+              2. Yes, and do not ask again for these files in this session (a)
               3. No, and say what to do instead (esc)
             1: PatchApproval { id: "call-2", decision: Approved }
             2: PatchApproval { id: "call-2", decision: ApprovedForSession }

@@ -90,6 +90,10 @@ pub enum ListOutcome {
     Explain,
     /// Hide changes of blanks, or show them again.
     Blanks,
+    /// Change what is asked for.
+    Amend,
+    /// Write a note that goes with the answer.
+    Note,
     /// The key belongs to the draft.
     Draft(Key),
 }
@@ -170,6 +174,8 @@ impl OptionList {
             Some(Action::OptionWhole) => return ListOutcome::Whole,
             Some(Action::OptionExplain) => return ListOutcome::Explain,
             Some(Action::OptionBlanks) => return ListOutcome::Blanks,
+            Some(Action::OptionAmend) => return ListOutcome::Amend,
+            Some(Action::OptionNote) => return ListOutcome::Note,
             _ => {}
         }
         ListOutcome::Open

@@ -1,5 +1,7 @@
 //! What the client asks about the next request, and what the program answers.
 
+use std::collections::BTreeMap;
+
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::price::Money;
@@ -46,6 +48,8 @@ pub enum LookCall {
     SentBytes(usize),
     /// What the model has been shown of files and outputs.
     Seen,
+    /// Which files the model has been shown, for the list of files.
+    SeenFiles,
 }
 
 /// The answer to a question about the next request.
@@ -70,6 +74,8 @@ pub enum LookAnswer {
     Spent(Option<Money>),
     /// A request that was sent, or why nothing is known of it.
     Sent(Result<Box<SentView>, String>),
+    /// What the model was shown of files, in a few words for each path below the session's folder.
+    SeenFiles(BTreeMap<String, String>),
 }
 
 /// A request that the session sent.

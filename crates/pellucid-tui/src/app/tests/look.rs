@@ -6,6 +6,8 @@ use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::price::Money;
 use pellucid_protocol::usage::UsageSplit;
 
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::host::HostAnswer;
 use crate::keymap::table::ACTIONS;
@@ -511,4 +513,33 @@ fn the_last_row_shows_what_was_paid() {
           more than $0.750 · more than $0.250 this turn · 80% cached
     "#]],
     );
+}
+
+#[test]
+fn the_list_of_files_says_what_the_model_was_shown() {
+    let mut desk = Desk::new();
+    desk.write("@a");
+    desk.questions();
+    let found = |desk: &mut Desk, query: &str| {
+        let now = desk.now();
+        let answer = HostAnswer::Files(query.to_owned(), vec!["a.rs".to_owned(), "b.rs".to_owned()]);
+        let effects = desk.app.answered(answer, now);
+        desk.effects.extend(effects);
+    };
+    found(&mut desk, "a");
+    let asked = |desk: &mut Desk| desk.questions().into_iter().filter(|call| *call == LookCall::SeenFiles).count();
+    assert_eq!(asked(&mut desk), 1);
+    desk.looked(LookAnswer::SeenFiles(BTreeMap::from([("a.rs".to_owned(), "seen: lines 1-3".to_owned())])));
+    let rows = |desk: &mut Desk| -> Vec<String> {
+        desk.screen().lines().filter(|line| line.contains(".rs")).map(|line| line.trim().to_owned()).collect()
+    };
+    assert_eq!(rows(&mut desk), ["a.rs  seen: lines 1-3", "b.rs"]);
+    desk.write(".");
+    found(&mut desk, "a.");
+    assert_eq!(asked(&mut desk), 0, "the answer holds as long as the list is open");
+    assert_eq!(rows(&mut desk), ["a.rs  seen: lines 1-3", "b.rs"]);
+    desk.press("esc");
+    desk.write(" @b");
+    found(&mut desk, "b");
+    assert_eq!(asked(&mut desk), 1, "a list that is opened later asks again");
 }

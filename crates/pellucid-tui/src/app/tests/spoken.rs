@@ -25,7 +25,7 @@ fn a_turn_with_an_approval_is_lines_and_typed_lines() {
     desk.event(started());
     assert_eq!(desk.app.spoken(), "\nWorking.\n> ");
     desk.event(asked("a"));
-    let question = "Question:\nMay this command run?\n$ touch a\n1. Yes, run it (y)\n2. No, and say what to do instead (esc)\nType the number or the letter of an answer, or esc.\n> ";
+    let question = "Question:\nMay this command run?\n$ touch a\n1. Yes, run it (y)\n2. No, and say what to do instead (esc)\ne edits the command · tab adds a note · ? explains\nType the number or the letter of an answer, or esc.\n> ";
     assert_eq!(desk.app.spoken(), format!("\n{question}"));
     let why = "Error: this is no answer; the text is your draft now, and an empty line sends it\n";
     assert_eq!(desk.say_line("try it\n"), format!("{why}{question}"));

@@ -87,3 +87,11 @@ fn an_edited_message_is_no_command_and_not_empty() {
     assert_eq!((waiting(&desk), desk.draft()), (vec!["one"], "/status"));
     assert_eq!(desk.submitted(), [""; 0]);
 }
+
+#[test]
+fn a_message_that_is_brought_back_leaves_the_draft() {
+    let mut desk = desk_with_waiting(&["one", "two"]);
+    desk.write("draft");
+    desk.press("alt-up");
+    assert_eq!((waiting(&desk), desk.draft()), (vec!["one"], "two\ndraft"));
+}

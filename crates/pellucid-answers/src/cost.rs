@@ -146,8 +146,8 @@ impl ReadTexts {
         bytes
     }
 
-    /// The texts of an answer that was sent back as it came, without what surrounds them: whoever wrote a message, the model
-    /// reads the same of it.
+    /// The texts of an answer that was sent back as it came, without what surrounds them: the model reads
+    /// the same of a message, no matter who wrote it.
     fn answer<'a>(&mut self, json: &'a [u8]) -> Arc<[u8]> {
         if let Some(read) = self.answers.get(json) {
             return read.clone();

@@ -419,7 +419,7 @@ impl RunningTurn {
                 Vec::new()
             }
             (TurnEvent::UserCommandEnded(record), _) => {
-                let mut wishes = vec![Wish::RecordDraft(record), Wish::Persist];
+                let mut wishes = vec![Wish::RecordDraft(record)];
                 wishes.extend(self.complete(None));
                 wishes
             }

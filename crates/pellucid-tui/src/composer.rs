@@ -569,6 +569,7 @@ impl Composer {
             return;
         }
         if !self.step_row(-1) {
+            self.wished_column = None;
             self.draft.move_to(0);
         }
     }
@@ -580,6 +581,7 @@ impl Composer {
             return;
         }
         if !self.step_row(1) {
+            self.wished_column = None;
             self.draft.move_to(self.draft.text().len());
         }
     }

@@ -231,12 +231,11 @@ impl App {
                     self.chosen(&menu, at, &mut effects);
                 }
             }
-            ListOutcome::Cancelled | ListOutcome::Aborted => {
-                let closed = self.menu.take();
-                if closed.is_some_and(|menu| menu.purpose == MenuPurpose::SkillSwitches) {
-                    effects.push(Effect::Ask(HostCall::Reload));
-                }
-            }
+            ListOutcome::Cancelled | ListOutcome::Aborted => match self.menu.take().map(|menu| menu.purpose) {
+                Some(MenuPurpose::SkillSwitches) => effects.push(Effect::Ask(HostCall::Reload)),
+                Some(MenuPurpose::Efforts { .. }) => effects.push(Effect::Ask(HostCall::List(Menu::Models))),
+                _ => {}
+            },
             ListOutcome::Draft(key) => return self.composer_key(key, now),
             ListOutcome::Open
             | ListOutcome::Whole

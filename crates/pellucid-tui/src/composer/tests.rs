@@ -134,6 +134,7 @@ fn what_is_cut_can_be_put_back() {
     check_keys("one two/three four<alt-backspace><ctrl-left><alt-delete>", &expect!["one two/| "]);
     check_keys("one two<home><alt-d>", &expect!["| two"]);
     check_keys("one two<ctrl-alt-h>", &expect!["one |"]);
+    check_keys("one two three<ctrl-backspace><ctrl-left><ctrl-delete>", &expect!["one | "]);
     check_keys("a<ctrl-j>b<home><ctrl-u>", &expect!["a|b"]);
     check_keys("a<ctrl-j>b<up><ctrl-k>", &expect!["a|b"]);
 }
@@ -147,6 +148,13 @@ fn characters_are_deleted() {
 
 #[test]
 fn lines_are_walked_over_with_the_wished_column() {
+    check_keys(
+        "aaaa<ctrl-j>bb<ctrl-j>cccc<up><up><up><down>",
+        &expect![[r"
+            aaaa
+            |bb
+            cccc"]],
+    );
     check_keys(
         "aaa<ctrl-j>bb<shift-enter>cccc<up><up>",
         &expect![[r#"

@@ -20,7 +20,8 @@ use crate::program;
 const FOLDERS: &[&str] = &["conformance", "tui", "bench", "golden"];
 
 /// Files in them that belong to this project and have no original.
-const OURS: &[&str] = &["conformance/claimed.txt", "tui/claimed.txt", "tui/endings.py", "tui/screens.py"];
+const OURS: &[&str] =
+    &["conformance/claimed.txt", "tui/claimed.txt", "tui/endings.py", "tui/in_tmux.py", "tui/screens.py"];
 
 /// A change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -63,7 +63,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "tui",
-        usage: "[--match RE] [--bin PATH] [--claimed | --claim | --screens | --endings]",
+        usage: "[--match RE] [--bin PATH] [--claimed | --claim | --screens | --endings | --tmux]",
         about: "play the terminal scenarios and compare them with the recorded reference",
         run: tui::run,
     },

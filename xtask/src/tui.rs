@@ -3,7 +3,7 @@
 //! With `--claimed`, checks what `tui/claimed.txt` promises, and plays the scenarios of `tui/other_terminals.txt` on terminals
 //! of other widths and on a slow one; with `--claim`, writes into the first file what is equal. With `--screens`, compares the
 //! screens of `docs/terminal.md` with what the program shows; with `--endings`, ends the program in every way and looks at
-//! what it leaves behind.
+//! what it leaves behind; with `--tmux`, runs it in a real tmux.
 //!
 //! Not here: how a screen is read. The harness is Python and can be used without this command.
 
@@ -42,8 +42,9 @@ pub fn run(mut args: Args) -> Result<Outcome> {
     // Cargo runs this program in the caller's folder, and the harness runs in the root.
     let binary: Option<PathBuf> = args.value("--bin")?.map(std::path::absolute).transpose()?;
     let (is_claimed, is_claim) = (args.flag("--claimed"), args.flag("--claim"));
-    let script =
-        [("--screens", "screens.py"), ("--endings", "endings.py")].into_iter().find(|(flag, _)| args.flag(flag));
+    let script = [("--screens", "screens.py"), ("--endings", "endings.py"), ("--tmux", "in_tmux.py")]
+        .into_iter()
+        .find(|(flag, _)| args.flag(flag));
     args.finish()?;
     if is_claimed && is_claim {
         bail!("--claimed and --claim exclude each other");
@@ -63,7 +64,7 @@ pub fn run(mut args: Args) -> Result<Outcome> {
     if let Some((_, script)) = script {
         let mut command = Command::new(&python);
         command.env("PYTHONDONTWRITEBYTECODE", "1").arg(folder.join(script)).arg("--bin").arg(&binary);
-        command.args(pattern.iter().flat_map(|pattern| ["--match", pattern]).filter(|_| script == "endings.py"));
+        command.args(pattern.iter().flat_map(|pattern| ["--match", pattern]).filter(|_| script != "screens.py"));
         return program::outcome_of(&mut command);
     }
     let harness = || {

@@ -347,6 +347,11 @@ impl App {
         Duration::from_secs(1) / self.settings.manner.frame_rate.max(1)
     }
 
+    /// Whether tmux is between the client and the terminal.
+    pub fn is_in_tmux(&self) -> bool {
+        self.settings.manner.is_in_tmux
+    }
+
     /// How lines get into the scrollback of this terminal.
     pub fn insertion(&self) -> Insertion {
         self.settings.insertion

@@ -4,12 +4,15 @@
 //! up, while nothing happens. `lines` is the driver for a screen reader.
 
 pub mod lines;
+pub mod resizing;
 pub mod signals;
 
 use std::io;
 use std::time::Duration;
 use std::time::Instant;
 
+use self::resizing::ResizeStep;
+use self::resizing::Resizing;
 use self::signals::Caught;
 use self::signals::Signals;
 use crate::app::App;
@@ -23,6 +26,7 @@ use crate::input::InputReader;
 use crate::input::Mouse;
 use crate::input::TerminalAnswer;
 use crate::screen::Screen;
+use crate::screen::ScreenSize;
 use crate::screen::modes;
 use crate::terminal::ClientTerminal;
 use crate::terminal::is_gone;
@@ -30,9 +34,6 @@ use crate::terminal::wide_rows;
 
 /// How long the terminal may take for its answers.
 const ANSWER_WAIT: Duration = Duration::from_secs(2);
-
-/// How long the terminal may take to say where the cursor is after a change of its size.
-const RESIZE_WAIT: Duration = Duration::from_millis(250);
 
 /// How long a session may take to end.
 const END_WAIT: Duration = Duration::from_secs(5);
@@ -60,14 +61,13 @@ pub struct Client<'h, H> {
     drawn: Option<Instant>,
     /// Whether something changed since the last frame.
     is_stale: bool,
-    /// Until when the terminal may say where the cursor is, after a change of its size.
-    resizing: Option<Instant>,
+    resizing: Resizing,
+    /// The size of the terminal when it was asked last.
+    size: ScreenSize,
     /// Until when the rest of a sequence may come.
     incomplete: Option<Instant>,
     /// When the client wants to be drawn again if nothing happens.
     tick: Option<Instant>,
-    /// How many answers about the cursor are still to come.
-    n_cursor_answers: usize,
     end: Option<RunEnd>,
 }
 
@@ -102,6 +102,7 @@ impl<'h, H: Host> Client<'h, H> {
         app.begin_with(opened);
         let mut screen = Screen::new(size, row.unwrap_or(size.rows - 1), app.insertion());
         screen.set_wide_rows(wide_rows());
+        let resizing = Resizing::new(app.is_in_tmux());
         let mut client = Self {
             host,
             app,
@@ -112,10 +113,10 @@ impl<'h, H: Host> Client<'h, H> {
             begun,
             drawn: None,
             is_stale: true,
-            resizing: None,
+            resizing,
+            size,
             tick: None,
             incomplete: None,
-            n_cursor_answers: 0,
             end: None,
         };
         client.draw()?;
@@ -191,10 +192,12 @@ impl<'h, H: Host> Client<'h, H> {
 
     /// When the client has to do something if nothing else happens.
     fn wake(&mut self) -> Option<Instant> {
-        let frame = self.drawn.filter(|_| self.is_stale).map(|drawn| drawn + self.app.frame_time());
+        let frame =
+            self.drawn.filter(|_| self.is_stale && !self.resizing.is_open()).map(|drawn| drawn + self.app.frame_time());
         self.app.watch_draft(self.now());
         self.tick = self.app.next_tick(self.now()).map(|at| self.begun + at);
-        [frame, self.incomplete, self.tick, self.resizing].into_iter().flatten().min()
+        let resizing = self.resizing.wake().map(|at| self.begun + at);
+        [frame, self.incomplete, self.tick, resizing].into_iter().flatten().min()
     }
 
     async fn woken(&mut self) -> io::Result<()> {
@@ -207,9 +210,8 @@ impl<'h, H: Host> Client<'h, H> {
         for input in inputs {
             self.take(input, now).await?;
         }
-        if self.resizing.is_some_and(|until| Instant::now() >= until) {
-            self.resized(None)?;
-        }
+        let step = self.resizing.due(self.now());
+        self.resize(step)?;
         if self.tick.is_some_and(|at| Instant::now() >= at) {
             let effects = self.app.tick(now);
             self.is_stale = true;
@@ -231,8 +233,8 @@ impl<'h, H: Host> Client<'h, H> {
         for input in inputs {
             self.take(input, now).await?;
         }
-        if self.resizing.is_none() && self.is_stale {
-            self.draw()?;
+        if self.is_stale {
+            self.draw_unless_resized()?;
         }
         self.app.keys_handled(self.now());
         Ok(())
@@ -256,11 +258,8 @@ impl<'h, H: Host> Client<'h, H> {
                 self.app.focus(has_focus)
             }
             Input::Answer(TerminalAnswer::Cursor { row, .. }) => {
-                self.n_cursor_answers = self.n_cursor_answers.saturating_sub(1);
-                if self.resizing.is_some() && self.n_cursor_answers == 0 {
-                    self.resized(Some(row))?;
-                }
-                return Ok(());
+                let step = self.resizing.answered(row);
+                return self.resize(step);
             }
             Input::Answer(answer) => {
                 if self.app.terminal_answered(answer) {
@@ -318,23 +317,28 @@ impl<'h, H: Host> Client<'h, H> {
         match caught {
             Caught::End(number) => self.finish(RunEnd::Signal(number)).await,
             Caught::Stop => self.suspend().await?,
-            Caught::Window => {
-                self.n_cursor_answers += 1;
-                self.resizing = Some(Instant::now() + RESIZE_WAIT);
-                self.terminal.write(modes::ASK_CURSOR.as_bytes())?;
-            }
+            Caught::Window => self.window_changed()?,
         }
         Ok(())
     }
 
-    /// Draws after a change of the window's size. `row` is the cursor's row, if the terminal reported it.
-    fn resized(&mut self, row: Option<u16>) -> io::Result<()> {
-        self.resizing = None;
-        self.n_cursor_answers = 0;
-        let size = self.terminal.size();
-        self.app.resize(size);
-        self.screen.resize(size, row);
-        self.draw()
+    fn window_changed(&mut self) -> io::Result<()> {
+        let step = self.resizing.changed(self.now());
+        self.resize(step)
+    }
+
+    /// Does what follows from a change of the window's size.
+    fn resize(&mut self, step: Option<ResizeStep>) -> io::Result<()> {
+        match step {
+            None => Ok(()),
+            Some(ResizeStep::Ask) => self.terminal.write(modes::ASK_CURSOR.as_bytes()),
+            Some(ResizeStep::Draw(row)) => {
+                self.size = self.terminal.size();
+                self.app.resize(self.size);
+                self.screen.resize(self.size, row);
+                self.draw()
+            }
+        }
     }
 
     /// Ends the session, so that its file is complete.
@@ -379,6 +383,7 @@ impl<'h, H: Host> Client<'h, H> {
         }
         let size = self.terminal.size();
         self.app.resize(size);
+        self.size = size;
         self.screen.come_back(size, row.unwrap_or(size.rows - 1));
         self.is_stale = true;
         self.draw()?;
@@ -391,10 +396,21 @@ impl<'h, H: Host> Client<'h, H> {
 
     fn draw_if_due(&mut self) -> io::Result<()> {
         let is_due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= self.app.frame_time());
-        if self.is_stale && is_due && self.resizing.is_none() {
-            return self.draw();
+        if self.is_stale && is_due {
+            return self.draw_unless_resized();
         }
         Ok(())
+    }
+
+    /// Draws, unless the window has another size than the last frame: the signal of that may still be on its way.
+    fn draw_unless_resized(&mut self) -> io::Result<()> {
+        if self.resizing.is_open() {
+            return Ok(());
+        }
+        if self.terminal.size() != self.size {
+            return self.window_changed();
+        }
+        self.draw()
     }
 
     fn draw(&mut self) -> io::Result<()> {

@@ -127,12 +127,27 @@ pub(super) fn is_mostly(shown: &Row, wanted: &Row) -> bool {
 /// A row with less content is written again rather than compared.
 const CONTENT_MIN: usize = 8;
 
+/// A row with at most so much content is erased whole when it gets shorter.
+const SHORT_ROW: usize = 8;
+
 /// Writes the cells of `new` that differ from `old`.
 pub(super) fn write_changes(pen: &mut Pen, y: u16, old: &Row, new: &Row) {
     let columns = new.len();
     let bg = new.last().map_or(Color::Reset, |cell| cell.bg);
     let content = new.iter().rposition(|cell| !is_blank(cell, bg)).map_or(0, |at| at + columns_of(&new[at]));
     let blank_from = content.min(columns);
+    // tmux forgets how far a row was written only if all of the row is erased. In a narrower window it would wrap the blanks
+    // behind a short row that was longer once.
+    let blank;
+    let is_shorter = content <= SHORT_ROW && content_columns(old) >= content + ERASED_FROM;
+    let old = if content > 0 && is_shorter && bg == Color::Reset {
+        pen.go(0, y);
+        pen.erase_row(bg);
+        blank = blank_row(column(columns));
+        &blank
+    } else {
+        old
+    };
     let mut x = 0;
     let sure_to = sure_columns(old, new);
     // A wide character that is overwritten leaves an undefined cell behind it.

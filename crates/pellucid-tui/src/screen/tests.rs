@@ -60,6 +60,15 @@ fn a_narrower_window_leaves_nothing_of_the_viewport() {
 }
 
 #[test]
+fn a_row_that_gets_short_is_erased_whole() {
+    let mut screen = Screen::new(SIZE, 0, Insertion::Region);
+    screen.frame(Vec::new(), &view(&["> a hint of words", "footer"]));
+    let bytes = String::from_utf8(screen.frame(Vec::new(), &view(&["> x", "footer"]))).unwrap();
+    let (erased, written) = (bytes.find("\x1b[K").unwrap(), bytes.find("> x").unwrap());
+    assert!(erased < written && bytes.matches("\x1b[K").count() == 1, "{bytes:?}");
+}
+
+#[test]
 fn one_typed_letter_costs_few_bytes() {
     let mut screen = Screen::new(ScreenSize { columns: 100, rows: 30 }, 20, Insertion::Region);
     let ground = Style::new().bg(Color::Rgb(57, 57, 57));

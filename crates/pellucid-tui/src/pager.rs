@@ -14,6 +14,7 @@ use crate::key::KeyCode;
 use crate::keymap::Keymap;
 use crate::keymap::table::Action;
 use crate::keymap::table::Place;
+use crate::text::wrap::wrap_hanging;
 
 /// What a key did to a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub struct Pager {
     /// Whether new lines keep the end in view.
     follows: bool,
     search: Search,
+    /// The text, if the pager breaks its lines; with the width for which it did.
+    text: Option<(Vec<Line<'static>>, u16)>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -61,6 +64,20 @@ impl Pager {
     /// A page that begins at its first line.
     pub fn at_start(title: impl Into<String>, lines: Vec<Line<'static>>) -> Self {
         Self { title: title.into(), lines, height: 1, ..Self::default() }
+    }
+
+    /// A page that begins at its first line and breaks lines that are wider than the page.
+    pub fn of_text(title: impl Into<String>, text: Vec<Line<'static>>) -> Self {
+        Self { text: Some((text, 0)), ..Self::at_start(title, Vec::new()) }
+    }
+
+    /// Breaks the lines of a text for a width.
+    fn fit(&mut self, width: u16) {
+        if let Some((text, fitted)) = self.text.as_mut().filter(|(_, fitted)| *fitted != width) {
+            *fitted = width;
+            let lines = text.iter().flat_map(|line| wrap_hanging(line, usize::from(width))).collect();
+            self.set_lines(lines, Vec::new());
+        }
     }
 
     /// A page that begins at its end and stays there while lines are added.
@@ -234,6 +251,7 @@ impl Pager {
 
     /// Draws the page: a title, the text, and a row with the place in the text or the search.
     pub fn draw(&mut self, width: u16, height: u16, styles: &PartStyles) -> Drawn {
+        self.fit(width);
         let n_rows = usize::from(height);
         let n_frame = if n_rows >= 3 { 2 } else { 0 };
         self.height = (n_rows - n_frame.min(n_rows)).max(1);
@@ -371,6 +389,33 @@ mod tests {
             ── 0 % · q leaves 
             Open None
         "#]],
+        );
+    }
+
+    /// Checks the rows of a text on a page.
+    #[track_caller]
+    fn check_text(text: &str, width: u16, expected: &Expect) {
+        let mut pager = Pager::of_text("PAGE", text.lines().map(|line| Line::raw(line.to_owned())).collect());
+        // The width of an earlier drawing leaves nothing behind.
+        pager.draw(80, 9, &PartStyles::default());
+        let lines = pager.draw(width, 9, &PartStyles::default()).lines;
+        let rows = lines.iter().map(ToString::to_string).filter(|line| line != "~" && !line.starts_with("──"));
+        expected.assert_eq(&rows.map(|row| format!("{row}\n")).collect::<String>());
+    }
+
+    #[test]
+    fn the_lines_of_a_text_are_broken_for_the_width() {
+        check_text(
+            "#1  $0.02  missed: the provider has read few\n  files: one and two and three and four\nshort",
+            30,
+            &expect![[r#"
+                #1  $0.02  missed: the
+                           provider has read
+                           few
+                  files: one and two and three
+                    and four
+                short
+            "#]],
         );
     }
 

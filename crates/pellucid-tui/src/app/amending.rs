@@ -37,6 +37,7 @@ use crate::lists::options::ListOutcome;
 use crate::lists::options::OptionList;
 use crate::lists::parts;
 use crate::lists::parts::PatchPart;
+use crate::text::width::shortened;
 
 /// What a person changes about an answer.
 #[derive(Debug)]
@@ -71,17 +72,39 @@ impl Amending {
     }
 
     pub(super) fn draw(&mut self, columns: u16, rows: u16, styles: &PartStyles) -> Drawn {
-        let title = match self {
-            Self::Command(_) => "The command that the model is to ask for instead",
-            Self::Note(_) => "A note for the model, which goes with your answer",
+        let (title, hint, text) = match self {
+            Self::Command(text) => (
+                "The command that the model is to ask for instead",
+                "  enter sends it and refuses the request · esc goes back",
+                text,
+            ),
+            Self::Note(text) => (
+                "A note for the model, which goes with your answer",
+                "  enter keeps the note · esc leaves it out",
+                text,
+            ),
             Self::Parts(_, list) => return list.draw(columns, rows, styles),
         };
-        let (Self::Command(text) | Self::Note(text)) = self else { return Drawn::default() };
-        let drawn = text.draw(columns, rows.saturating_sub(1).max(1), "", styles);
-        let mut lines = vec![Line::from(Span::styled(title, Style::new().add_modifier(Modifier::BOLD)))];
-        lines.extend(drawn.lines);
-        Drawn { lines, cursor: drawn.cursor.map(|(x, y)| (x, y + 1)) }
+        titled_field(title, hint, text, (columns, rows), styles)
     }
+}
+
+/// A field with a title above it, and what keys do below it if there is room.
+pub(super) fn titled_field(
+    title: &str,
+    hint: &str,
+    text: &mut Composer,
+    (columns, rows): (u16, u16),
+    styles: &PartStyles,
+) -> Drawn {
+    let n_hint = u16::from(rows > 4);
+    let drawn = text.draw(columns, rows.saturating_sub(1 + n_hint).max(1), "", styles);
+    let mut lines = vec![Line::from(Span::styled(title.to_owned(), Style::new().add_modifier(Modifier::BOLD)))];
+    lines.extend(drawn.lines);
+    if n_hint > 0 {
+        lines.push(Line::from(Span::styled(shortened(hint, usize::from(columns)), styles.dim)));
+    }
+    Drawn { lines, cursor: drawn.cursor.map(|(x, y)| (x, y + 1)) }
 }
 
 fn list_of(parts: &[PatchPart]) -> OptionList {
@@ -149,7 +172,8 @@ impl App {
 
     fn field_of_answer_key(&mut self, key: Key, now: Duration, effects: &mut Vec<Effect>) {
         let Some(Amending::Command(text) | Amending::Note(text)) = &mut self.asking.amending else { return };
-        let is_taken = key == Key::plain(KeyCode::Enter);
+        let action = self.settings.keymap.action(Place::Composer, key);
+        let is_taken = key == Key::plain(KeyCode::Enter) || matches!(action, Some(Action::Send | Action::Queue));
         let is_left = key == Key::plain(KeyCode::Esc) || key == Key::ctrl('c');
         if !is_taken && !is_left {
             let wishes = text.press(key, now, &context(&self.settings.keymap));

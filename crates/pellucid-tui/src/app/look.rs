@@ -270,19 +270,8 @@ impl App {
                 self.open_above(OpenPage::Context(RowsPage::of_pack(report)));
             }
             LookAnswer::Page { title, lines } => {
-                let indent = crate::text::wrap::Indent::blanks(0);
-                let wrapped = lines.iter().flat_map(|line| {
-                    let line = crate::text::clean::line(line).into_owned();
-                    crate::text::wrap::wrap_text(
-                        &line,
-                        ratatui_core::style::Style::new(),
-                        columns,
-                        &indent,
-                        crate::text::wrap::Breaking::Words,
-                    )
-                });
-                let lines = wrapped.collect();
-                self.open_above(OpenPage::Text(Pager::at_start(title, lines)));
+                let lines = lines.iter().map(|line| crate::text::clean::line(line).into_owned().into()).collect();
+                self.open_above(OpenPage::Text(Pager::of_text(title, lines)));
             }
             LookAnswer::Preview(Ok(preview)) => {
                 self.open_above(OpenPage::Preview(PreviewPage::new(*preview, columns, &self.palette)));

@@ -100,7 +100,7 @@ impl App {
 
     /// Shows a text on a page.
     pub(super) fn open_text(&mut self, title: &str, lines: Vec<Line<'static>>) {
-        self.page = Some(OpenPage::Text(Pager::at_start(title, lines)));
+        self.page = Some(OpenPage::Text(Pager::of_text(title, lines)));
     }
 
     /// Shows stored sessions.

@@ -430,7 +430,7 @@ fn keys_of_the_configuration_are_pressed_shown_and_checked() {
     desk.press("f9");
     assert_eq!(desk.submitted(), ["interrupt"]);
     desk.app.command("keymap", "", &mut desk.effects);
-    desk.app.resize(ScreenSize { columns: 100, rows: 90 });
+    desk.app.resize(ScreenSize { columns: 140, rows: 90 });
     let page = desk.screen();
     assert!(page.contains("`tui.keymap.composer.fly`"), "{page}");
     let row = page.lines().find(|line| line.contains("composer.escape")).unwrap();
@@ -486,4 +486,18 @@ fn pasted_text_and_half_written_answers_are_never_dropped() {
     desk.app.paste("!", now);
     desk.press("q");
     assert_eq!(desk.draft(), "half an answer and more!", "a page has no place for a paste");
+}
+
+#[test]
+fn a_narrow_window_shortens_words_and_says_so() {
+    let mut desk = Desk::new();
+    desk.app.resize(ScreenSize { columns: 30, rows: 20 });
+    assert!(desk.screen().contains("\n› Ask anything\n"), "{}", desk.screen());
+    desk.app.resize(ScreenSize { columns: 40, rows: 20 });
+    assert!(desk.screen().contains("\n› Ask anything; / lists commands\n"), "{}", desk.screen());
+    desk.press("?");
+    assert!(desk.screen().contains("\n  tab             keep the message for …\n"), "{}", desk.screen());
+    desk.press("?");
+    desk.press("/");
+    assert!(desk.screen().contains("\n  /model         choose the model and h…\n"), "{}", desk.screen());
 }

@@ -8,6 +8,7 @@ use ratatui_core::text::Line;
 use ratatui_core::text::Span;
 
 use super::App;
+use super::amending::titled_field;
 use crate::cells::work::elapsed;
 use crate::composer::drawing::Drawn;
 use crate::composer::drawing::PartStyles;
@@ -20,12 +21,17 @@ use crate::keymap::table::Place;
 use crate::lists::approval::ApprovalRequest;
 use crate::screen::View;
 use crate::text::width::columns;
+use crate::text::width::shortened;
+
+/// A description in a list that opened while typing is left out if it has fewer columns.
+const DETAIL_COLUMNS_MIN: usize = 12;
 
 /// How many actions the sheet of keys has.
 const SHEET_ROWS: usize = 16;
 
-/// What the empty composer shows.
-const HINT: &str = "Ask anything; / lists commands, @ finds files";
+/// What the empty composer shows: the first that fits.
+const HINTS: [&str; 3] =
+    ["Ask anything; / lists commands, @ finds files", "Ask anything; / lists commands", "Ask anything"];
 
 impl App {
     /// The rows of the viewport, or of the page that covers the screen.
@@ -65,11 +71,11 @@ impl App {
             return self.asking_view(columns, height_max, &styles);
         }
         if let Some(field) = &mut self.field {
-            let title = Line::from(Span::styled(field.title.clone(), Style::new().add_modifier(Modifier::BOLD)));
-            let drawn = field.text.draw(columns, height_max.saturating_sub(2).max(1), "", &styles);
-            let mut lines = vec![Line::default(), title];
+            let size = (columns, height_max.saturating_sub(1).max(1));
+            let drawn = titled_field(&field.title, "  enter confirms · esc closes", &mut field.text, size, &styles);
+            let mut lines = vec![Line::default()];
             lines.extend(drawn.lines);
-            return Drawn { lines, cursor: drawn.cursor.map(|(x, y)| (x, y + 2)) };
+            return Drawn { lines, cursor: drawn.cursor.map(|(x, y)| (x, y + 1)) };
         }
         if let Some(menu) = &self.menu {
             let drawn = menu.list.draw(columns, height_max.saturating_sub(1).max(1), &styles);
@@ -79,7 +85,10 @@ impl App {
         }
         let below = self.below_rows(&styles);
         let composer_max = height_max.saturating_sub(u16::try_from(below.len()).unwrap_or(u16::MAX)).max(1);
-        let mut drawn = self.composer.draw(columns, composer_max, HINT, &styles);
+        // Two columns for the mark, and one that stays free for the cursor.
+        let fits = |hint: &&str| hint.len() + 3 <= usize::from(columns);
+        let hint = HINTS.into_iter().find(fits).unwrap_or_default();
+        let mut drawn = self.composer.draw(columns, composer_max, hint, &styles);
         if self.waiting.as_ref().is_some_and(|list| !list.is_editing()) {
             drawn.cursor = None;
         }
@@ -94,6 +103,10 @@ impl App {
             let drawn = amending.draw(columns, room, styles);
             lines.extend(drawn.lines);
             return Drawn { lines, cursor: drawn.cursor.map(|(x, y)| (x, y + 1)) };
+        }
+        let whole = self.key_hint(" · ", Action::OptionWhole, "shows all");
+        if let Some(list) = self.asking.approvals.list_mut() {
+            list.set_whole_hint(whole);
         }
         let drawn = match self.asking.approvals.open() {
             Some((request, list)) => {
@@ -150,13 +163,18 @@ impl App {
             return vec![Line::from(Span::styled(text, styles.dim))];
         }
         let widest = shown.iter().map(|(entry, _)| columns(&entry.label)).max().unwrap_or(0);
+        let width = usize::from(self.size.columns);
+        // A description of which little is left says nothing.
+        let room = width.saturating_sub(widest + 4);
+        let room = if room >= DETAIL_COLUMNS_MIN { room } else { 0 };
         let row = |(entry, is_marked): (&PopupEntry, bool)| {
             let style = if is_marked { styles.accent.add_modifier(Modifier::BOLD) } else { Style::new() };
             let style = if is_marked && style.fg.is_none() { style.add_modifier(Modifier::REVERSED) } else { style };
-            let mut spans = vec![Span::raw("  "), Span::styled(entry.label.clone(), style)];
-            if !entry.detail.is_empty() {
+            let label = shortened(&entry.label, width.saturating_sub(2));
+            let mut spans = vec![Span::raw("  "), Span::styled(label, style)];
+            if !entry.detail.is_empty() && room > 0 {
                 let blanks = " ".repeat(widest - columns(&entry.label) + 2);
-                spans.push(Span::styled(format!("{blanks}{}", entry.detail), styles.dim));
+                spans.push(Span::styled(format!("{blanks}{}", shortened(&entry.detail, room)), styles.dim));
             }
             Line::from(spans)
         };
@@ -172,7 +190,7 @@ impl App {
             let with_shift = keys.iter().find(|key| key.mods.shift && key.code == KeyCode::Enter);
             let key = with_shift.filter(|_| self.terminal.has_keyboard_protocol).or(keys.first());
             let key = key.map_or_else(String::new, |key| key.to_string().replace('-', " + "));
-            format!("  {key:<16}{}", row.help)
+            shortened(&format!("  {key:<16}{}", row.help), usize::from(self.size.columns))
         };
         rows.map(|row| Line::from(Span::styled(text(row), self.palette.dim()))).collect()
     }

@@ -47,6 +47,8 @@ pub struct CommandCell {
 /// The state of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandState {
+    /// The command waits for the person's answer.
+    Asked,
     /// The command is running.
     Running,
     /// The command continues after the turn.
@@ -97,6 +99,15 @@ impl CommandCell {
         Self { end, ..self }
     }
 
+    /// The command begins to wait for the person's answer, or has it.
+    pub fn wait(&mut self, is_asked: bool) {
+        self.end = match self.end {
+            CommandState::Running if is_asked => CommandState::Asked,
+            CommandState::Asked if !is_asked => CommandState::Running,
+            end => end,
+        };
+    }
+
     /// The command as it was given to the shell.
     pub fn script(&self) -> &str {
         &self.script
@@ -132,7 +143,7 @@ impl CommandCell {
     pub fn lines(&self, canvas: &CellCanvas, folding: Folding) -> Vec<Line<'static>> {
         let mut out = self.head(canvas, folding);
         match self.end {
-            CommandState::Running => {
+            CommandState::Running | CommandState::Asked => {
                 let rows = if folding == Folding::Longer { LONGER_RUNNING_ROWS } else { RUNNING_ROWS };
                 out.extend(self.output.newest(rows, canvas));
             }
@@ -156,6 +167,7 @@ impl CommandCell {
     fn head(&self, canvas: &CellCanvas, folding: Folding) -> Vec<Line<'static>> {
         let palette = &canvas.palette;
         let (mark, word) = match (self.end, self.is_users) {
+            (CommandState::Asked, _) => (palette.dim(), "Asks to run"),
             (CommandState::Running, false) => (palette.dim(), "Running"),
             (CommandState::Running, true) => (palette.dim(), "You run"),
             (CommandState::Background, _) => (palette.dim(), "Running in the background"),

@@ -38,7 +38,7 @@ impl PlanCell {
         for (number, step) in self.plan.plan.iter().enumerate() {
             let (mark, style) = match step.status {
                 StepStatus::Completed => ("✔ ", palette.dim().add_modifier(Modifier::CROSSED_OUT)),
-                StepStatus::InProgress => ("□ ", palette.accent().add_modifier(Modifier::BOLD)),
+                StepStatus::InProgress => ("▸ ", palette.accent().add_modifier(Modifier::BOLD)),
                 StepStatus::Pending => ("□ ", palette.dim()),
             };
             let before = if number == 0 && explanation.is_empty() { "  └ " } else { "    " };
@@ -105,13 +105,13 @@ mod tests {
             Some("Because of this."),
             &steps,
             &expect![[r#"
-            • Updated plan|
-              └ Because of this.|
-                ✔ step alpha|
-                □ step beta is|
-                  longer than others|
-                □ step gamma|
-        "#]],
+                • Updated plan|
+                  └ Because of this.|
+                    ✔ step alpha|
+                    ▸ step beta is|
+                      longer than others|
+                    □ step gamma|
+            "#]],
         );
         check_plan(
             None,

@@ -91,6 +91,7 @@ fn command(cell: &CommandCell) -> Vec<String> {
     let word = if cell.is_users() { "Your command: " } else { "Command: " };
     let mut lines = said(word, cell.script());
     lines.push(match cell.state() {
+        CommandState::Asked => "It waits for your answer.".to_owned(),
         CommandState::Running => "It is running.".to_owned(),
         CommandState::Background => "It continues in the background.".to_owned(),
         CommandState::Ended { code: 0, duration } => format!("It succeeded after {}.", elapsed(duration)),

@@ -37,6 +37,7 @@ use super::TranscriptCell;
 use super::agents::agent_notice;
 use super::command::CommandCell;
 use super::command::CommandState;
+use super::command::script;
 use super::decision::AskedAbout;
 use super::decision::DecisionCell;
 use super::explored::ExploredCell;
@@ -224,6 +225,11 @@ impl Transcript {
         canvas: &CellCanvas,
     ) -> Vec<TranscriptChange> {
         self.turn.clock.answer(now);
+        if let AskedAbout::Command(command) = &about
+            && !matches!(decision, ReviewDecision::Denied | ReviewDecision::Abort)
+        {
+            self.commands_wait(&script(command), false);
+        }
         self.write(TranscriptCell::Decision(DecisionCell { about, decision }), canvas);
         self.changes()
     }
@@ -258,7 +264,9 @@ impl Transcript {
             block(tail, text.is_begun());
         }
         block(self.thought_lines(canvas), false);
-        for call in &self.live.running {
+        // The question about a command shows the command.
+        let is_asked = |cell: &TranscriptCell| matches!(cell, TranscriptCell::Command(cell) if cell.state() == CommandState::Asked);
+        for call in self.live.running.iter().filter(|call| !is_asked(&call.cell)) {
             block(call.cell.draw(canvas, self.folding), false);
         }
         for cell in &self.live.waiting {
@@ -347,8 +355,14 @@ impl Transcript {
                 self.close_text(now, canvas);
                 self.notices(NoticeCell::of(event), canvas);
             }
-            EventMessage::ExecApprovalRequest(_)
-            | EventMessage::ApplyPatchApprovalRequest(_)
+            EventMessage::ExecApprovalRequest(request) => {
+                // A command that asks for a host runs already.
+                if request.network_approval_context.is_none() {
+                    self.commands_wait(&script(&request.command), true);
+                }
+                self.turn.clock.ask(now);
+            }
+            EventMessage::ApplyPatchApprovalRequest(_)
             | EventMessage::RequestUserInput(_)
             | EventMessage::ElicitationRequest(_) => self.turn.clock.ask(now),
             EventMessage::ThreadRolledBack { num_turns } => self.roll_back(*num_turns),
@@ -468,6 +482,18 @@ impl Transcript {
         }
         let cell = TranscriptCell::Command(CommandCell::begin(begin));
         self.run(&begin.call_id, begin.process_id.is_some(), cell, canvas);
+    }
+
+    /// Commands with this script begin to wait for the person's answer, or have it.
+    fn commands_wait(&mut self, script: &str, is_asked: bool) {
+        for call in &mut self.live.running {
+            if let TranscriptCell::Command(cell) = &mut call.cell
+                && cell.script() == script
+            {
+                cell.wait(is_asked);
+                self.live.is_changed = true;
+            }
+        }
     }
 
     fn command_output(&mut self, call_id: &str, chunk: &str) {
@@ -604,7 +630,9 @@ impl Transcript {
                 }
                 TranscriptCell::Command(cell) if aborted.is_some() => {
                     self.turn.closed.insert(call.id);
-                    self.emit(TranscriptCell::Command(cell.left(CommandState::Interrupted)), canvas);
+                    let was_asked = cell.state() == CommandState::Asked;
+                    let state = if was_asked { CommandState::Declined } else { CommandState::Interrupted };
+                    self.emit(TranscriptCell::Command(cell.left(state)), canvas);
                 }
                 _ => {}
             }

@@ -20,6 +20,7 @@ use crate::key::KeyCode;
 use crate::keymap::Keymap;
 use crate::keymap::table::Action;
 use crate::keymap::table::Place;
+use crate::text::wrap::wrap_hanging;
 
 /// So long after it appeared, and so long after the last typed key, a list takes no printable key.
 pub(crate) const GRACE: Duration = Duration::from_millis(400);
@@ -107,12 +108,19 @@ pub struct OptionList {
     appeared: Appeared,
     /// When the last key came that the grace period gave to the draft.
     last_typed: Option<Duration>,
+    /// What is said behind a title that is cut: how to see all of it.
+    whole_hint: String,
 }
 
 impl OptionList {
     /// A list with the mark on its first option.
     pub fn new(title: Vec<Line<'static>>, options: Vec<ListOption>, appeared: Appeared) -> Self {
-        Self { title, options, selected: 0, appeared, last_typed: None }
+        Self { title, options, selected: 0, appeared, last_typed: None, whole_hint: String::new() }
+    }
+
+    /// Sets what is said behind a title that is cut.
+    pub fn set_whole_hint(&mut self, hint: String) {
+        self.whole_hint = hint;
     }
 
     /// The list with the mark on another option.
@@ -195,11 +203,15 @@ impl OptionList {
         let blocks: Vec<Vec<Line<'static>>> =
             self.options.iter().enumerate().map(|(index, _)| self.option_rows(index, columns, styles)).collect();
         let n_options: usize = blocks.iter().map(Vec::len).sum();
-        let n_title = self.title.len() + usize::from(!self.title.is_empty());
-        // The title gives way before the options do.
-        let n_title = n_title.min(height_max.saturating_sub(n_options.min(height_max)));
-        let mut lines: Vec<Line<'static>> = self.title.iter().take(n_title).cloned().collect();
-        if n_title > self.title.len() {
+        let mut lines: Vec<Line<'static>> = self.title.iter().flat_map(|line| wrap_hanging(line, columns)).collect();
+        // The title gives way before the options do, and says so.
+        let room = height_max.saturating_sub(n_options.min(height_max));
+        if lines.len() > room {
+            let n_missing = lines.len() + 1 - room.max(1);
+            let more = Line::styled(format!("  … +{n_missing} rows{}", self.whole_hint), styles.dim);
+            lines.truncate(if room > 1 { room - 1 } else { room });
+            lines.extend((room > 1).then_some(more));
+        } else if lines.len() < room && !lines.is_empty() {
             lines.push(Line::default());
         }
         lines.extend(visible(blocks, self.selected, height_max - lines.len().min(height_max)));

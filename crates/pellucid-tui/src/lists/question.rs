@@ -20,6 +20,8 @@ use crate::keymap::table::Place;
 use crate::lists::options::Appeared;
 use crate::lists::options::ListOption;
 use crate::lists::options::OptionList;
+use crate::text::clean;
+use crate::text::wrap::wrap_hanging;
 
 /// The label of the option for an answer that is not listed.
 const OTHER: &str = "None of the above";
@@ -222,7 +224,15 @@ impl QuestionForm {
             return Drawn { lines: vec![Line::raw(text)], cursor: None };
         }
         let place = format!("Question {} of {}", self.at + 1, self.slots.len());
-        let mut lines = vec![Line::styled(place, dim), Line::raw(slot.question.question.clone())];
+        let mut lines = vec![Line::styled(place, dim)];
+        let question = clean::lines(&slot.question.question).map(|line| Line::raw(line.into_owned()));
+        lines.extend(question.flat_map(|line| wrap_hanging(&line, usize::from(width).max(1))));
+        let n_max = usize::from(height_max / 2).max(2);
+        if lines.len() > n_max {
+            let n_missing = lines.len() + 1 - n_max;
+            lines.truncate(n_max - 1);
+            lines.push(Line::styled(format!("  … +{n_missing} rows"), dim));
+        }
         let n_left = height_max.saturating_sub(u16::try_from(lines.len()).unwrap_or(u16::MAX)).max(1);
         if !slot.is_free() {
             lines.extend(slot.list.draw(width, n_left.saturating_sub(2).max(1), styles).lines);

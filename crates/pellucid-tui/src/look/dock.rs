@@ -14,6 +14,7 @@ use crate::look::report::Whose;
 use crate::text::palette::Palette;
 use crate::text::width::columns;
 use crate::text::width::shortened;
+use crate::text::wrap::spans_columns;
 
 /// How many columns the name of a group takes.
 const NAME_COLUMNS: usize = 13;
@@ -196,12 +197,16 @@ fn group_line(
     }
     let share = percent(group.size.tokens, report.size.tokens);
     spans.push(Span::raw(format!(" {:>9} {share:>6}", number(group.size.tokens))));
-    if let Some(cost) = &group.size.cost {
-        spans.push(Span::raw(format!(" {:>9}", cost.to_string())));
-    }
     let is_cached = group.size.tokens_kept >= group.size.tokens;
     let style = if is_cached { palette.dim() } else { palette.added() };
-    spans.push(Span::styled(format!("  {}", freshness(&group.size)), style));
+    let cost = group.size.cost.as_ref().map(|cost| Span::raw(format!(" {:>9}", cost.to_string())));
+    let fresh = Span::styled(format!("  {}", freshness(&group.size)), style);
+    // A number that is cut is another number: a column that does not fit is left out.
+    for span in cost.into_iter().chain([fresh]) {
+        if spans_columns(&spans) + columns(&span.content) <= width {
+            spans.push(span);
+        }
+    }
     Line::from(spans)
 }
 

@@ -132,7 +132,7 @@ pub fn lines(view: &SummaryView, columns: usize, palette: &Palette) -> Vec<Line<
         lines.extend(wrapped(summary, columns, 2, Style::new()));
     }
     for (title, items) in [("Leaves", &view.leaves), ("Stays", &view.stays)] {
-        head(&mut lines, format!("{title}: {}", number(items.len())));
+        head(&mut lines, format!("{title}: {} (item, tokens)", number(items.len())));
         lines.extend(items.iter().map(|item| Line::styled(shortened(&format!("  {item}"), columns), palette.dim())));
     }
     lines
@@ -182,10 +182,10 @@ mod tests {
             Summary
               We read a file.
 
-            Leaves: 1
+            Leaves: 1 (item, tokens)
               3  120  message assistant  I read it.
 
-            Stays: 1
+            Stays: 1 (item, tokens)
               1  10  message user  read it
             ~
             ~

@@ -68,6 +68,22 @@ pub fn wrap_text(text: &str, style: Style, columns: usize, indent: &Indent, brea
     wrap(&[Span::styled(text.to_owned(), style)], columns, indent, breaking)
 }
 
+/// Breaks a line that has its place already: what continues it begins below its last column, or a little further in than
+/// the line itself.
+pub fn wrap_hanging(line: &Line<'static>, columns: usize) -> Vec<Line<'static>> {
+    if line.width() <= columns {
+        return vec![line.clone()];
+    }
+    let text = line.to_string();
+    let indent = text.len() - text.trim_start_matches(' ').len();
+    let of_last = text.trim_end().rfind("  ").map_or(0, |at| width::columns(&text[..at + 2]));
+    let hanging = if of_last > indent && of_last * 5 <= columns * 3 { of_last } else { indent + 2 };
+    let hanging = hanging.min(columns / 2);
+    let indent = Indent { first: Vec::new(), rest: vec![Span::raw(" ".repeat(hanging))] };
+    let style = line.style;
+    wrap(&line.spans, columns, &indent, Breaking::Words).into_iter().map(|line| line.style(style)).collect()
+}
+
 /// The columns of several spans beside each other.
 pub fn spans_columns(spans: &[Span<'_>]) -> usize {
     spans.iter().map(|span| width::columns(&span.content)).sum()

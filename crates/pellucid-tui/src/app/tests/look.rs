@@ -12,6 +12,7 @@ use super::*;
 use crate::host::HostAnswer;
 use crate::keymap::table::ACTIONS;
 use crate::keymap::table::Place;
+use crate::look::dock::dock;
 use crate::look::report::CacheDivergence;
 use crate::look::report::CacheOutlook;
 use crate::look::report::LeftOut;
@@ -24,6 +25,7 @@ use crate::look::report::LookRow;
 use crate::look::report::LookSize;
 use crate::look::report::RequestPreview;
 use crate::look::report::Whose;
+use crate::text::palette::Palette;
 
 fn size(bytes: usize, tokens_kept: usize) -> LookSize {
     let cost = Money::parse(&format!("0.{:06}", bytes * 7), "USD");
@@ -542,4 +544,20 @@ fn the_list_of_files_says_what_the_model_was_shown() {
     desk.write(" @b");
     found(&mut desk, "b");
     assert_eq!(asked(&mut desk), 1, "a list that is opened later asks again");
+}
+
+#[test]
+fn a_narrow_panel_leaves_columns_out_and_cuts_no_number() {
+    let mut rows = Vec::new();
+    for width in [40, 48, 60] {
+        let lines = dock(&report(CacheOutlook::Extends), width, 20, "", &Palette::plain());
+        rows.extend(lines.iter().map(ToString::to_string).filter(|line| line.starts_with(" tools")));
+    }
+    expect![[r#"
+        [
+            " tools             1,000   50 %  cached",
+            " tools             1,000   50 %    $0.028",
+            " tools             1,000   50 %    $0.028  cached",
+        ]"#]]
+    .assert_eq(&format!("{rows:#?}"));
 }

@@ -26,6 +26,8 @@ pub struct TerminalSettings {
     pub has_mouse: bool,
     /// How many frames a second events of the session may ask for.
     pub frame_rate: usize,
+    /// Whether the mark of a running turn changes every half second.
+    pub has_animations: bool,
     /// Whether the composer begins with the keys of vim.
     pub has_vim: bool,
     /// Two letters that end inserting with the keys of vim.
@@ -94,6 +96,7 @@ impl TerminalSettings {
             is_for_screen_reader: flag_or_default!(reader, "tui.screen_reader"),
             has_mouse: flag_or_default!(reader, "tui.mouse"),
             frame_rate: count_or_default!(reader, "tui.frame_rate").clamp(1, 120),
+            has_animations: flag_or_default!(reader, "tui.animations"),
             has_vim: flag_or_default!(reader, "tui.vim_mode_default"),
             vim_escape: reader.text("tui.vim_escape"),
             title: title(reader.value("tui.terminal_title")),

@@ -642,8 +642,13 @@ pub const SECTIONS: &[KeySection] = &[
                 "`auto`",
                 "How the terminal notifies.",
             ),
-            top(FREE, "tui.animations", ValueKind::Bool, "`true`", "Whether the terminal shows animations.")
-                .not_used(TERMINAL),
+            top(
+                FREE,
+                "tui.animations",
+                ValueKind::Bool,
+                "`true`",
+                "Whether the mark of a running turn changes every half second.",
+            ),
             top(FREE, "tui.show_tooltips", ValueKind::Bool, "`true`", "Whether the terminal gives hints.")
                 .not_used(TERMINAL),
             top(

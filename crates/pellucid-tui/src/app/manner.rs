@@ -9,6 +9,8 @@ pub struct Manner {
     pub has_mouse: bool,
     /// How many frames a second events may ask for. Keys are drawn at once.
     pub frame_rate: u32,
+    /// Whether the mark of a turn that runs changes every half second.
+    pub has_animations: bool,
     /// Whether the composer has the keys of vim at the start.
     pub has_vim: bool,
     /// Two letters that end inserting with the keys of vim.
@@ -25,6 +27,7 @@ impl Default for Manner {
             is_spoken: false,
             has_mouse: false,
             frame_rate: 60,
+            has_animations: true,
             has_vim: false,
             vim_escape: None,
             is_in_tmux: false,

@@ -310,13 +310,26 @@ fn notifications_come_only_without_the_focus() {
 }
 
 #[test]
-fn the_clock_of_a_turn_asks_for_one_frame_a_second() {
+fn the_clock_of_a_turn_asks_for_one_frame_a_second_and_its_mark_for_two() {
     let mut desk = Desk::new();
     let now = desk.now();
     assert_eq!(desk.app.next_tick(now), None, "an idle client sleeps");
     desk.event(started());
-    let now = Duration::from_secs(desk.seconds) + Duration::from_millis(300);
-    assert_eq!(desk.app.next_tick(now), Some(Duration::from_secs(desk.seconds + 1)));
+    let second = Duration::from_secs(desk.seconds);
+    let after = |millis| second + Duration::from_millis(millis);
+    let mark = |desk: &mut Desk, now| {
+        let lines = desk.app.view(now).lines;
+        lines.iter().find_map(|line| {
+            line.to_string().split(' ').next().filter(|it| "•◦".contains(*it) && !it.is_empty()).map(str::to_owned)
+        })
+    };
+    assert_eq!(desk.app.next_tick(after(300)), Some(after(500)));
+    assert_eq!(desk.app.next_tick(after(500)), Some(after(1000)));
+    assert_eq!(mark(&mut desk, after(300)).as_deref(), Some("•"));
+    assert_eq!(mark(&mut desk, after(500)).as_deref(), Some("◦"));
+    desk.app.settings.manner.has_animations = false;
+    assert_eq!(desk.app.next_tick(after(300)), Some(after(1000)));
+    assert_eq!(mark(&mut desk, after(500)).as_deref(), Some("•"));
 }
 
 #[test]

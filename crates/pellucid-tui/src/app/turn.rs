@@ -221,7 +221,8 @@ impl App {
         Operation::OverrideTurnContext(SettingsChange { collaboration_mode: Some(mode), ..SettingsChange::default() })
     }
 
-    /// When the client wants to be drawn again if nothing happens: the clock of a turn changes every second.
+    /// When the client wants to be drawn again if nothing happens: the clock of a turn changes every second, and
+    /// its mark every half second.
     pub fn next_tick(&self, now: Duration) -> Option<Duration> {
         [self.turn_tick(now), self.look_tick(), self.keep_tick()].into_iter().flatten().min()
     }
@@ -231,7 +232,11 @@ impl App {
             return None;
         }
         let elapsed = self.transcript.elapsed(now);
-        Some(now + Duration::from_secs(elapsed.as_secs() + 1).saturating_sub(elapsed))
+        let second = Duration::from_secs(elapsed.as_secs());
+        let half = second + Duration::from_millis(500);
+        let next =
+            if self.settings.manner.has_animations && elapsed < half { half } else { second + Duration::from_secs(1) };
+        Some(now + next.saturating_sub(elapsed))
     }
 
     /// The moment of [`App::next_tick`] has come.

@@ -140,10 +140,12 @@ impl App {
             return None;
         }
         let word = self.session.heading.clone().unwrap_or_else(|| "Working".to_owned());
-        let time = elapsed(self.transcript.elapsed(now));
+        let worked = self.transcript.elapsed(now);
+        let time = elapsed(worked);
         let dim = self.palette.dim();
+        let is_second_half = self.settings.manner.has_animations && worked.subsec_millis() >= 500;
         Some(Line::from(vec![
-            Span::styled("• ", dim),
+            Span::styled(if is_second_half { "◦ " } else { "• " }, dim),
             Span::styled(word, Style::new().add_modifier(Modifier::BOLD)),
             Span::styled(format!(" ({time}{})", self.key_hint(" • ", Action::Escape, "to interrupt")), dim),
         ]))

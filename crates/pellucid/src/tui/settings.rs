@@ -155,6 +155,7 @@ fn manner(config: &Config, env: &Env) -> Manner {
         is_spoken: config.terminal.is_for_screen_reader,
         has_mouse: config.terminal.has_mouse,
         frame_rate: u32::try_from(config.terminal.frame_rate).unwrap_or(usual.frame_rate),
+        has_animations: config.terminal.has_animations,
         has_vim: config.terminal.has_vim,
         vim_escape: config.terminal.vim_escape.clone(),
         is_in_tmux: env.text("TMUX").is_some_and(|value| !value.is_empty()),

@@ -19,7 +19,7 @@ fn a_turn_that_only_waits_costs_at_most_a_hundred_bytes_a_second() {
         n_bytes += screen.frame(Vec::new(), &desk.app.view(now)).len();
         n_frames += 1;
     }
-    assert_eq!(n_frames, 100, "the clock of the turn is the only thing that moves");
+    assert_eq!(n_frames, 200, "the clock of the turn and its mark are the only things that move");
     assert!((1_000..10_000).contains(&n_bytes), "{n_bytes} bytes in 100 s");
 }
 

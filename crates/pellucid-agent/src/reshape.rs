@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use pellucid_engine::fragment::Origin;
+use pellucid_engine::turn::compacting::ADVICE;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::Operation;
@@ -123,7 +124,9 @@ pub(crate) async fn fulfil(session: &mut Session, wish: ReshapeWish, inside: &mu
                 SummaryAuthor::Model => Origin::Model,
                 SummaryAuthor::Person => Origin::User,
             };
-            Ok((session.put_summary(&summary, &origin).to_vec(), None))
+            let mut events = session.put_summary(&summary, &origin).to_vec();
+            events.push(EventMessage::Warning { message: ADVICE.to_owned() });
+            Ok((events, None))
         }
         Reshape::UndoCompaction => stored(session.path()).and_then(|(file, records)| {
             let figures = session.take_compaction_back(&file, &records).map_err(|error| error.to_string())?;
@@ -173,6 +176,7 @@ async fn try_summary(
     copy.log.let_go();
     std::mem::swap(&mut copy.log, &mut session.log);
     session.count_spent(&copy);
+    session.log_items();
     end?;
     Ok(match heard.failure {
         Some(why) => Err(why),
@@ -191,6 +195,8 @@ struct Heard {
 impl Heard {
     fn hear(&mut self, event: EventMessage) {
         match event {
+            // The history is not summarised before a client accepts the summary.
+            EventMessage::Warning { message } if message == ADVICE => {}
             EventMessage::Warning { .. } => self.warnings.push(event),
             EventMessage::Error { message, .. } => {
                 self.failure.get_or_insert(message);

@@ -54,6 +54,15 @@ impl Session {
         self.conversation.transcript_mut().record(item, origin);
     }
 
+    /// Writes into the record that requests show the items of this session from here on. A copy of the session may have
+    /// noted items that no request of the session has.
+    pub(crate) fn log_items(&mut self) {
+        let items = self.conversation.items();
+        if let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) {
+            sent.shown(at, &items, &items);
+        }
+    }
+
     /// Records a person's message without looking for skills.
     pub(crate) fn record_message(&mut self, inputs: &[UserInput]) {
         let images = images::load(inputs);

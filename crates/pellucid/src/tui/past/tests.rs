@@ -116,6 +116,26 @@ async fn a_summary_on_trial_changes_nothing_and_an_undone_one_leaves_no_trace() 
 }
 
 #[tokio::test]
+async fn requests_after_a_summary_that_was_not_accepted_can_be_rebuilt() {
+    for pack in Pack::builtin_names() {
+        for wire in WIRES {
+            let desk = Desk::new(pack, wire);
+            let about = format!("{pack} on {wire}");
+            let mut talk = talked(&desk).await;
+            for summary in ["We talked about a port.", "We talked."] {
+                desk.server.add([reply(wire, [said(summary)])]);
+                talk.summary(PastCall::TrySummary).await.unwrap();
+            }
+            let file = talk.host.session_file().unwrap();
+            talk.say(&draft("and now?"), vec![said("Nothing.")]).await;
+            talk.end().await;
+            let replayed = replay::replay(&desk.files.path("home"), &read::open(&file).unwrap(), None).unwrap();
+            assert_eq!(replayed.status(), ReplayStatus::Proved, "{about}: {replayed:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_summary_that_fails_changes_nothing() {
     let mut desk = Desk::new("codex", "responses");
     desk.config.push("model_providers.mock.stream_max_retries=0".to_owned());

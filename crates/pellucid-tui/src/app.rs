@@ -306,9 +306,7 @@ impl App {
                 ComposerEffect::NextMode => self.next_mode(),
                 ComposerEffect::Open(ComposerPage::Context) => self.step_context(),
                 ComposerEffect::Open(ComposerPage::Preview) => self.ask_preview(&mut effects),
-                ComposerEffect::PasteImage => {
-                    self.say_error("images of the clipboard cannot be read here; paste the path of an image file");
-                }
+                ComposerEffect::PasteImage => effects.push(Effect::Ask(HostCall::ClipboardImage)),
             }
         }
         effects

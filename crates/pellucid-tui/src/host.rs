@@ -59,6 +59,8 @@ pub enum HostCall {
     SearchFiles(String),
     /// See whether a pasted text is the path of an image.
     CheckImage(String),
+    /// Put the image of the clipboard into a file.
+    ClipboardImage,
     /// Fill in a custom prompt.
     ExpandPrompt {
         /// The name of the prompt.

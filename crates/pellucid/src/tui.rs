@@ -9,8 +9,10 @@
 //! - `look`: what the model will see
 //! - `past`: summaries on trial, and going back with files
 //! - `before`: the screens before the session
+//! - `clipboard`: the image of the clipboard
 
 mod before;
+mod clipboard;
 mod describe;
 mod drafts;
 mod editor;

@@ -56,6 +56,7 @@ use crate::start::ProgramFailure;
 use crate::start::Start;
 use crate::start::Which;
 use crate::style;
+use crate::tui::clipboard::ClipboardImages;
 use crate::tui::describe;
 use crate::tui::drafts::DraftFile;
 use crate::tui::editor;
@@ -92,6 +93,7 @@ pub struct SessionHost {
     history: HistoryFile,
     /// Where text is kept that was not sent; nothing is kept unless a file is put here.
     pub drafts: DraftFile,
+    clipboard: ClipboardImages,
     session_id: SessionId,
     servers: Option<AskServers>,
     door: Door,
@@ -135,7 +137,7 @@ impl SessionHost {
         session.context_events_switch().join_for_usage();
         let running = Task::spawn("session", door::run(session, inside));
         let history = settings::history(&config);
-        let drafts = DraftFile::default();
+        let (drafts, clipboard) = (DraftFile::default(), ClipboardImages::default());
         let page = None;
         let host = Self {
             how,
@@ -144,6 +146,7 @@ impl SessionHost {
             env,
             history,
             drafts,
+            clipboard,
             session_id,
             servers,
             door,
@@ -189,6 +192,7 @@ impl SessionHost {
         let ended = std::mem::replace(self, host);
         self.history = ended.history;
         self.drafts = ended.drafts;
+        self.clipboard = ended.clipboard;
         opened.notes = kept.take();
         Ok(opened)
     }
@@ -302,6 +306,10 @@ impl Host for SessionHost {
                 let is_image = load_image(&path).problem().is_none();
                 HostAnswer::Image(text, is_image.then_some(path))
             }
+            HostCall::ClipboardImage => match self.clipboard.take(&self.env).await {
+                Ok(path) => HostAnswer::Image(String::new(), Some(path)),
+                Err(why) => HostAnswer::Failed(why),
+            },
             HostCall::ExpandPrompt { name, words } => {
                 let prompts = custom_prompts::load(&self.config.folders.home);
                 match custom_prompt::expand(&prompts, &format!("/prompts:{name} {words}"), &[]) {

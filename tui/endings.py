@@ -91,7 +91,7 @@ class Stream:
 class Run:
     """One program in one terminal, in a folder and a home that belong to it."""
 
-    def __init__(self, binary, port, args=(), trusted=True, script=True, config="", home_of=None, job_control=False):
+    def __init__(self, binary, port, args=(), trusted=True, script=True, config="", home_of=None, job_control=False, term="xterm-256color"):
         self.top = os.path.realpath(tempfile.mkdtemp(prefix="endings-"))
         self.home, self.work = os.path.join(self.top, "home"), os.path.join(self.top, "work")
         if home_of:
@@ -110,7 +110,7 @@ class Run:
             text += f'\n[projects."{self.work}"]\ntrust_level = "trusted"\n'
         with open(os.path.join(self.home, "config.toml"), "w") as f:
             f.write(text)
-        env = {"HOME": self.top, "PATH": os.environ["PATH"], "TERM": "xterm-256color", "LANG": "C.UTF-8", "PELLUCID_HOME": self.home,
+        env = {"HOME": self.top, "PATH": os.environ["PATH"], "TERM": term, "LANG": "C.UTF-8", "PELLUCID_HOME": self.home,
                "EDITOR": editor}
         script_args = ["--script", os.path.join(self.top, "script.toml")] if script else []
         self.t = Terminal([binary, *args, *script_args], self.work, env, 80, 24, job_control=job_control)
@@ -274,6 +274,19 @@ def spoken(make, **more):
     return run
 
 
+def dumb(make, **more):
+    run = make(term="dumb", **more)
+    run.sees("[y/N]")
+    return run
+
+
+def dumb_and_drawn(make, **more):
+    run = dumb(make, **more)
+    run.write("y\r")
+    run.sees("Ask anything")
+    return run
+
+
 def broken_config(make, **more):
     return make(config="model = [", **more)
 
@@ -289,7 +302,7 @@ STATES = {
     "command": after("zrun", exists="begun"), "transcript": page, "context": rows,
     "editor": editor, "stopped": stopped, "continued": back, "screen reader": spoken,
     "trust": trust, "sign-in": sign_in, "key": key_field, "resume list": picker("resume"), "fork list": picker("fork"),
-    "broken configuration": broken_config, "missing session": missing_session,
+    "dumb terminal": dumb, "dumb terminal after yes": dumb_and_drawn, "broken configuration": broken_config, "missing session": missing_session,
 }
 
 # ------------------------------------------------------------------------- ends
@@ -340,6 +353,7 @@ ENDINGS = [
     ("continued", keys("ctrl-c"), "ctrl-c", 0), ("screen reader", line_of("/quit"), "/quit", 0), ("screen reader", sent("TERM"), "SIGTERM", 143),
     ("editor", sent_while_editing, "SIGTERM, then the end of the editor", 143), ("trust", keys("n"), "n", 0), ("trust", keys("ctrl-c"), "ctrl-c", 0), ("trust", keys("ctrl-d"), "ctrl-d", 0),
     ("sign-in", keys("ctrl-c"), "ctrl-c", 0), ("resume list", keys("ctrl-c"), "ctrl-c", 0), ("fork list", keys("ctrl-c"), "ctrl-c", 0),
+    ("dumb terminal", keys("enter"), "enter", 1), ("dumb terminal", line_of("no"), "no", 1), ("dumb terminal after yes", keys("ctrl-c"), "ctrl-c", 0),
     ("broken configuration", nothing, "at once", 1), ("missing session", nothing, "at once", 1),
     *((state, sent(name), f"SIG{name}", status) for name, status in SIGNALS.items()
       for state in ("idle", "draft", "streaming", "transcript", "approval", "command", "trust", "resume list")),

@@ -8,13 +8,14 @@
 //! - `editor`: the user's editor
 //! - `look`: what the model will see
 //! - `past`: summaries on trial, and going back with files
-//! - `before`: the screens before the session
+//! - `dumb`, `before`: the questions before the session
 //! - `clipboard`: the image of the clipboard
 
 mod before;
 mod clipboard;
 mod describe;
 mod drafts;
+mod dumb;
 mod editor;
 mod entries;
 mod export;
@@ -132,6 +133,9 @@ pub fn run_job(shared: &Shared, job: ClientJob) -> Result<ExitCode, ProgramFailu
     let mut start = Start::in_terminal(shared, &turn.start, policy)?;
     start.enforce_login()?;
     start.read_rules()?;
+    if !start.config.terminal.is_for_screen_reader && !dumb::may_draw(&start.env)? {
+        return Ok(ExitCode::FAILURE);
+    }
     exec::runtime()?.block_on(async {
         // Until the client takes them, a signal ends what is asked; dropping it restores the terminal.
         let mut signals = EndSignals::new().map_err(unusable)?;

@@ -302,7 +302,11 @@ impl Pager {
             (text, 0) => format!(" · `{text}` is not found"),
             (text, n) => format!(" · `{text}` {} of {n}", self.search.at + 1),
         };
-        Line::styled(format!("── {place}{search} · q leaves "), style)
+        let keys = match self.marked {
+            Some(_) => "enter goes back to before it · f with files · esc an older one",
+            None => "/ searches",
+        };
+        Line::styled(format!("── {place}{search} · {keys} · q leaves "), style)
     }
 }
 
@@ -353,42 +357,42 @@ mod tests {
         check_page(
             "down j up k down",
             &expect![[r#"
-            line 1
-            ── 1 % · q leaves 
-            Open None
-        "#]],
+                line 1
+                ── 1 % · / searches · q leaves 
+                Open None
+            "#]],
         );
         check_page(
             "page-down space ctrl-f shift-space ctrl-b page-up",
             &expect![[r#"
-            line 0
-            ── 0 % · q leaves 
-            Open None
-        "#]],
+                line 0
+                ── 0 % · / searches · q leaves 
+                Open None
+            "#]],
         );
         check_page(
             "ctrl-d ctrl-d ctrl-u",
             &expect![[r#"
-            line 5
-            ── 5 % · q leaves 
-            Open None
-        "#]],
+                line 5
+                ── 5 % · / searches · q leaves 
+                Open None
+            "#]],
         );
         check_page(
             "end home G",
             &expect![[r#"
-            line 90
-            ── 100 % · q leaves 
-            Open None
-        "#]],
+                line 90
+                ── 100 % · / searches · q leaves 
+                Open None
+            "#]],
         );
         check_page(
             "end g",
             &expect![[r#"
-            line 0
-            ── 0 % · q leaves 
-            Open None
-        "#]],
+                line 0
+                ── 0 % · / searches · q leaves 
+                Open None
+            "#]],
         );
     }
 
@@ -424,50 +428,50 @@ mod tests {
         check_page(
             "/ m e s s a g e enter",
             &expect![[r#"
-            line 27
-            ── 30 % · `message` 1 of 2 · q leaves 
-            Open None
-        "#]],
+                line 27
+                ── 30 % · `message` 1 of 2 · / searches · q leaves 
+                Open None
+            "#]],
         );
         check_page(
             "/ m e s s a g e enter n n",
             &expect![[r#"
-            line 27
-            ── 30 % · `message` 1 of 2 · q leaves 
-            Open None
-        "#]],
+                line 27
+                ── 30 % · `message` 1 of 2 · / searches · q leaves 
+                Open None
+            "#]],
         );
         check_page(
             "/ m e s s a g e enter N",
             &expect![[r#"
-            line 57
-            ── 63 % · `message` 2 of 2 · q leaves 
-            Open None
-        "#]],
+                line 57
+                ── 63 % · `message` 2 of 2 · / searches · q leaves 
+                Open None
+            "#]],
         );
         check_page(
             "/ M e s enter",
             &expect![[r#"
-            line 57
-            ── 63 % · `Mes` 1 of 1 · q leaves 
-            Open None
-        "#]],
+                line 57
+                ── 63 % · `Mes` 1 of 1 · / searches · q leaves 
+                Open None
+            "#]],
         );
         check_page(
             "/ x y z backspace enter",
             &expect![[r#"
-            line 0
-            ── 0 % · `xy` is not found · q leaves 
-            Open None
-        "#]],
+                line 0
+                ── 0 % · `xy` is not found · / searches · q leaves 
+                Open None
+            "#]],
         );
         check_page(
             "/ x esc",
             &expect![[r#"
-            line 0
-            ── 0 % · q leaves 
-            Open None
-        "#]],
+                line 0
+                ── 0 % · / searches · q leaves 
+                Open None
+            "#]],
         );
         check_page(
             "/ x",
@@ -484,50 +488,50 @@ mod tests {
         check_page(
             "esc",
             &expect![[r#"
-            line 57
-            ── 63 % · q leaves 
-            Open Some(1)
-        "#]],
+                line 57
+                ── 63 % · enter goes back to before it · f with files · esc an older one · q leaves 
+                Open Some(1)
+            "#]],
         );
         check_page(
             "left left left",
             &expect![[r#"
-            line 27
-            ── 30 % · q leaves 
-            Open Some(0)
-        "#]],
+                line 27
+                ── 30 % · enter goes back to before it · f with files · esc an older one · q leaves 
+                Open Some(0)
+            "#]],
         );
         check_page(
             "esc esc right enter",
             &expect![[r#"
-            line 57
-            ── 63 % · q leaves 
-            Confirmed(1) Some(1)
-        "#]],
+                line 57
+                ── 63 % · enter goes back to before it · f with files · esc an older one · q leaves 
+                Confirmed(1) Some(1)
+            "#]],
         );
         check_page(
             "enter",
             &expect![[r#"
-            line 0
-            ── 0 % · q leaves 
-            Open None
-        "#]],
+                line 0
+                ── 0 % · / searches · q leaves 
+                Open None
+            "#]],
         );
         check_page(
             "esc esc f",
             &expect![[r#"
-            line 27
-            ── 30 % · q leaves 
-            Files(0) Some(0)
-        "#]],
+                line 27
+                ── 30 % · enter goes back to before it · f with files · esc an older one · q leaves 
+                Files(0) Some(0)
+            "#]],
         );
         check_page(
             "f",
             &expect![[r#"
-            line 0
-            ── 0 % · q leaves 
-            Open None
-        "#]],
+                line 0
+                ── 0 % · / searches · q leaves 
+                Open None
+            "#]],
         );
     }
 

@@ -28,6 +28,7 @@ use crate::lists::approval::command_text;
 use crate::lists::approval::resolve;
 use crate::lists::options::Appeared;
 use crate::lists::options::ListOutcome;
+use crate::lists::question::NOTE;
 use crate::lists::question::QuestionForm;
 use crate::lists::question::QuestionOutcome;
 use crate::text::clean;
@@ -242,7 +243,10 @@ impl App {
         let mut lines = vec!["Questions answered".to_owned()];
         for question in &request.questions {
             lines.push(question.question.clone());
-            let answer = response.answers.get(&question.id).map(|answer| answer.answers.join("; ")).unwrap_or_default();
+            let given = response.answers.get(&question.id).map(|answer| answer.answers.as_slice()).unwrap_or_default();
+            let in_words =
+                |it: &String| it.strip_prefix(NOTE).map_or_else(|| it.clone(), |note| format!("note: {note}"));
+            let answer = given.iter().map(in_words).collect::<Vec<_>>().join("; ");
             let shown = match answer.as_str() {
                 "" => "no answer",
                 _ if question.is_secret => "(not shown)",

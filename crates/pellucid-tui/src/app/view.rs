@@ -116,7 +116,8 @@ impl App {
                 drawn.lines.extend(below.into_iter().take(usize::from(room).saturating_sub(drawn.lines.len())));
                 if let ApprovalRequest::Patch(request) = request {
                     let fits = usize::from(room).saturating_sub(drawn.lines.len());
-                    lines.extend(self.asked_changes(&request.changes, fits));
+                    lines.extend(self.asked_changes(&request.changes, fits.saturating_sub(1)));
+                    lines.extend((fits > 1).then(Line::default));
                 }
                 drawn
             }

@@ -81,7 +81,7 @@ enum FileVerb {
 }
 
 impl FileVerb {
-    /// The word before the name of the file. A question must not say that something was done already.
+    /// The word before the name of the file. What was not done, or is only asked for, must not be said to be done.
     fn word(self, is_proposed: bool) -> &'static str {
         match (self, is_proposed) {
             (Self::Add, true) => "Add",
@@ -165,7 +165,7 @@ impl PatchCell {
             PatchState::Failed(_) => (palette.removed(), Some("Could not apply a patch:")),
             PatchState::Declined => (palette.removed(), Some("Did not apply a patch:")),
         };
-        let is_proposed = self.state == PatchState::Proposed;
+        let is_proposed = self.state != PatchState::Applied;
         let mut out = Vec::new();
         let is_single = self.files.len() == 1 && failure.is_none();
         if let (true, [file]) = (is_single, &self.files[..]) {
@@ -402,23 +402,23 @@ mod tests {
         check_patch(
             &end(PatchStatus::Declined, "", vec![deleted]),
             &expect![[r#"
-            • Did not apply a patch: 1 file (+0 -2)|
-              └ Deleted /other/d.txt (+0 -2)|
-                1 -x|
-                2 -y|
-        "#]],
+                • Did not apply a patch: 1 file (+0 -2)|
+                  └ Delete /other/d.txt (+0 -2)|
+                    1 -x|
+                    2 -y|
+            "#]],
         );
         check_patch(
             &end(PatchStatus::Failed, "no such lines\n", vec![edited]),
             &expect![[r#"
-            • Could not apply a patch: 1 file (+1|
-              -1)|
-              └ Edited a.txt (+1 -1)|
-                1 -one|
-                1 +ONE|
-                2  two|
-              └ no such lines|
-        "#]],
+                • Could not apply a patch: 1 file (+1|
+                  -1)|
+                  └ Edit a.txt (+1 -1)|
+                    1 -one|
+                    1 +ONE|
+                    2  two|
+                  └ no such lines|
+            "#]],
         );
     }
 

@@ -225,27 +225,47 @@ fn called(item: &Item, output: Option<&str>, folder: Option<&Path>) -> Option<Tr
     }
 }
 
+/// What the model is told of a command that the person refused.
+const REJECTED: &str = "exec command rejected by user";
+
 fn ran(command: &[String], output: Option<&str>) -> TranscriptCell {
     let Some(output) = output else {
         let cell = CommandCell::stored(command, 0, Duration::ZERO, "");
         return TranscriptCell::Command(cell.left(CommandState::Interrupted));
     };
+    // What the model is told of a command that did not run to its end.
+    let left = match output.trim_end() {
+        REJECTED => Some(CommandState::Declined),
+        text if text.starts_with("Wall time: ") && text.ends_with("\naborted by user") => {
+            Some(CommandState::Interrupted)
+        }
+        _ => None,
+    };
+    if let Some(state) = left {
+        return TranscriptCell::Command(CommandCell::stored(command, 0, Duration::ZERO, "").left(state));
+    }
     let (code, text) = result(output);
-    TranscriptCell::Command(CommandCell::stored(command, code, Duration::ZERO, &text))
+    TranscriptCell::Command(CommandCell::stored(command, code.unwrap_or(0), Duration::ZERO, &text))
 }
 
+/// A patch was applied if its output says so; every other text is a reason why it was not.
 fn patched(patch: &str, output: Option<&str>) -> Option<TranscriptCell> {
-    let (code, text) = output.map_or((1, "the patch was interrupted".to_owned()), result);
-    PatchCell::stored(patch, (code != 0).then_some(text.as_str())).map(TranscriptCell::Patch)
+    let failure = match output.map(result) {
+        Some((Some(0), _)) => None,
+        Some((None, text)) if text.starts_with("Success.") => None,
+        Some((_, text)) => Some(text),
+        None => Some("the patch was interrupted".to_owned()),
+    };
+    PatchCell::stored(patch, failure.as_deref()).map(TranscriptCell::Patch)
 }
 
-/// The exit code and the text of an output, from the forms in which the model receives it.
-fn result(output: &str) -> (i32, String) {
+/// The exit code, if there is one, and the text of an output, from the forms in which the model receives it.
+fn result(output: &str) -> (Option<i32>, String) {
     if let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(output)
         && let Some(text) = fields.get("output").and_then(Value::as_str)
     {
         let code = fields.get("metadata").and_then(|it| it.get("exit_code")).and_then(Value::as_i64);
-        return (code.and_then(|it| i32::try_from(it).ok()).unwrap_or(0), text.to_owned());
+        return (code.and_then(|it| i32::try_from(it).ok()), text.to_owned());
     }
     let (head, text) = match output.split_once("\nOutput:\n") {
         Some((head, text)) if head.lines().count() <= 8 => (head, text),
@@ -254,7 +274,7 @@ fn result(output: &str) -> (i32, String) {
     let code = head.lines().find_map(|line| {
         line.strip_prefix("Exit code: ").or_else(|| line.strip_prefix("Process exited with code "))?.trim().parse().ok()
     });
-    (code.unwrap_or(0), text.to_owned())
+    (code, text.to_owned())
 }
 
 fn output_text(output: &ToolOutput) -> String {
@@ -366,6 +386,51 @@ mod tests {
                 • Interrupted sleep 9|
                 |
                 ■ The turn was interrupted|
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_was_not_done_is_not_shown_as_done() {
+        let patch = |id: &str| {
+            let input = "*** Begin Patch\n*** Add File: b.txt\n+bee\n*** End Patch";
+            item(json!({ "type": "custom_tool_call", "name": "apply_patch", "input": input, "call_id": id }))
+        };
+        let answer =
+            |id: &str, text: &str| item(json!({ "type": "custom_tool_call_output", "call_id": id, "output": text }));
+        check_restored(
+            &[
+                patch("1"),
+                answer("1", "apply_patch verification failed: Failed to find expected lines"),
+                patch("2"),
+                answer("2", "aborted by user after 0.1s"),
+                patch("3"),
+                answer("3", "{\"output\":\"no room\",\"metadata\":{\"exit_code\":1}}"),
+                call("shell_command", &json!({ "command": "sleep 9" }), "4"),
+                output("4", "Wall time: 3.9 seconds\naborted by user"),
+                call("shell_command", &json!({ "command": "rm x" }), "5"),
+                output("5", "exec command rejected by user"),
+            ],
+            &expect![[r#"
+                • Could not apply a patch: 1 file (+1 -0)|
+                  └ Add b.txt (+1 -0)|
+                      +bee|
+                  └ apply_patch verification failed: Failed to find expected|
+                     lines|
+                |
+                • Could not apply a patch: 1 file (+1 -0)|
+                  └ Add b.txt (+1 -0)|
+                      +bee|
+                  └ aborted by user after 0.1s|
+                |
+                • Could not apply a patch: 1 file (+1 -0)|
+                  └ Add b.txt (+1 -0)|
+                      +bee|
+                  └ no room|
+                |
+                • Interrupted sleep 9|
+                |
+                • Did not run rm x|
             "#]],
         );
     }

@@ -21,13 +21,14 @@ use crate::lists::options::Appeared;
 use crate::lists::options::ListOption;
 use crate::lists::options::OptionList;
 use crate::text::clean;
+use crate::text::width::shortened;
 use crate::text::wrap::wrap_hanging;
 
 /// The label of the option for an answer that is not listed.
 const OTHER: &str = "None of the above";
 
 /// What precedes a note in an answer, as the format has it.
-const NOTE: &str = "user_note: ";
+pub const NOTE: &str = "user_note: ";
 
 /// What a key did to the questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -200,6 +201,17 @@ impl QuestionForm {
         self.is_note_open = self.slots.get(at).is_some_and(Slot::is_free);
     }
 
+    /// What keys do.
+    fn hint(&self, slot: &Slot) -> String {
+        let others = if self.slots.len() > 1 { " · page-up and page-down show other questions" } else { "" };
+        let keys = match (slot.is_free(), self.is_note_open) {
+            (true, _) => "enter answers · esc ends the turn",
+            (false, true) => "enter answers with the note · tab closes it",
+            (false, false) => "enter answers · tab adds a note · esc ends the turn",
+        };
+        format!("  {keys}{others}")
+    }
+
     fn answers(&self) -> UserAnswers {
         let mut answers = UserAnswers::default();
         for slot in &self.slots {
@@ -248,6 +260,7 @@ impl QuestionForm {
             }
             lines.push(line);
         }
+        lines.push(Line::styled(shortened(&self.hint(slot), usize::from(width)), dim));
         lines.truncate(usize::from(height_max).max(1));
         let cursor = cursor.filter(|(_, y)| usize::from(*y) < lines.len());
         Drawn { lines, cursor }
@@ -354,11 +367,12 @@ mod tests {
         check_form(
             "down enter 2 b i g enter",
             &expect![[r#"
-            {"answers":{"colour":{"answers":["Blue"]},"size":{"answers":["Big"]},"why":{"answers":["user_note: big"]}}}
-            Question 3 of 3
-            Why?
-              note: big
-        "#]],
+                {"answers":{"colour":{"answers":["Blue"]},"size":{"answers":["Big"]},"why":{"answers":["user_note: big"]}}}
+                Question 3 of 3
+                Why?
+                  note: big
+                  enter answers · esc ends the turn · page-up and page-down…
+            "#]],
         );
     }
 
@@ -367,13 +381,14 @@ mod tests {
         check_form(
             "tab d a r k enter",
             &expect![[r#"
-            Open
-            Question 2 of 3
-            Which size?
-            › 1. Small
-              2. Big
-              3. None of the above
-        "#]],
+                Open
+                Question 2 of 3
+                Which size?
+                › 1. Small
+                  2. Big
+                  3. None of the above
+                  enter answers · tab adds a note · esc ends the turn · pag…
+            "#]],
         );
         check_form(
             "tab d tab k j space l l x enter",
@@ -396,24 +411,26 @@ mod tests {
         check_form(
             "right page-down enter n",
             &expect![[r#"
-            Open
-            Question 1 of 3
-            Which colour?
-            › 1. Red
-                 warm
-              2. Blue
-                 cold
-              3. None of the above
-        "#]],
+                Open
+                Question 1 of 3
+                Which colour?
+                › 1. Red
+                     warm
+                  2. Blue
+                     cold
+                  3. None of the above
+                  enter answers · tab adds a note · esc ends the turn · pag…
+            "#]],
         );
         check_form(
             "right page-down enter y",
             &expect![[r#"
-            {"answers":{}}
-            Question 3 of 3
-            Why?
-              note:
-        "#]],
+                {"answers":{}}
+                Question 3 of 3
+                Why?
+                  note:
+                  enter answers · esc ends the turn · page-up and page-down…
+            "#]],
         );
     }
 
@@ -422,43 +439,46 @@ mod tests {
         check_form(
             "tab x esc",
             &expect![[r#"
-            Open
-            Question 1 of 3
-            Which colour?
-            › 1. Red
-                 warm
-              2. Blue
-                 cold
-              3. None of the above
-              note: x
-        "#]],
+                Open
+                Question 1 of 3
+                Which colour?
+                › 1. Red
+                     warm
+                  2. Blue
+                     cold
+                  3. None of the above
+                  note: x
+                  enter answers · tab adds a note · esc ends the turn · pag…
+            "#]],
         );
         check_form(
             "tab x esc esc",
             &expect![[r#"
-            Interrupted
-            Question 1 of 3
-            Which colour?
-            › 1. Red
-                 warm
-              2. Blue
-                 cold
-              3. None of the above
-              note: x
-        "#]],
+                Interrupted
+                Question 1 of 3
+                Which colour?
+                › 1. Red
+                     warm
+                  2. Blue
+                     cold
+                  3. None of the above
+                  note: x
+                  enter answers · tab adds a note · esc ends the turn · pag…
+            "#]],
         );
         check_form(
             "ctrl-c",
             &expect![[r#"
-            Interrupted
-            Question 1 of 3
-            Which colour?
-            › 1. Red
-                 warm
-              2. Blue
-                 cold
-              3. None of the above
-        "#]],
+                Interrupted
+                Question 1 of 3
+                Which colour?
+                › 1. Red
+                     warm
+                  2. Blue
+                     cold
+                  3. None of the above
+                  enter answers · tab adds a note · esc ends the turn · pag…
+            "#]],
         );
     }
 

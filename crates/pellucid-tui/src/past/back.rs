@@ -132,7 +132,7 @@ mod tests {
               turn 3  shell  make
             ~
             ~
-            ── 100 % · q leaves
+            ── 100 % · / searches · q leaves
         "#]]
         .assert_eq(&text);
     }

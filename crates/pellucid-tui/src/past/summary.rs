@@ -190,7 +190,7 @@ mod tests {
             ~
             ~
             ~
-            ── 100 % · q leaves
+            ── 100 % · / searches · q leaves
         "#]]
         .assert_eq(&text);
     }

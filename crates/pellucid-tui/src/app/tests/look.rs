@@ -373,31 +373,31 @@ fn the_page_lists_every_row_and_its_keys_ask() {
         &mut desk,
         40,
         &expect![[r#"
-        ── bytes
-          {
-            "a":1
-          }
-        ~
-        ~
-        ~
-        ~
-        ~
-        ~
-        ~
-        ~
-        ~
-        ~
-        ~
-        ~
-        ~
-        ~
-        ~
-        ~
-        ~
-        ~
-        ~
-        ── 100 % · q leaves
-    "#]],
+            ── bytes
+              {
+                "a":1
+              }
+            ~
+            ~
+            ~
+            ~
+            ~
+            ~
+            ~
+            ~
+            ~
+            ~
+            ~
+            ~
+            ~
+            ~
+            ~
+            ~
+            ~
+            ~
+            ~
+            ── 100 % · / searches · q leaves
+        "#]],
     );
     desk.press("w");
     assert_eq!(desk.asked(), [LookCall::Why(0)]);

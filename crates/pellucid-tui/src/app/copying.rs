@@ -61,7 +61,11 @@ impl App {
             return;
         }
         effects.push(Effect::Write(sequence(&found.text, self.settings.manner.is_in_tmux)));
-        self.say_note(&format!("{} is in the clipboard, if the terminal allows it", found.name));
+        let condition = match self.settings.manner.is_in_tmux {
+            true => "if the terminal allows it and tmux has `set-clipboard on`",
+            false => "if the terminal allows it",
+        };
+        self.say_note(&format!("{} is in the clipboard, {condition}", found.name));
     }
 
     /// Everything that can be copied: the last answer first, then its blocks of code, then the last command.

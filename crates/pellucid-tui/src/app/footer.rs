@@ -43,15 +43,13 @@ impl App {
             Some(items) if !items.is_empty() => String::new(),
             _ => context_left(self.session.usage.as_ref()),
         };
-        let right = match self.request_meter() {
-            Some(meter) if !right.is_empty() => format!("{meter} · {right}"),
-            _ => right,
-        };
         let width = usize::from(self.size.columns);
         let room = width.saturating_sub(left.content.width());
-        if right.is_empty() || right.width() + 4 > room {
+        let fits = |text: &String| !text.is_empty() && text.width() + 4 <= room;
+        let both = self.request_meter().filter(|_| !right.is_empty()).map(|meter| format!("{meter} · {right}"));
+        let Some(right) = both.into_iter().chain([right]).find(fits) else {
             return Line::from(left);
-        }
+        };
         let gap = " ".repeat(room - right.width() - 2);
         Line::from(vec![left, Span::raw(gap), Span::styled(right, dim)])
     }

@@ -209,6 +209,11 @@ fn head(title: &str, report: &LookReport, width: usize, palette: &Palette) -> Ve
         lines.push(Line::styled(fitting(purpose), palette.bold()));
     }
     lines.extend(report.facts.iter().map(|fact| Line::from(fitting(fact))));
+    // The bytes of a request that cannot be rebuilt are not known, and no request has none.
+    if report.size.bytes == 0 {
+        lines.extend(report.notes.iter().map(|note| Line::styled(fitting(note), palette.removed())));
+        return lines;
+    }
     lines.push(Line::from(fitting(&dock::size_line(report))));
     lines.push(dock::bar_line(report, width, palette));
     lines.extend(dock::outlook_lines(report, width, palette));

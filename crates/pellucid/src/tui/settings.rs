@@ -158,9 +158,14 @@ fn manner(config: &Config, env: &Env) -> Manner {
         has_animations: config.terminal.has_animations,
         has_vim: config.terminal.has_vim,
         vim_escape: config.terminal.vim_escape.clone(),
-        is_in_tmux: env.text("TMUX").is_some_and(|value| !value.is_empty()),
+        is_in_tmux: is_in_tmux(env),
         title: title.map_or(usual.title, |words| words.iter().filter_map(|word| TitlePart::of(word)).collect()),
     }
+}
+
+/// Whether tmux is between us and the terminal. SSH hands on the name of the terminal, but not the variable of tmux.
+fn is_in_tmux(env: &Env) -> bool {
+    env.text("TMUX").is_some() || env.text("TERM").is_some_and(|term| term.starts_with("tmux"))
 }
 
 /// The file of messages that were sent.
@@ -193,4 +198,21 @@ pub fn skill_entries(config: &Config, env: &Env) -> Vec<SkillEntry> {
             path: skill.path.clone().into(),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tmux_is_known_by_its_variable_and_over_ssh_by_its_name() {
+        for (variable, expected) in [
+            (("TMUX", "/tmp/tmux-0/default,1,0"), true),
+            (("TERM", "tmux-256color"), true),
+            (("TERM", "xterm-256color"), false),
+            (("TMUX", ""), false),
+        ] {
+            assert_eq!(is_in_tmux(&Env::from_pairs([variable])), expected, "{variable:?}");
+        }
+    }
 }

@@ -453,6 +453,16 @@ fn the_last_row_says_what_the_next_request_costs_and_warns() {
           ? for keys               next: 2K tokens $0.056, extends · 100% context left
     "#]],
     );
+    check_rows(
+        &mut desk,
+        50,
+        &expect![[r#"
+
+        › hi
+
+          ? for keys                   100% context left
+    "#]],
+    );
     desk.looked(LookAnswer::Report(Ok(Box::new(report(broken())))));
     check_rows(
         &mut desk,

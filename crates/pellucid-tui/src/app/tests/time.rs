@@ -119,3 +119,16 @@ fn a_running_session_is_not_forked() {
     desk.sent(Err("no request was sent yet".to_owned()));
     assert!(desk.app.page.is_none());
 }
+
+#[test]
+fn a_request_that_cannot_be_rebuilt_has_no_sizes() {
+    let mut desk = Desk::at(3);
+    let facts = vec!["request 2 comes out differently at byte 9".to_owned()];
+    let report = LookReport { facts, outlook: CacheOutlook::Sent, ..LookReport::default() };
+    desk.sent(Ok(Box::new(SentView { number: 2, of: 5, report })));
+    let screen = desk.screen();
+    assert!(screen.contains("\n request 2 comes out differently at byte 9\n"), "{screen}");
+    assert!(!screen.contains("tokens") && !screen.contains('▓'), "{screen}");
+    desk.press("left");
+    assert_eq!(desk.wanted().last().map(String::as_str), Some("Sent(Some(1))"), "the person can step on");
+}

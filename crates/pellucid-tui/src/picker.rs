@@ -106,10 +106,17 @@ impl Picker {
         self.selected = 0;
     }
 
-    /// The sessions that match the search.
+    /// The sessions that match the search: by a part of what the list shows of them, or by the beginning of their id.
     fn matching(&self) -> Vec<&PickerRow> {
         let query = self.query.to_lowercase();
-        self.rows.iter().filter(|row| row.title.to_lowercase().contains(&query)).collect()
+        let has = |text: &str| text.to_lowercase().contains(&query);
+        let is_match = |row: &&PickerRow| {
+            has(&row.title)
+                || has(&row.branch)
+                || (self.shows_folders && has(&row.folder))
+                || row.id.starts_with(&query)
+        };
+        self.rows.iter().filter(is_match).collect()
     }
 
     /// Takes a key.
@@ -170,7 +177,10 @@ impl Picker {
             lines.push(self.row_line(row, index == selected, usize::from(width), now, styles));
         }
         if rows.is_empty() {
-            let text = if self.rows.is_empty() { "no sessions yet" } else { "no session matches the search" };
+            let text = match self.rows.is_empty() {
+                true => "no sessions yet",
+                false => "no session matches; `pellucid sessions grep TEXT` searches what was said",
+            };
             lines.push(Line::styled(format!("  {text}"), dim));
         }
         lines.push(Line::default());
@@ -327,6 +337,17 @@ mod tests {
     }
 
     #[test]
+    fn a_session_is_found_by_message_branch_folder_and_id() {
+        for (typed, expected) in
+            [("message 3", 1), ("MAIN", 1), ("project-2", 1), ("id-4", 1), ("d-4", 0), ("a-very", 6)]
+        {
+            let mut picker = picker(7);
+            picker.paste(typed);
+            assert_eq!(picker.matching().len(), expected, "{typed}");
+        }
+    }
+
+    #[test]
     fn sessions_are_listed_marked_and_chosen() {
         check_picker(
             "",
@@ -399,14 +420,14 @@ mod tests {
         check_picker(
             "x y",
             &expect![[r#"
-            Continue a session  sorted by time created
-            xy
-              created         updated         branch                  folder                  conversation
-              no session matches the search
+                Continue a session  sorted by time created
+                xy
+                  created         updated         branch                  folder                  conversation
+                  no session matches; `pellucid sessions grep TEXT` searches what was said
 
-            enter continues · esc begins a new session · tab sorts · ctrl-c ends
-            Open
-        "#]],
+                enter continues · esc begins a new session · tab sorts · ctrl-c ends
+                Open
+            "#]],
         );
         check_picker(
             "x backspace ctrl-h",

@@ -7,6 +7,7 @@
 //! - `lines`: how the lines of a changed text differ, with the lines of its file
 //! - `json`: the answer for programs
 //! - `summary`: the changes part by part, as a person reads them
+//! - `texts`: the texts of a changed part, which `lines` compares
 
 mod json;
 mod lines;
@@ -14,6 +15,7 @@ mod pairs;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod texts;
 
 use std::ops::Range;
 

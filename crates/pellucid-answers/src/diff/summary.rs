@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::DiffKind;
 use super::LineChange;
 use super::RequestDiff;
+use super::texts::ChangedRows;
 use crate::inspected::InspectedRow;
 
 /// Facts that differ between any two sessions or machines.
@@ -14,7 +15,7 @@ const ALWAYS_DIFFERENT: [&str; 5] = ["session", "cwd", "folder", "session file",
 /// The changes part by part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeSummary {
-    /// The parts that changed, in the order of the second request.
+    /// What changed, in the order of the second request: each file of a part, its usual facts, and the rest of its text.
     pub changes: Vec<PartChange>,
     /// How many parts have every row the same.
     pub n_unchanged: usize,
@@ -22,7 +23,7 @@ pub struct ChangeSummary {
     pub notation_bytes: isize,
 }
 
-/// A part that changed.
+/// A part that changed, or a file in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartChange {
     /// What became of the part.
@@ -49,14 +50,13 @@ pub struct PartChange {
 struct Group<'a> {
     part: &'a Arc<str>,
     item: Option<usize>,
-    a: Vec<usize>,
-    b: Vec<usize>,
+    rows: ChangedRows,
     kinds: BTreeSet<DiffKind>,
 }
 
-type PartKey<'a> = (&'a str, Option<usize>);
+pub(super) type PartKey<'a> = (&'a str, Option<usize>);
 
-fn key(row: &InspectedRow) -> PartKey<'_> {
+pub(super) fn key(row: &InspectedRow) -> PartKey<'_> {
     (&row.part, row.item)
 }
 
@@ -81,46 +81,41 @@ impl RequestDiff<'_> {
             }
             let place = groups.iter().rposition(|group| (&**group.part, group.item) == key(row));
             let place = place.unwrap_or_else(|| {
-                groups.push(Group {
-                    part: &row.part,
-                    item: row.item,
-                    a: Vec::new(),
-                    b: Vec::new(),
-                    kinds: BTreeSet::new(),
-                });
+                let rows = ChangedRows::default();
+                groups.push(Group { part: &row.part, item: row.item, rows, kinds: BTreeSet::new() });
                 groups.len() - 1
             });
             let group = &mut groups[place];
-            group.a.extend(step.a.clone());
-            group.b.extend(step.b.clone());
+            group.rows.a.extend(step.a.clone());
+            group.rows.b.extend(step.b.clone());
             group.kinds.insert(step.kind);
         }
         let changed: BTreeSet<PartKey<'_>> = groups.iter().map(|group| (&**group.part, group.item)).collect();
         let n_unchanged = kept.difference(&changed).count();
-        let lines = self.b.first_lines();
-        let changes = groups.iter().map(|group| self.change(group, &kept, &lines)).collect();
+        let first_lines = self.b.first_lines();
+        let mut changes = Vec::new();
+        for group in &groups {
+            let is_partly_kept = kept.contains(&(&**group.part, group.item));
+            let kind = match group.kinds.first() {
+                Some(kind) if group.kinds.len() == 1 && (!is_partly_kept || *kind == DiffKind::Moved) => *kind,
+                _ => DiffKind::Changed,
+            };
+            if kind != DiffKind::Changed {
+                changes.push(self.change(group, kind, &group.rows, None));
+                continue;
+            }
+            for text in self.changed_texts(&group.rows) {
+                let lines = self.lines(&text, &first_lines);
+                changes.push(self.change(group, kind, &text.rows, lines));
+            }
+        }
         ChangeSummary { changes, n_unchanged, notation_bytes }
     }
 
-    fn change(&self, group: &Group<'_>, kept: &BTreeSet<PartKey<'_>>, first_lines: &[Option<usize>]) -> PartChange {
-        let rows_a = || group.a.iter().map(|n| &self.a.rows[*n]);
-        let rows_b = || group.b.iter().map(|n| &self.b.rows[*n]);
-        let is_partly_kept = kept.contains(&(&**group.part, group.item));
-        let kind = match group.kinds.first() {
-            Some(kind) if group.kinds.len() == 1 && (!is_partly_kept || *kind == DiffKind::Moved) => *kind,
-            _ => DiffKind::Changed,
-        };
+    fn change(&self, group: &Group<'_>, kind: DiffKind, rows: &ChangedRows, lines: Option<LineChange>) -> PartChange {
+        let rows_a = || rows.a.iter().map(|n| &self.a.rows[*n]);
+        let rows_b = || rows.b.iter().map(|n| &self.b.rows[*n]);
         let largest = rows_b().chain(rows_a()).max_by_key(|row| row.bytes);
-        let whole = |rows: &mut dyn Iterator<Item = &InspectedRow>| {
-            rows.map(|row| Some(row.content.as_ref()?.text.as_str())).collect::<Option<String>>()
-        };
-        let (old, new) = (whole(&mut rows_a()), whole(&mut rows_b()));
-        let first_line = group.b.first().and_then(|n| first_lines[*n]).unwrap_or(1);
-        let lines = match (kind, old, new) {
-            (DiffKind::Changed, Some(old), Some(new)) => Some(LineChange::of(&old, &new, first_line)),
-            _ => None,
-        };
-        let is_usual = rows_a().chain(rows_b()).all(is_usual);
         let sum = |of: fn(&InspectedRow) -> usize| {
             rows_b().map(|row| size(Some(row), of)).sum::<isize>()
                 - rows_a().map(|row| size(Some(row), of)).sum::<isize>()
@@ -134,7 +129,7 @@ impl RequestDiff<'_> {
             bytes: sum(|row| row.bytes),
             tokens: sum(|row| row.tokens),
             lines,
-            is_usual,
+            is_usual: rows_a().chain(rows_b()).all(is_usual),
         }
     }
 }

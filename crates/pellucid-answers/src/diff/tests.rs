@@ -123,10 +123,69 @@ fn a_part_that_is_partly_kept_is_changed() {
         &["env|layout||<cwd>", "env|layout||</cwd>"],
         &["env|layout||<cwd>", "env|fact|shell|bash", "env|layout||</cwd>"],
         &expect![[r#"
-            ~ env shell +1 -0 at 1-1 +4 bytes
+            ~ env shell +1 -1 at 1-1 +4 bytes
             = 0, notation +0
         "#]],
     );
+}
+
+#[test]
+fn each_file_of_a_part_is_a_change_with_its_own_lines() {
+    let (head, between) = ("rules|layout||<rules>\\n", "rules|layout||\\n--\\n");
+    check_diff(
+        &[head, "rules|fact|cwd|/a", "rules|file|A.md|one\\ntwo\\n", between, "rules|file|sub/A.md|three\\nfour\\n"],
+        &[
+            head,
+            "rules|fact|cwd|/b",
+            "rules|file|A.md|one\\n2\\n",
+            between,
+            "rules|file|sub/A.md|three\\nfour\\nfive\\n",
+        ],
+        &expect![[r#"
+            ~ rules cwd +1 -1 at 1-1 +0 bytes (usual)
+            ~ rules A.md +1 -1 at 2-2 -2 bytes
+            ~ rules sub/A.md +1 -0 at 3-3 +5 bytes
+            = 0, notation +0
+        "#]],
+    );
+}
+
+#[test]
+fn a_part_that_comes_or_goes_is_one_change_and_settings_are_not_one_text() {
+    let settings = ["set|wire||{", "set|fact|effort|low", "set|wire||,", "set|fact|store|false", "set|wire||}"];
+    let other = ["set|wire||{", "set|fact|effort|high", "set|wire||,", "set|fact|store|false", "set|wire||}"];
+    let rules = ["rules|pack|rules.md|<rules>", "rules|fact|cwd|/a", "rules|file|A.md|one\\n"];
+    check_diff(
+        &settings,
+        &[&other[..], &rules].concat(),
+        &expect![[r#"
+            ~ set effort +1 -1 at 1-1 +1 bytes
+            + rules rules.md +13 bytes
+            = 0, notation +0
+        "#]],
+    );
+}
+
+#[test]
+fn the_lines_of_a_changed_text_are_those_that_the_model_reads() {
+    let rows = |lines: &[&str]| lines.iter().map(|line| row(line)).collect::<Vec<_>>();
+    let a = rows(&[
+        "p|pack|write.md|You may write. Network: ",
+        "p|fact|network|off",
+        "p|pack|roots.md|. Roots: ",
+        "p|fact|cwd|/a",
+        "p|layout||.\\nEnd.\\n",
+    ]);
+    let b = rows(&["p|pack|read.md|You may read. Network: ", "p|fact|network|off", "p|layout||.\\nEnd.\\n"]);
+    let (a, b) = (request("a", a), request("b", b));
+    let summary = RequestDiff::of(&a, &b).summary();
+    let shown = summary.changes.iter().filter(|change| !change.is_usual).flat_map(|change| &change.lines);
+    let lines: Vec<String> = shown
+        .flat_map(|lines| &lines.hunks)
+        .flat_map(|hunk| &hunk.text)
+        .map(|(sign, line)| format!("{sign}{line}"))
+        .collect();
+    assert_eq!(lines, ["-You may write. Network: off. Roots: ….", "+You may read. Network: off.", " End."]);
 }
 
 #[test]

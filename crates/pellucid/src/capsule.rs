@@ -6,12 +6,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::time::SystemTime;
 
+use jiff::Timestamp;
 use pellucid_answers::capsule::Capsule;
 use pellucid_answers::capsule::script;
 use pellucid_files::Folder;
 use pellucid_files::make_private_folder;
 use pellucid_store::opened;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::args::capsule::CapsuleArgs;
@@ -30,7 +33,7 @@ const BYTES_MAX: u64 = 1 << 30;
 const SCRIPT: &str = "script.jsonl";
 
 /// How the name of a session in a capsule begins.
-const PREFIX: &str = "file:";
+pub const PREFIX: &str = "file:";
 
 pub fn run(args: &CapsuleArgs) -> Result<ExitCode, ProgramFailure> {
     let CapsuleCommand::Open(args) = &args.command;
@@ -73,13 +76,25 @@ fn unpack(capsule: &Capsule, to: &Path) -> Result<(), ProgramFailure> {
     for (path, text) in &capsule.files {
         folder.write_private(Path::new(path), text.as_bytes()).map_err(failed)?;
     }
-    let script = capsule.session_path().and_then(|path| capsule.files.get(path)).map(|session| script(session));
+    let session = capsule.session_path().and_then(|path| Some((path, capsule.files.get(path)?)));
+    if let Some((path, time)) = session.and_then(|(path, text)| Some((path, last_time(text)?))) {
+        let file = fs::File::options().append(true).open(to.join(path)).map_err(failed)?;
+        file.set_modified(time).map_err(failed)?;
+    }
+    let script = session.map(|(_, text)| script(text));
     for (name, text) in [(SCRIPT, script.unwrap_or_default()), ("config.toml", capsule.config())] {
         if !text.is_empty() {
             folder.write_private(Path::new(name), text.as_bytes()).map_err(failed)?;
         }
     }
     Ok(())
+}
+
+/// When the last line of a session was written. Lists and `sessions show` take it from the time of the file.
+fn last_time(session: &str) -> Option<SystemTime> {
+    let line: Value = serde_json::from_str(session.lines().next_back()?).ok()?;
+    let time: Timestamp = line["timestamp"].as_str()?.parse().ok()?;
+    Some(time.into())
 }
 
 /// A session that a command looks at: a stored one, or the one in a capsule.

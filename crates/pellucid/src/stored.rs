@@ -15,6 +15,7 @@ use pellucid_store::walk::SessionPlace;
 
 use crate::args::session_ref::SessionList;
 use crate::args::session_ref::SessionRef;
+use crate::capsule;
 use crate::start::ProgramFailure;
 
 /// How many characters of an id are shown at least.
@@ -80,6 +81,12 @@ const LISTING: &str = "`pellucid sessions list --all` shows those that are store
 /// # Errors
 /// When no session is called so, or several are.
 pub fn session(home: &Path, text: &str) -> Result<(String, PathBuf), ProgramFailure> {
+    if let Some(path) = text.strip_prefix(capsule::PREFIX) {
+        return Err(ProgramFailure::usage(format!(
+            "{path}: this command needs a stored session, and a capsule is only looked at\nhint: `pellucid capsule open \
+             {path} --to DIR`, then `PELLUCID_HOME=DIR`"
+        )));
+    }
     match called(home, text) {
         Called::One { id } => {
             find::anywhere(home, &id).map(|path| (id, path)).ok_or_else(|| NoSession::called(home, text).failure())

@@ -28,6 +28,7 @@ use serde_json::json;
 use crate::args::seen::ContextSeenArgs;
 use crate::args::shared::Shared;
 use crate::args::turn::StartArgs;
+use crate::capsule;
 use crate::context::outputs;
 use crate::fit;
 use crate::print;
@@ -57,6 +58,9 @@ pub fn run(shared: &Shared, args: &ContextSeenArgs) -> Result<ExitCode, ProgramF
 
 fn answer(shared: &Shared, args: &ContextSeenArgs) -> Result<(), RequestRefusal> {
     let home = start::find_home()?;
+    if let Some(session) = &args.of.or_last().session {
+        capsule::refuse_next(session)?;
+    }
     let (id, path) = stored::meant(&home, &args.of.or_last())?;
     let folder = LocalSessions::new(&home).summary(&id).map(|summary| PathBuf::from(summary.cwd)).ok();
     let folder = folder.filter(|folder| folder.is_dir());

@@ -13,16 +13,17 @@ use pellucid_protocol::call_record::HeldSandbox;
 use super::print;
 use super::print_json;
 use crate::args::sessions::CallsArgs;
+use crate::capsule;
+use crate::capsule::LookedAt;
 use crate::pack::table::table;
 use crate::start::ProgramFailure;
-use crate::stored;
 use crate::style;
 
 pub fn run(home: &Path, args: &CallsArgs) -> Result<ExitCode, ProgramFailure> {
     let (of, call) = args.of.split(args.call.as_ref());
-    let (id, file) = stored::meant(home, &of)?;
+    let LookedAt { home, id, path: file } = &capsule::meant(home, &of)?;
     let failed = |error| ProgramFailure::new(format!("the record of session {id} cannot be read: {error}"));
-    let Calls { calls, broken } = Calls::read(home, &file).map_err(failed)?;
+    let Calls { calls, broken } = Calls::read(home, file).map_err(failed)?;
     if let Some(broken) = broken {
         style::line(&format!(
             "warning: the record of this session is damaged, so calls may be missing or wrong: {broken}; `pellucid \

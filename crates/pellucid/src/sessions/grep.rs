@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use jiff::Timestamp;
@@ -25,6 +26,7 @@ use serde_json::json;
 
 use crate::args::grep::GrepArgs;
 use crate::args::session_ref::SessionList;
+use crate::capsule;
 use crate::print;
 use crate::request::RequestRefusal;
 use crate::start::ProgramFailure;
@@ -56,8 +58,12 @@ fn grep(home: &Path, args: &GrepArgs) -> Result<ExitCode, RequestRefusal> {
         print::json(text.as_bytes())?;
         return Ok(code);
     }
-    let ids = stored::ids(home);
+    let mut ids = stored::ids(home);
     let (_, code) = search_all(home, args, &mut |session, hits| {
+        // The session of a capsule is not among those that are stored.
+        if !ids.iter().any(|id| id == session) {
+            ids.push(session.to_owned());
+        }
         let short = stored::short_id(session, &ids);
         print::out(&hits.iter().map(|hit| line(short, hit)).collect::<String>())
     })?;
@@ -87,22 +93,26 @@ fn search_all(home: &Path, args: &GrepArgs, found_hits: &mut OnHits<'_>) -> Resu
     })?;
     let filter = filter(args)?;
     let since = args.since.as_deref().map(since).transpose()?;
-    let sessions = sessions(home, args, since)?;
-    let found = search::search(home, &sessions, &|bytes| pattern.may_match(bytes));
-    for (path, error) in &found.unreadable {
-        style::line(&format!("warning: {} cannot be read: {error}", path.display()));
-    }
-    let mut is_sure = found.unreadable.is_empty();
+    let mut is_sure = true;
     let mut has_hits = false;
-    for session in &found.sessions {
-        match hits(home, session, &pattern, &filter, since) {
-            Ok(hits) => {
-                found_hits(session.id(), &hits)?;
-                has_hits |= !hits.is_empty();
-            }
-            Err(failure) => {
-                style::line(&format!("warning: {}: {}", session.relative, failure.text()));
-                is_sure = false;
+    let mut n_searched = 0;
+    for (home, sessions) in &sessions(home, args, since)? {
+        n_searched += sessions.len();
+        let found = search::search(home, sessions, &|bytes| pattern.may_match(bytes));
+        for (path, error) in &found.unreadable {
+            style::line(&format!("warning: {} cannot be read: {error}", path.display()));
+            is_sure = false;
+        }
+        for session in &found.sessions {
+            match hits(home, session, &pattern, &filter, since) {
+                Ok(hits) => {
+                    found_hits(session.id(), &hits)?;
+                    has_hits |= !hits.is_empty();
+                }
+                Err(failure) => {
+                    style::line(&format!("warning: {}: {}", session.relative, failure.text()));
+                    is_sure = false;
+                }
             }
         }
     }
@@ -111,7 +121,7 @@ fn search_all(home: &Path, args: &GrepArgs, found_hits: &mut OnHits<'_>) -> Resu
         (false, true) => NO_MATCH,
         (false, false) => UNKNOWN,
     };
-    Ok((sessions.len(), ExitCode::from(code)))
+    Ok((n_searched, ExitCode::from(code)))
 }
 
 fn filter(args: &GrepArgs) -> Result<GrepFilter, RequestRefusal> {
@@ -142,19 +152,35 @@ fn since(text: &str) -> Result<Timestamp, RequestRefusal> {
     })
 }
 
-/// The sessions to search, the oldest first.
-fn sessions(home: &Path, args: &GrepArgs, since: Option<Timestamp>) -> Result<Vec<FoundSession>, RequestRefusal> {
-    let places = [SessionPlace::Live, SessionPlace::Archived];
-    let mut sessions: Vec<FoundSession> = places.into_iter().flat_map(|place| walk::walk(home, place)).collect();
-    if args.last || !args.session.is_empty() {
-        let meant = stored::all_meant(home, &SessionList { sessions: args.session.clone(), last: args.last })?;
-        sessions.retain(|session| meant.iter().any(|(id, _)| id == session.id()));
+/// A home folder, and the sessions to search in it.
+type SearchedHome = (PathBuf, Vec<FoundSession>);
+
+/// The sessions to search, the oldest first, in the home folder and in the capsules that are named.
+fn sessions(home: &Path, args: &GrepArgs, since: Option<Timestamp>) -> Result<Vec<SearchedHome>, RequestRefusal> {
+    let stored = |home: &Path, is_meant: &dyn Fn(&FoundSession) -> bool| {
+        let places = [SessionPlace::Live, SessionPlace::Archived];
+        let mut sessions: Vec<FoundSession> = places.into_iter().flat_map(|place| walk::walk(home, place)).collect();
+        sessions.retain(is_meant);
+        sessions.sort_by(|a, b| a.name().cmp(b.name()));
+        (home.to_owned(), sessions)
+    };
+    let is_recent =
+        |session: &FoundSession| since.is_none_or(|since| i128::from(session.modified) >= since.as_nanosecond());
+    if !args.last && args.session.is_empty() {
+        return Ok(vec![stored(home, &is_recent)]);
     }
-    if let Some(since) = since {
-        sessions.retain(|session| i128::from(session.modified) >= since.as_nanosecond());
+    let meant = capsule::all_meant(home, &SessionList { sessions: args.session.clone(), last: args.last })?;
+    let mut homes: Vec<&Path> = Vec::new();
+    for one in &meant {
+        if !homes.contains(&one.home.as_path()) {
+            homes.push(&one.home);
+        }
     }
-    sessions.sort_by(|a, b| a.name().cmp(b.name()));
-    Ok(sessions)
+    let in_home = |of: &&Path| {
+        let is_meant = |session: &FoundSession| meant.iter().any(|one| one.home == *of && one.id == session.id());
+        stored(of, &|session| is_meant(session) && is_recent(session))
+    };
+    Ok(homes.iter().map(in_home).collect())
 }
 
 /// The hits of one session.

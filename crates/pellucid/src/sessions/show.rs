@@ -33,22 +33,23 @@ use super::print;
 use super::time;
 use super::transcript::Drawing;
 use crate::args::sessions::ShowArgs;
+use crate::capsule;
+use crate::capsule::LookedAt;
 use crate::context::head::usage_text;
 use crate::print::json_line;
 use crate::replay::cache_break_text;
 use crate::replay::verdict_text;
 use crate::screen::StandardStream;
 use crate::start::ProgramFailure;
-use crate::stored;
 use crate::style;
 use crate::style::Paint;
 
 pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, ProgramFailure> {
+    let LookedAt { home, id, .. } = &capsule::meant(home, &args.of)?;
     let sessions = LocalSessions::new(home);
-    let (id, _) = stored::meant(home, &args.of)?;
-    let stored = sessions.read(&id).map_err(|error| failed(&error))?;
+    let stored = sessions.read(id).map_err(|error| failed(&error))?;
     let requests = requests(home, &stored)?;
-    let cut_off = cut_off::read(home, &id);
+    let cut_off = cut_off::read(home, id);
     if args.json {
         let items: Vec<&Item> = items(&stored).collect();
         let breaks = requests.cache_breaks().map(|(request, broken)| CacheBreakJson { turn: &request.turn, broken });
@@ -67,7 +68,7 @@ pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, ProgramFailure> {
         json_line(&shown)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let facts = facts(home, &id, &requests, cut_off)?;
+    let facts = facts(home, id, &requests, cut_off)?;
     let head = text(&stored, &requests);
     let entries = transcript(stored.loaded.records, facts);
     print(&Drawing::of(head, entries, StandardStream::Out.columns(), Paint::out()))

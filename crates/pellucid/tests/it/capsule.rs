@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::Ran;
 use crate::World;
+use crate::statuses::file;
 
 const FIXTURE: &str = r#"//- work/AGENTS.md
 Be brief.
@@ -230,7 +231,7 @@ fn a_capsule_is_named_wherever_a_session_or_a_request_is() {
     let temporary = world.files.path("temporary");
     let around = [("TMPDIR", temporary.to_str().unwrap())];
     // Commands with `REF` for the session; what they print must be the same for the stored session and for the capsule.
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 14] = [
         &["prompt", "--format", "body", "REF#2"],
         &["context", "--json", "REF#2"],
         &["context", "--json", "REF"],
@@ -240,6 +241,11 @@ fn a_capsule_is_named_wherever_a_session_or_a_request_is() {
         &["cache", "--json", "REF"],
         &["cost", "--json", "REF"],
         &["replay", "--json", "REF"],
+        &["sessions", "show", "REF"],
+        &["sessions", "calls", "REF"],
+        &["sessions", "grep", "-F", "a", "--session", "REF"],
+        &["sessions", "grep", "--json", "-F", "a", "--session", "REF", "--since", "1d"],
+        &["sessions", "grep", "no such text", "--session", "REF"],
     ];
     for command in commands {
         let named = |name: &str| command.iter().map(|word| word.replace("REF", name)).collect::<Vec<_>>();
@@ -281,9 +287,23 @@ fn a_capsule_is_named_wherever_a_session_or_a_request_is() {
             assert!(matches!(ran.status, 1 | 2) && ran.stderr.contains(file), "{command:?}: {}", ran.stderr);
         }
     }
+    // The time of a session is when its last line was written, and not when a capsule was opened.
+    let stored = file(&world, "home/sessions", &id);
+    let text = fs::read_to_string(&stored).unwrap();
+    assert_eq!(world.run(&["capsule", "open", "c.html", "--to", "opened-times"]).status, 0);
+    let opened = file(&world, "work/opened-times/sessions", &id);
+    let last: Value = serde_json::from_str(text.lines().next_back().unwrap()).unwrap();
+    let modified: jiff::Timestamp = fs::metadata(&opened).unwrap().modified().unwrap().try_into().unwrap();
+    assert_eq!(modified, last["timestamp"].as_str().unwrap().parse().unwrap());
     // A capsule is looked at and nothing else.
     for command in [&["sessions", "delete", "--force"][..], &["sessions", "archive"], &["exec", "resume"], &["undo"]] {
         assert_ne!(world.run(&[command, &["file:c.html"]].concat()).status, 0, "{command:?}");
+    }
+    let refusing = [&["sessions", "certify"][..], &["sessions", "export"], &["sessions", "fsck"], &["context", "seen"]];
+    for command in refusing {
+        let ran = world.run_in(&[command, &["file:c.html"]].concat(), &around);
+        assert_eq!(ran.status, 2, "{command:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("hint: `pellucid capsule open c.html --to DIR`"), "{command:?}: {}", ran.stderr);
     }
     assert!(fs::read_dir(&temporary).unwrap().next().is_none());
 }
@@ -436,7 +456,7 @@ fn the_examples_of_the_documentation_run() {
             n += 1;
         }
     }
-    assert_eq!(n, 9);
+    assert_eq!(n, 11);
 }
 
 /// A session whose last turn changed `work/a`, made `work/new` and whose last undo restored both.

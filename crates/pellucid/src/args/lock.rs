@@ -51,6 +51,8 @@ pub struct ContextCheckArgs {
     pub json: bool,
 
     /// Write the lock again after the findings are printed; `[policy]` is kept.
+    ///
+    /// The status is 1 if the policy refuses the request as it is now, such as one with hidden characters.
     #[arg(long)]
     pub update: bool,
 

@@ -62,9 +62,18 @@ fn check(shared: &Shared, args: &ContextCheckArgs) -> Result<u8, RequestRefusal>
     };
     show(&verdict, form, &explained)?;
     if args.update {
-        project.write(&now, &policy)?;
+        let text = project.write(&now, &policy)?;
         style::note("context.lock is rewritten, and now has the request of today");
-        return Ok(0);
+        // What the policy refuses whether it is new or not.
+        let left = compare(&now.lock, &policy, &now, &text);
+        if !left.is_passed() {
+            let errors = match left.count(FindingLevel::Error) {
+                1 => "1 error stays".to_owned(),
+                n => format!("{n} errors stay"),
+            };
+            style::note(&format!("{errors}: the policy of the lock refuses this in every request"));
+        }
+        return Ok(u8::from(!left.is_passed()));
     }
     Ok(u8::from(!verdict.is_passed()))
 }

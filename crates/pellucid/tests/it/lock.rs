@@ -419,6 +419,23 @@ fn update_keeps_the_policy_and_explain_shows_sizes() {
 }
 
 #[test]
+fn an_update_does_not_pass_what_the_policy_refuses_in_any_request() {
+    let world = world();
+    run(&world, &["context", "lock"]);
+    world.files.write("work/AGENTS.md", "Use\u{200b} tabs.\n");
+    let ran = world.run(&["context", "check", "--update"]);
+    assert_eq!(ran.status, 1, "{}{}", ran.out(), ran.stderr);
+    assert!(
+        ran.stderr.contains("note: 1 error stays: the policy of the lock refuses this in every request"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(world.run(&["context", "check"]).status, 1);
+    edit(&world, "hidden = \"deny\"", "hidden = \"warn\"");
+    assert_eq!(world.run(&["context", "check", "--update"]).status, 0);
+}
+
+#[test]
 fn what_cannot_be_told_does_not_pass() {
     let world = world();
     let ran = world.run(&["context", "check"]);

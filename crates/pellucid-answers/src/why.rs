@@ -163,6 +163,8 @@ pub struct WhyPlace {
 /// What a place costs in each request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlaceCost {
+    /// The first day on which the price counts.
+    pub from: String,
     /// If the provider has not kept it.
     pub uncached: Money,
     /// If the provider reads it from its cache.
@@ -226,7 +228,7 @@ pub fn place_cost(prices: &PriceTable, model: &str, day: &str, tokens: usize) ->
     let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
     let uncached = price.cost(&UsageSplit { uncached: tokens, ..UsageSplit::default() });
     let cached = price.cost(&UsageSplit { cached_read: tokens, ..UsageSplit::default() });
-    Some(PlaceCost { uncached, cached })
+    Some(PlaceCost { from: price.from.clone(), uncached, cached })
 }
 
 /// What a setting changes: bytes, tokens, and which files lose bytes.

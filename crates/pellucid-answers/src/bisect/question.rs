@@ -45,6 +45,15 @@ impl BisectQuestion {
         }
     }
 
+    /// The text that is looked for, and whether a good commit has it.
+    pub fn text(&self) -> Option<(&str, bool)> {
+        match self {
+            Self::Contains(text) => Some((text, false)),
+            Self::Lacks(text) => Some((text, true)),
+            Self::PartChanged { .. } | Self::TokensOver(_) | Self::Finding(_) => None,
+        }
+    }
+
     /// The answer for a request and its report.
     pub fn is_bad(&self, request: &Inspected, report: &Report) -> bool {
         match self {

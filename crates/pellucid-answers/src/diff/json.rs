@@ -9,11 +9,22 @@ use super::LineChange;
 use super::PartChange;
 use super::RequestDiff;
 use crate::inspected::Inspected;
+use crate::why::PlaceCost;
 
 /// The name and version of the form.
 pub const SCHEMA: &str = "pellucid.diff/1";
 
 impl RequestDiff<'_> {
+    /// The diff as JSON, with what the tokens cost that are paid for again; `null` where that is unknown or nothing is.
+    pub fn to_json_with(&self, again: Option<&PlaceCost>) -> Value {
+        let mut value = self.to_json();
+        value["cost_again"] = again.map_or(
+            Value::Null,
+            |cost| json!({ "amount": cost.uncached.decimal(), "currency": cost.uncached.currency, "from": cost.from }),
+        );
+        value
+    }
+
     /// The diff as JSON. To turn the body of `a` into the body of `b`, write the steps that have `b` one after the other:
     /// `wire` where a step has it, else the bytes of `a` that the step names.
     pub fn to_json(&self) -> Value {

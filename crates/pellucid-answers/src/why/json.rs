@@ -38,7 +38,7 @@ impl WhyAnswer {
             "settings": settings.collect::<Vec<_>>(),
             "history": self.history.as_ref().map(history_json),
             "cost": self.cost.as_ref().map(|cost| {
-                json!({ "uncached": money_json(&cost.uncached), "cached": money_json(&cost.cached) })
+                json!({ "uncached": money_json(&cost.uncached), "cached": money_json(&cost.cached), "from": cost.from })
             }),
         })
     }

@@ -12,8 +12,8 @@ use pellucid_answers::diff::PartChange;
 use pellucid_answers::diff::RequestDiff;
 use pellucid_answers::inspected::Inspected;
 use pellucid_answers::why;
+use pellucid_answers::why::PlaceCost;
 use pellucid_engine::request_name::RequestName;
-use pellucid_protocol::price::Money;
 use pellucid_store::read;
 use serde_json::Value;
 use serde_json::json;
@@ -40,16 +40,51 @@ use crate::style::number;
 
 pub fn run(shared: &Shared, args: &ContextDiffArgs) -> Result<ExitCode, ProgramFailure> {
     match answer(shared, args) {
-        Ok((text, is_same)) => {
+        Ok((text, verdict)) => {
             print::report(&text, OutputFormat::of(args.json))?;
-            Ok(ExitCode::from(u8::from(!is_same)))
+            Ok(ExitCode::from(verdict.status()))
         }
         Err(refusal) => Ok(refusal.show_of_question()),
     }
 }
 
-/// What the command prints, and whether there is no difference.
-pub fn answer(shared: &Shared, args: &ContextDiffArgs) -> Result<(String, bool), RequestRefusal> {
+/// Whether two requests or sessions differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiffVerdict {
+    /// Nothing differs but facts that differ between any two sessions.
+    Same,
+    /// Something differs.
+    Differs,
+    /// What is known is the same, and the bytes of some requests are not known.
+    Unknown,
+}
+
+impl DiffVerdict {
+    fn of(is_same: bool) -> Self {
+        if is_same { Self::Same } else { Self::Differs }
+    }
+
+    /// The verdict about several requests of two sessions.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Differs, _) | (_, Self::Differs) => Self::Differs,
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+            (Self::Same, Self::Same) => Self::Same,
+        }
+    }
+
+    /// The exit status of the command.
+    fn status(self) -> u8 {
+        match self {
+            Self::Same => 0,
+            Self::Differs => 1,
+            Self::Unknown => 3,
+        }
+    }
+}
+
+/// What the command prints, and whether there is a difference.
+pub fn answer(shared: &Shared, args: &ContextDiffArgs) -> Result<(String, DiffVerdict), RequestRefusal> {
     let home = start::find_home()?;
     let names = (inspected::name(&home, &args.a)?, inspected::name(&home, &args.b)?);
     if let (RequestName::Sent { session: a, number: None }, RequestName::Sent { session: b, number: None }) = &names {
@@ -75,30 +110,51 @@ pub fn answer(shared: &Shared, args: &ContextDiffArgs) -> Result<(String, bool),
         _ => (of(&args.a)?, of(&args.b)?),
     };
     let diff = RequestDiff::of(&a, &b);
-    let is_same = diff.is_usual();
+    let cost = again_cost(&home, &diff)?;
     let text = match args.json {
-        true => format!("{}\n", diff.to_json()),
-        false => text(&diff, (args.all, args.bytes), Paint::out(), again_cost(&home, &diff)?.as_ref()),
+        true => format!("{}\n", diff.to_json_with(cost.as_ref())),
+        false => {
+            let all = if args.all { UsualFacts::Shown } else { UsualFacts::Folded("--all shows them") };
+            text(&diff, all, args.bytes, Paint::out(), cost.as_ref())
+        }
     };
-    Ok((text, is_same))
+    Ok((text, DiffVerdict::of(diff.is_usual())))
 }
 
-/// The diff as `context diff` prints it without options.
+/// How facts are printed that differ between any two sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum UsualFacts {
+    /// As other changes.
+    Shown,
+    /// In one line, with advice how to see them.
+    Folded(&'static str),
+}
+
+/// Facts in one line, for commands that print a diff among other things.
+const ELSEWHERE: UsualFacts = UsualFacts::Folded("`context diff --all` shows them");
+
+/// The diff as `context diff` prints it without options and prices.
 pub fn diff_text(diff: &RequestDiff<'_>, paint: Paint) -> String {
-    text(diff, (false, false), paint, None)
+    text(diff, ELSEWHERE, false, paint, None)
 }
 
 /// What the tokens that are paid for again cost today; absent where none are, or where the price is unknown.
-fn again_cost(home: &Path, diff: &RequestDiff<'_>) -> Result<Option<Money>, ProgramFailure> {
+fn again_cost(home: &Path, diff: &RequestDiff<'_>) -> Result<Option<PlaceCost>, ProgramFailure> {
     let Some(broken) = diff.continuity.as_ref().and_then(|it| it.broken.as_ref()) else {
         return Ok(None);
     };
     let (prices, day) = (prices::table(home)?, Timestamp::now().to_string());
-    Ok(why::place_cost(&prices, &diff.b.model, &day, broken.tokens_rebilled).map(|cost| cost.uncached))
+    Ok(why::place_cost(&prices, &diff.b.model, &day, broken.tokens_rebilled))
 }
 
-fn text(diff: &RequestDiff<'_>, (shows_all, shows_bytes): (bool, bool), paint: Paint, again: Option<&Money>) -> String {
-    let mut text = sides(diff) + &changes(&diff.summary(), shows_all, shows_bytes, paint) + &cache_line(diff, again);
+fn text(
+    diff: &RequestDiff<'_>,
+    usual: UsualFacts,
+    shows_bytes: bool,
+    paint: Paint,
+    again: Option<&PlaceCost>,
+) -> String {
+    let mut text = sides(diff) + &changes(&diff.summary(), usual, shows_bytes, paint) + &cache_line(diff, again);
     if shows_bytes {
         text += &wire_text(diff);
     }
@@ -120,17 +176,18 @@ fn sides(diff: &RequestDiff<'_>) -> String {
 
 /// A diff of requests of which only parts and sizes are known.
 pub fn sizes_text(diff: &RequestDiff<'_>, paint: Paint) -> String {
-    sides(diff) + &changes(&diff.summary(), false, false, paint)
+    sides(diff) + &changes(&diff.summary(), ELSEWHERE, false, paint)
 }
 
 /// The changes part by part, with their lines.
 pub fn changes_text(summary: &ChangeSummary, paint: Paint) -> String {
-    changes(summary, false, false, paint)
+    changes(summary, ELSEWHERE, false, paint)
 }
 
-fn changes(summary: &ChangeSummary, shows_all: bool, shows_bytes: bool, paint: Paint) -> String {
+fn changes(summary: &ChangeSummary, usual: UsualFacts, shows_bytes: bool, paint: Paint) -> String {
     let mut text = String::new();
-    let (usual, shown): (Vec<_>, Vec<_>) = summary.changes.iter().partition(|change| change.is_usual && !shows_all);
+    let is_folded = |change: &&PartChange| change.is_usual && usual != UsualFacts::Shown;
+    let (folded, shown): (Vec<_>, Vec<_>) = summary.changes.iter().partition(is_folded);
     let width = shown.iter().map(|change| change.part.chars().count()).max().unwrap_or(0);
     for change in &shown {
         text += &change_text(change, width, paint);
@@ -138,11 +195,11 @@ fn changes(summary: &ChangeSummary, shows_all: bool, shows_bytes: bool, paint: P
             text += &lines_text(change, paint);
         }
     }
-    if !usual.is_empty() {
-        let mut facts: Vec<&str> = usual.iter().map(|change| &*change.origin).collect();
+    if let (UsualFacts::Folded(advice), false) = (usual, folded.is_empty()) {
+        let mut facts: Vec<&str> = folded.iter().map(|change| &*change.origin).collect();
         facts.sort_unstable();
         facts.dedup();
-        text += &format!("~ facts that differ between any two sessions: {} (--all shows them)\n", facts.join(", "));
+        text += &format!("~ facts that differ between any two sessions: {} ({advice})\n", facts.join(", "));
     }
     if summary.notation_bytes != 0 {
         text += &format!("~ notation  {}\n", signed(summary.notation_bytes, "byte"));
@@ -212,7 +269,7 @@ fn wire_text(diff: &RequestDiff<'_>) -> String {
     text
 }
 
-fn cache_line(diff: &RequestDiff<'_>, again: Option<&Money>) -> String {
+fn cache_line(diff: &RequestDiff<'_>, again: Option<&PlaceCost>) -> String {
     let Some(continuity) = &diff.continuity else {
         let why = match (diff.a.wire, diff.b.wire) {
             (Some(_), Some(_)) => "cache: not compared, as the requests have different API formats",
@@ -226,7 +283,7 @@ fn cache_line(diff: &RequestDiff<'_>, again: Option<&Money>) -> String {
             "cache: diverges at {}; everything read after that is paid for again: {} tokens{}\n",
             broken.part,
             number(broken.tokens_rebilled),
-            again.map_or_else(String::new, |cost| format!(" ({cost})"))
+            again.map_or_else(String::new, |cost| format!(" ({}, price from {})", cost.uncached, cost.from))
         ),
     }
 }
@@ -242,9 +299,15 @@ fn signed(value: isize, word: &str) -> String {
 }
 
 /// Compares two sessions request by request.
-fn sessions(home: &Path, args: &ContextDiffArgs, (a, b): (&str, &str)) -> Result<(String, bool), RequestRefusal> {
+fn sessions(
+    home: &Path,
+    args: &ContextDiffArgs,
+    (a, b): (&str, &str),
+) -> Result<(String, DiffVerdict), RequestRefusal> {
     let (a, b) = (requests(home, a)?, requests(home, b)?);
-    let mut is_same = a.len() == b.len();
+    // Of a session without a record no request is known.
+    let mut verdict = if a.is_empty() || b.is_empty() { DiffVerdict::Unknown } else { DiffVerdict::Same };
+    let usual = if args.all { UsualFacts::Shown } else { UsualFacts::Folded("--all shows them") };
     let (mut text, mut list) = (String::new(), Vec::new());
     for n in 0..a.len().max(b.len()) {
         let (one, two) = match (a.get(n), b.get(n)) {
@@ -253,24 +316,25 @@ fn sessions(home: &Path, args: &ContextDiffArgs, (a, b): (&str, &str)) -> Result
                 let why = [one, two].into_iter().flatten().find_map(|it| it.as_ref().err());
                 let only =
                     if one.is_some() { "only the first session has it" } else { "only the second session has it" };
+                let is_known = why.is_none() && !a.is_empty() && !b.is_empty();
+                verdict = verdict.and(if is_known { DiffVerdict::Differs } else { DiffVerdict::Unknown });
                 let why = why.map_or(only, String::as_str);
                 text += &format!("#{} {}\n", n + 1, name(why));
                 list.push(json!({ "number": n + 1, "unknown": why }));
-                is_same = false;
                 continue;
             }
         };
         let diff = RequestDiff::of(one, two);
-        is_same &= diff.is_usual();
+        verdict = verdict.and(DiffVerdict::of(diff.is_usual()));
         text += &match diff.is_usual() {
             true => format!("#{} the same, but for facts that differ between any two sessions\n", n + 1),
-            false => format!("#{} differs\n{}", n + 1, changes(&diff.summary(), args.all, args.bytes, Paint::out())),
+            false => format!("#{} differs\n{}", n + 1, changes(&diff.summary(), usual, args.bytes, Paint::out())),
         };
         list.push(diff.to_json());
     }
     let json = || json!({ "schema": "pellucid.diff.sessions/1", "requests": list });
     let text = if args.json { format!("{}\n", Value::to_string(&json())) } else { text };
-    Ok((text, is_same))
+    Ok((text, verdict))
 }
 
 /// Every request of a session, or why its bytes are not known.

@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::path::PathBuf;
 
+use pellucid_answers::cost::UsedPrice;
 use pellucid_answers::overview::ContextOverview;
 use pellucid_answers::overview::OverviewGroup;
 use pellucid_answers::overview::OverviewKind;
@@ -127,7 +128,12 @@ pub fn text(head: &Head, report: &Report, window: &WindowFacts, plan: Option<&st
     }
     below.extend(plan.map(line));
     below.push(String::new());
-    below.extend(group_lines(&overview, window.price.as_ref(), drawing));
+    let price = window.price.as_ref().filter(|_| drawing.columns >= PRICE_COLUMNS_MIN);
+    below.extend(group_lines(&overview, price, drawing));
+    if let Some(PriceEntry { from, source, .. }) = price.cloned() {
+        let used = UsedPrice { model: head.model.clone(), from: Some(from), source };
+        below.push(line(&UsedPrice::line(&[used])));
+    }
     let warnings = warnings(report, drawing);
     let left_for_warnings = LINES_MAX.saturating_sub(above.len() + below.len() + 2);
     below.push(origin_line(&overview, drawing));
@@ -219,7 +225,6 @@ fn group_lines(overview: &ContextOverview, price: Option<&PriceEntry>, drawing: 
     groups.sort_by_key(|group| (group.kind == OverviewKind::Notation, std::cmp::Reverse(group.tokens)));
     let largest = groups.iter().map(|group| group.tokens).max().unwrap_or(0);
     let cells = (drawing.columns.saturating_sub(48) / 2).clamp(6, 40);
-    let price = price.filter(|_| drawing.columns >= PRICE_COLUMNS_MIN);
     let cost = |tokens: usize| match price {
         Some(price) => format!(" {:>8}", cost_text(price, tokens)),
         None => String::new(),

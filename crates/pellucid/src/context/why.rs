@@ -120,7 +120,13 @@ pub fn answer(shared: &Shared, args: &ContextWhyArgs) -> Result<(String, ExitCod
         settings,
         history,
     };
-    let text = if args.json { format!("{}\n", answer.to_json()) } else { text(&answer) };
+    let text = match question {
+        _ if args.json => format!("{}\n", answer.to_json()),
+        WhyQuestion::Byte(byte) if byte >= request.bytes() => {
+            format!("the request has no byte {}: it has {} bytes\n", number(byte), number(request.bytes()))
+        }
+        _ => text(&answer),
+    };
     let code = match (answer.is_there(), answer.is_nowhere()) {
         (true, _) => ExitCode::SUCCESS,
         (_, true) => ExitCode::from(NOWHERE),
@@ -618,8 +624,8 @@ fn text(answer: &WhyAnswer) -> String {
     if !answer.places.is_empty() {
         text += &match &answer.cost {
             Some(cost) => format!(
-                "  costs {} for each request, {} if the provider reads it from its cache\n",
-                cost.uncached, cost.cached
+                "  costs {} for each request, {} if the provider reads it from its cache (price from {})\n",
+                cost.uncached, cost.cached, cost.from
             ),
             None => "  the price is unknown\n".to_owned(),
         };

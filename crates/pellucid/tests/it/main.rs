@@ -18,6 +18,7 @@ mod context_events;
 mod cost;
 mod crashes;
 mod damaged;
+mod diff;
 mod doc_examples;
 mod errors;
 mod exec;

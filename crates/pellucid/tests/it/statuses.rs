@@ -21,7 +21,7 @@ fn git(world: &World, words: &[&str]) {
 }
 
 /// The file of a session, or of its record, below a folder.
-fn file(world: &World, folder: &str, id: &str) -> PathBuf {
+pub fn file(world: &World, folder: &str, id: &str) -> PathBuf {
     let mut folders = vec![world.files.path(folder)];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
@@ -110,6 +110,7 @@ fn every_question_ends_with_the_status_of_its_answer() {
     ends(3, "context diff lock now");
     ends(3, "context diff UNRECORDED now");
     ends(3, "context diff GARBLED now");
+    ends(3, "context diff UNRECORDED ID");
 
     ends(3, "context check");
     ends(0, "context lock");

@@ -97,6 +97,8 @@ fn what_the_request_has_is_found_to_the_byte() {
     let byte = ask(&world, &["--byte", "0"], 0);
     assert_eq!((&byte["places"][0]["start"], &byte["places"][0]["source"]), (&json!(0), &json!("wire")));
     ask(&world, &["--byte", "100000000"], 3);
+    let behind = world.run(&["context", "why", "--byte", "100000000"]);
+    assert!(behind.out().starts_with("the request has no byte 100,000,000: it has "), "{}", behind.out());
 }
 
 /// The bytes of a tool, by the report.

@@ -323,10 +323,9 @@ impl CommitSearch<'_> {
             _ => String::new(),
         };
         let hint = match &self.question {
-            AskedOfCommits::Question(question) => question.opposite(),
+            AskedOfCommits::Question(question) => end_hint(question, judged, bad),
             _ => None,
         };
-        let hint = hint.filter(|_| judged == (BisectJudgement::Bad, BisectJudgement::Good));
         let hint = hint.map_or_else(String::new, |hint| format!("hint: {hint}\n"));
         format!(
             "the ends do not differ as said: {} is {}, and {} is {}\n{complaint}{hint}",
@@ -336,6 +335,18 @@ impl CommitSearch<'_> {
             judged.1.as_str()
         )
     }
+}
+
+/// What a person can do about ends that do not differ as said.
+fn end_hint(question: &BisectQuestion, judged: (BisectJudgement, BisectJudgement), bad: &str) -> Option<String> {
+    if judged == (BisectJudgement::Bad, BisectJudgement::Good) {
+        return question.opposite().map(str::to_owned);
+    }
+    // A text that both requests have is often in a part that no commit changes.
+    let (text, good_has_it) = question.text()?;
+    let both = if good_has_it { BisectJudgement::Good } else { BisectJudgement::Bad };
+    let command = format!("pellucid context why --text {text:?} now@{bad}");
+    (judged == (both, both)).then(|| format!("both requests have the text; `{}` shows where", name(&command)))
 }
 
 fn short(id: &str) -> &str {

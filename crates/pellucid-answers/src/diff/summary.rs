@@ -93,6 +93,8 @@ impl RequestDiff<'_> {
         let changed: BTreeSet<PartKey<'_>> = groups.iter().map(|group| (&**group.part, group.item)).collect();
         let n_unchanged = kept.difference(&changed).count();
         let first_lines = self.b.first_lines();
+        let moved = self.steps.iter().filter(|step| step.kind == DiffKind::Moved);
+        let moved: BTreeSet<usize> = moved.flat_map(|step| step.b.clone()).collect();
         let mut changes = Vec::new();
         for group in &groups {
             let is_partly_kept = kept.contains(&(&**group.part, group.item));
@@ -105,7 +107,9 @@ impl RequestDiff<'_> {
                 continue;
             }
             for text in self.changed_texts(&group.rows) {
-                let lines = self.lines(&text, &first_lines);
+                let is_moved = !text.rows.b.is_empty() && text.rows.b.iter().all(|n| moved.contains(n));
+                let kind = if is_moved { DiffKind::Moved } else { kind };
+                let lines = if is_moved { None } else { self.lines(&text, &first_lines) };
                 changes.push(self.change(group, kind, &text.rows, lines));
             }
         }

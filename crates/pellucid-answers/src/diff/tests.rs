@@ -167,6 +167,19 @@ fn a_part_that_comes_or_goes_is_one_change_and_settings_are_not_one_text() {
 }
 
 #[test]
+fn a_file_that_moves_into_another_part_is_moved() {
+    check_diff(
+        &["base|pack|b.md|Work well.", "env|fact|shell|bash", "rules|file|A.md|one\\n"],
+        &["base|pack|b.md|Work well.", "base|file|A.md|one\\n", "base|pack|c.md|Or not.", "env|fact|shell|bash"],
+        &expect![[r#"
+            > base A.md +0 bytes
+            ~ base c.md +1 -1 at 1-1 +7 bytes
+            = 1, notation +0
+        "#]],
+    );
+}
+
+#[test]
 fn the_lines_of_a_changed_text_are_those_that_the_model_reads() {
     let rows = |lines: &[&str]| lines.iter().map(|line| row(line)).collect::<Vec<_>>();
     let a = rows(&[

@@ -4,6 +4,7 @@
 //! it was sent, the files and the configuration of today are those that the session was made of, and what comes out under
 //! another setting is what would have been sent.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use pellucid_agent::open::SCRIPTED;
@@ -28,6 +29,7 @@ use super::CostRefusal;
 use super::CostedSession;
 use crate::args::shared::Shared;
 use crate::args::turn::StartArgs;
+use crate::screen::name;
 use crate::start::ProgramFailure;
 use crate::start::Start;
 
@@ -48,6 +50,13 @@ pub fn requests(
             return Err(unknown(
                 &"every request of this program offers all tools of its MCP servers; mcp=off leaves them out",
             ));
+        }
+        let folder = Path::new(&session.file.meta.cwd);
+        if !folder.is_dir() {
+            let folder = folder.to_string_lossy();
+            let why =
+                format!("its folder {} is not here, and requests are made again with the files of it", name(&folder));
+            return Err(unknown(&why));
         }
         let said = SaidSession::read(&session.home, &session.file).map_err(|error| unknown(&error))?;
         let remaking = Remaking { shared, session, said: &said };

@@ -56,7 +56,9 @@ fn list(home: &Path, plan: &DeletePlan) -> String {
         text += &plan.parts.iter().map(line).collect::<String>();
     }
     if plan.n_parts_kept > 0 {
-        text += &format!("{} of other sessions too: kept\n", counted(plan.n_parts_kept, "long text"));
+        let is_kept = if plan.n_parts_kept == 1 { "is" } else { "are" };
+        let kept = counted(plan.n_parts_kept, "long text");
+        text += &format!("{kept} {is_kept} kept, because other sessions have the same\n");
     }
     text + &format!("{} in all\n", bytes(plan.bytes()))
 }

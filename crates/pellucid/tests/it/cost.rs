@@ -338,6 +338,15 @@ fn what_is_not_known_is_said() {
     let ran = world.run(&["cost", &id, "--as", "without=nosuch"]);
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("no request has the part `nosuch`; the parts are: "), "{}", ran.stderr);
+    // The folder of the session is gone, as in a capsule of another computer.
+    std::fs::rename(world.files.path("work"), world.files.path("elsewhere")).unwrap();
+    std::fs::create_dir(world.files.path("other")).unwrap();
+    let mut command = world.command(&["cost", &id, "--as", "wire=chat"]);
+    command.current_dir(world.files.path("other"));
+    let ran = world.finish(command, None);
+    assert_eq!(ran.status, 3, "{}", ran.stderr);
+    assert!(ran.stderr.contains(": its folder ROOT/work is not here, and requests are made again"), "{}", ran.stderr);
+    std::fs::rename(world.files.path("elsewhere"), world.files.path("work")).unwrap();
     let ran = world.run(&["cost", &id, "--as", "wire=smoke"]);
     assert_eq!(ran.status, 2);
     let expected = "error: invalid value 'wire=smoke' for '--as <SETTING>': wire takes responses, chat or messages\n\nFor more \

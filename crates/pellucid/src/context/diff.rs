@@ -53,7 +53,7 @@ pub fn run(shared: &Shared, args: &ContextDiffArgs) -> Result<ExitCode, ProgramF
 pub enum DiffVerdict {
     /// Nothing differs but facts that differ between any two sessions.
     Same,
-    /// Something differs.
+    /// Something differs that need not differ between two sessions.
     Differs,
     /// What is known is the same, and the bytes of some requests are not known.
     Unknown,

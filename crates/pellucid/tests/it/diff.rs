@@ -163,6 +163,33 @@ fn a_text_is_shown_as_the_model_reads_it_and_not_in_pieces() {
 }
 
 #[test]
+fn a_request_that_diverges_is_explained_by_both_texts() {
+    let world = World::new("//- say.toml\n[[reply]]\nsay = \"Done.\"\nusage = { input = 100, output = 10 }\n");
+    for words in [
+        &["exec", "--script", "../say.toml", "--session-id", &id(0), "hi"][..],
+        &["exec", "--script", "../say.toml", "-m", "gpt-5.1-codex-max", "resume", &id(0), "again"],
+    ] {
+        assert_eq!(world.run(words).status, 0);
+    }
+    let explained = |number: &str| {
+        let ran = world.run(&["cache", &id(0), "--explain", number]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        ran.out().to_owned()
+    };
+    assert_eq!(explained("1"), "request 1 is the first one, so there is nothing that it could diverge from\n");
+    let second = explained("2");
+    assert!(second.starts_with("request 2 diverges from #1 at model, byte 9 (model): "), "{second}");
+    let texts = "lines 1-1   +4 bytes\n    - \"gpt-5.2-codex\"\n    + \"gpt-5.1-codex-max\"\n";
+    assert!(second.contains(texts), "{second}");
+    assert!(
+        second.ends_with("\nto avoid it: keep one model for a session; each model has a separate cache\n"),
+        "{second}"
+    );
+    // What `context diff` alone can show is not offered as an option of `cache`.
+    assert!(!second.contains("(--all"), "{second}");
+}
+
+#[test]
 fn two_sessions_are_compared_request_by_request() {
     let world = World::new(
         "//- work/AGENTS.md\nUse tabs.\n//- say.toml\n[[reply]]\nsay = \"Done.\"\n//- other.toml\n[[reply]]\nsay = \"Well done.\"\n",

@@ -10,7 +10,7 @@ use pellucid_model::budget::PriceSource;
 use pellucid_protocol::price::TokenPrice;
 
 /// The name of the file in the home folder.
-const FILE: &str = "prices.toml";
+pub const PRICES_FILE: &str = "prices.toml";
 
 /// How long the file may be.
 const BYTES_MAX: u64 = 1 << 20;
@@ -42,7 +42,7 @@ pub enum PriceFileError {
 /// # Errors
 /// When the user's file cannot be read or has a wrong entry.
 pub fn price_table(home: &Path) -> Result<PriceTable, PriceFileError> {
-    let path = home.join(FILE);
+    let path = home.join(PRICES_FILE);
     let text = match pellucid_files::read_given(&path, BYTES_MAX) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),

@@ -1,7 +1,9 @@
 //! A capsule: one HTML file that a person can open and that `pellucid capsule open` turns into a home folder.
 //!
-//! The data is JSON, compressed with gzip, as base64 in a block that no browser runs. The page has no script and may load
-//! nothing. What a capsule contains may be prepared by an attacker, so sizes are bounded and paths are checked.
+//! The data is JSON, compressed with gzip, as base64 in a block that no browser runs. What a capsule contains may be prepared by an
+//! attacker, so sizes are bounded and paths are checked.
+//!
+//! Not here: the page around the data, which is the one of `pellucid inspect`.
 
 #[cfg(test)]
 mod tests;
@@ -9,7 +11,6 @@ mod tests;
 mod blanker;
 mod content;
 mod filler;
-mod page;
 mod script;
 mod tokens;
 
@@ -34,9 +35,6 @@ use serde::de::MapAccess;
 use serde::de::Visitor;
 
 pub use self::content::SessionTexts;
-pub use self::page::CapsulePage;
-pub use self::page::CapsuleRow;
-pub use self::page::Utterance;
 pub use self::script::script;
 
 /// The name and version of the form.
@@ -45,6 +43,9 @@ pub const SCHEMA: &str = "pellucid.capsule/1";
 /// The beginning and the end of the block with the data.
 const BLOCK_BEGIN: &str = "<script type=\"application/octet-stream\" id=\"pellucid-capsule\">\n";
 const BLOCK_END: &str = "\n</script>";
+
+/// Between the speed of writing and the size: 10 MB are packed in a fraction of a second.
+const LEVEL: u32 = 5;
 
 /// How many characters a line of the block has.
 const LINE_CHARS: usize = 120;
@@ -126,11 +127,14 @@ pub enum CapsuleError {
 }
 
 impl Capsule {
-    /// The file: a page for people, and the data.
-    pub fn to_html(&self, page: &CapsulePage) -> Result<String, CapsuleError> {
+    /// The block with the data. It is the last one of the file: what comes before may have a text that looks like it.
+    ///
+    /// # Errors
+    /// When the data could not be read back.
+    pub fn to_block(&self) -> Result<String, CapsuleError> {
         let damaged = |error: &dyn fmt::Display| CapsuleError::Damaged(error.to_string());
         // Without a time, so that the same session gives the same bytes.
-        let mut packed = GzBuilder::new().mtime(0).write(Vec::new(), Compression::best());
+        let mut packed = GzBuilder::new().mtime(0).write(Vec::new(), Compression::new(LEVEL));
         self.check()?;
         let json = serde_json::to_vec(self).map_err(|error| damaged(&error))?;
         if json.len() as u64 > BYTES_MAX {
@@ -145,7 +149,7 @@ impl Capsule {
             text.as_bytes().chunks(LINE_CHARS).filter_map(|line| std::str::from_utf8(line).ok()).collect();
         block += &lines.join("\n");
         block += BLOCK_END;
-        Ok(page.to_html(self, &block))
+        Ok(block)
     }
 
     /// Reads the data of a file back.

@@ -4,6 +4,7 @@ import { Bar } from "./bar.js";
 import { announce, fill, h, isTyping } from "./dom.js";
 import { api, follow } from "./interface.js";
 import { areKeysOn, showKeys } from "./keys.js";
+import { isStored } from "./stored.js";
 import { t, useLanguage } from "./words.js";
 import { cacheView } from "./view-cache.js";
 import { callsView } from "./view-calls.js";
@@ -76,6 +77,7 @@ async function draw() {
   if (location.hash.startsWith("#/live")) return newest();
   const mine = ++turn;
   const place = here();
+  if (isStored() && !place.session) return replace({ view: "timeline", session: (await api.hello()).session });
   const isSame = place.view === drawn?.view && place.session === drawn?.session;
   if (!isSame || !view?.update?.(place)) {
     main.setAttribute("aria-busy", "true");

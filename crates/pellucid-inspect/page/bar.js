@@ -2,13 +2,17 @@
 import { format, go, here } from "./address.js";
 import { fill, h } from "./dom.js";
 import { money, number, shortened, tokens } from "./format.js";
+import { api } from "./interface.js";
 import { showKeys } from "./keys.js";
 import { copyButton, copyText, facts, link, proofBadge } from "./parts.js";
+import { isStored } from "./stored.js";
 import { language, setLanguage, t } from "./words.js";
 
 /** The tabs of a session, in the order of their digits; those that need something show how much of it there is. */
 const TABS = ["timeline", "request", "map", "diff", "cache", "calls", "compactions", "cost", "proof"];
 const COUNTS = { cache: "breaks", calls: "calls", compactions: "compactions" };
+/** @type {any} */
+const icon = document.querySelector("link[rel=icon]");
 const FORMATS = { responses: "Responses", chat: "Chat Completions", messages: "Messages" };
 
 /** The bar. */
@@ -31,6 +35,8 @@ export class Bar {
     fill(this.path, h("ol", this.crumbs(place).map((step) => h("li", step))));
     fill(this.facts, session ? this.summary() : null);
     this.facts.hidden = !session;
+    this.form.hidden = isStored();
+    if (isStored()) api.hello().then(({ file: { redact, blanks } }) => this.facts.append(h("span.tag", t(`stored.${redact === "none" ? "all" : redact}`, { n: number(blanks) }))));
     const names = session ? this.names() : ["sessions", "packs", "compare"];
     const count = (name) => session?.counts[COUNTS[name]];
     fill(this.tabs, h("div.tabs", names.map((name) => h("a", { href: this.addressOf(name), "aria-current": place.view === name ? "page" : null }, t(`view.${name}`), count(name) ? h("span.count", number(count(name))) : null))),
@@ -44,14 +50,14 @@ export class Bar {
     this.field.setAttribute("aria-label", t("view.search"));
     this.path.setAttribute("aria-label", t("place"));
     this.tabs.setAttribute("aria-label", t("views"));
-    fill(this.top, h("a.logo", { href: "#/", "aria-label": t("home") }, h("img", { src: "/page/icon.svg", alt: "", width: 20, height: 20 }), "pellucid"), this.path, this.form,
+    fill(this.top, h("a.logo", { href: "#/", "aria-label": t("home") }, h("img", { src: icon.href, alt: "", width: 20, height: 20 }), "pellucid"), this.path, this.form,
       h("button.quiet", { type: "button", lang: other, onclick: () => setLanguage(other) }, other === "zh" ? "中文" : "English"), h("button.quiet", { type: "button", "aria-label": t("keys"), onclick: showKeys }, "?"));
   }
 
   crumbs({ view, request, byte, chosen }) {
     const one = this.session?.session;
     const last = byte !== undefined ? t("byte.at", { n: number(byte) }) : chosen ?? (one || view === "sessions" ? null : t(`view.${view}`));
-    return [h("a", { href: "#/" }, t("sessions")), one && link({ view: "timeline", session: one.id }, shortened(one.name || one.id.slice(0, 13), 40)),
+    return [isStored() ? null : h("a", { href: "#/" }, t("sessions")), one && link({ view: "timeline", session: one.id }, shortened(one.name || one.id.slice(0, 13), 40)),
       request && h("span", { title: `${one?.id}#${request}` }, link({ view: "request", session: one?.id, request }, `#${request}`)), last && h("span", { "aria-current": "page" }, last)].filter(Boolean);
   }
 

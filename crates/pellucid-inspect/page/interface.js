@@ -1,4 +1,5 @@
 // The program's interface: one function for each question. Answers about sent requests never change, so the last ones are kept.
+import { isStored, stored } from "./stored.js";
 import { t } from "./words.js";
 
 const BASE = "/api/v1/";
@@ -29,10 +30,11 @@ function question(options) {
   return text ? `?${text}` : "";
 }
 
-/** @returns {Promise<Response>} an answer; an error has the program's words */
-async function ask(path, init) {
-  if (isRevealed && !init?.method) path += path.includes("?") ? "&reveal=true" : "?reveal=true";
-  const response = await fetch(BASE + path, init).catch(() => null);
+/** @param {number[]} [range] of bytes @returns {Promise<Response>} an answer; an error has the program's words */
+async function ask(path, init = {}, range) {
+  if (isRevealed && !init.method) path += path.includes("?") ? "&reveal=true" : "?reveal=true";
+  if (range) init.headers = { Range: `bytes=${range[0]}-${range[1] - 1}` };
+  const response = isStored() ? await stored(path, range) : await fetch(BASE + path, init).catch(() => null);
   if (!response) throw new Error(t("gone"));
   if (!response.ok) {
     const answer = await response.json().catch(() => null);
@@ -95,8 +97,8 @@ export const api = {
 /** @param {number} [chunk] a piece of the body; absent: all of it */
 export function body(id, n, chunk) {
   const path = `${request(id, n)}/body`;
-  const init = chunk === undefined ? undefined : { headers: { Range: `bytes=${chunk * CHUNK}-${(chunk + 1) * CHUNK - 1}` } };
-  return once(`${path}#${chunk}`, async () => new Uint8Array(await (await ask(path, init)).arrayBuffer()));
+  const range = chunk === undefined ? undefined : [chunk * CHUNK, (chunk + 1) * CHUNK];
+  return once(`${path}#${chunk}`, async () => new Uint8Array(await (await ask(path, {}, range)).arrayBuffer()));
 }
 
 /** @returns {Promise<Response>} one of the two questions that write */
@@ -107,6 +109,7 @@ export const post = (path, data) => ask(path, { method: "POST", headers: { "Cont
  * @param {string} id @param {(kind: string, data: any) => void} hear @returns {() => void} stops following
  */
 export function follow(id, hear) {
+  if (isStored()) return () => {};
   const source = new EventSource(`${BASE}events${question({ session: id })}`);
   for (const kind of ["opened", "request", "reply", "call", "compaction", "sealed", "gone"]) {
     source.addEventListener(kind, (event) => hear(kind, JSON.parse(event.data || "null")));

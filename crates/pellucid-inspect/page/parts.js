@@ -1,6 +1,7 @@
 // What several views draw: links, lists of facts, badges, buttons that copy, texts with hidden characters.
-import { format } from "./address.js";
+import { format, here } from "./address.js";
 import { announce, h } from "./dom.js";
+import { fileName, isStored } from "./stored.js";
 import { t } from "./words.js";
 
 export const link = (place, ...children) => h("a", { href: format(place) }, children);
@@ -65,9 +66,10 @@ export function copyButton(text, name, label = "") {
 /** @returns {any} the beginning of a hash, and a button for all of it */
 export const digest = (hash) => [h("code", hash.slice(0, 12)), copyButton(() => hash, t("copy.digest"))];
 
-/** @returns {string} a command of the program, with quotes where the shell needs them */
+/** @returns {string} a command of the program, with quotes where the shell needs them; the session of a file is named by the file */
 export function command(...words) {
-  return ["pellucid", ...words.map((word) => (/^[\w@%+=:,./-][\w@%+=:,./#-]*$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`))].join(" ");
+  const { session } = here();
+  return ["pellucid", ...words.map((word) => (isStored() && session ? word.replace(session, fileName) : word)).map((word) => (/^[\w@%+=:,./-][\w@%+=:,./#-]*$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`))].join(" ");
 }
 
 export const notice = (text, tone = "") => h("p.notice", { class: tone }, text);

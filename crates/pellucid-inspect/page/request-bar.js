@@ -6,6 +6,7 @@ import { moment, money, number } from "./format.js";
 import { api, post } from "./interface.js";
 import { badge, command, copyButton, digest, facts, refusal, verdictBadge } from "./parts.js";
 import { Series } from "./series.js";
+import { isStored } from "./stored.js";
 import { t } from "./words.js";
 
 /** How long the slider rests before its request is opened, in milliseconds. */
@@ -49,6 +50,7 @@ function strip(id, chosen, count) {
 
 /** @returns {any} a button that copies the session up to this request, or the command that does it */
 function forkButton(id, n) {
+  if (isStored()) return null;
   const place = h("span", copyButton(() => command("fork", `${id}#${n}`), "", t("fork")));
   const fork = (event) => {
     event.target.disabled = true;

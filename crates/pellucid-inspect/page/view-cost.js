@@ -45,11 +45,13 @@ function chart({ groups, total }) {
   return h("figure.panel", canvas, h("figcaption.dim", t("cost.chart", { n: number(groups.length), total: money(total.cost) })));
 }
 
-/** @returns {any[]} what the session would have cost under other settings, beside what it cost */
-function simulated(answer) {
-  const columns = [{ name: t("cost.recorded"), ...answer.total }, ...answer.simulated.map((it) => ({ name: it.as ?? t("cost.same"), ...it }))];
+/** @param {any[]} answers one for each setting @returns {any[]} what the session would have cost under other settings, beside what it cost */
+function simulated(answers) {
+  const [answer] = answers;
+  const made = answers.flatMap((it, at) => it.simulated.slice(at ? 1 : 0));
+  const columns = [{ name: t("cost.recorded"), ...answer.total }, ...made.map((it) => ({ name: it.as ?? t("cost.same"), ...it }))];
   const line = (name, value) => [t(name), ...columns.map(value)];
-  return [h("h2", t("cost.would")), answer.simulated.filter((it) => it.note).map((it) => notice(it.note)), answer.simulated_requests_that_differ ? notice(t("cost.differ", { n: number(answer.simulated_requests_that_differ) }), "warn") : null,
+  return [h("h2", t("cost.would")), made.filter((it) => it.note).map((it) => notice(it.note)), answer.simulated_requests_that_differ ? notice(t("cost.differ", { n: number(answer.simulated_requests_that_differ) }), "warn") : null,
     table(["", ...columns.map((it) => figure(it.name))], [line("cached", (it) => number(it.read)), line("written", (it) => number(it.written)), line("uncached", (it) => number(it.uncached)), line("answered", (it) => number(it.answered)), line("price", (it) => h("strong", money(it.cost)))], t("cost.would"))];
 }
 
@@ -60,7 +62,8 @@ export async function costView(place, session) {
   const as = given.split(" ").filter(Boolean);
   const recorded = await api.cost({ session: id, by });
   const requests = await api.cost({ session: id, by: "request" });
-  const other = as.length ? await api.cost({ session: id, by, as }).then(simulated, (error) => notice(error.message, "warn")) : null;
+  const others = Promise.all(as.map((setting) => api.cost({ session: id, by: "part", as: setting })));
+  const other = as.length ? await others.then(simulated, (error) => notice(error.message, "warn")) : null;
   const toggle = (setting) => check(as.includes(setting), (isOn) => setOptions({ as: [...as.filter((it) => it !== setting), ...(isOn ? [setting] : [])].join(" ") }), h("code", setting));
   return {
     element: view(t("view.cost"), h("div.tools", choices(t("by"), BY.map((it) => [it, t(`by.${it}`)]), by, (value) => setOptions({ by: value })), h("fieldset.toggles", h("legend", t("cost.as")), SETTINGS.map(toggle))), other,

@@ -6,6 +6,7 @@ import { number } from "./format.js";
 import { api, post } from "./interface.js";
 import { makeList } from "./list.js";
 import { badge, command, copyButton, facts, figure, notice, proofBadge, requestLink, view } from "./parts.js";
+import { fileName, isStored } from "./stored.js";
 import { t } from "./words.js";
 
 const tone = (verdict) => (verdict.startsWith("equal") ? "good" : verdict.startsWith("not") ? "warn" : "bad");
@@ -36,6 +37,12 @@ function exportForm(id) {
     h("span", h("strong", t(`export.${kind}`)), h("span.dim", ` ${t(`export.${kind}.long`)}`))))), h("button", { type: "submit" }, t("export.write")), " ", said);
 }
 
+/** @returns {any[]} what can be done with a page that is a file */
+function fileCommands(id, program) {
+  const lines = [["capsule", "open", fileName().slice(5), "--to", "opened"], ["inspect", id], ["replay", id]].map((words) => command(...words));
+  return [h("p", t("stored.long", { program })), lines.map((line) => h("p", h("code", line), copyButton(() => line, t("copy.command"))))];
+}
+
 /** @type {import("./app.js").Make} */
 export async function proofView(_place, session) {
   const id = session.session.id;
@@ -56,7 +63,8 @@ export async function proofView(_place, session) {
     element: view(t("view.proof"), proofBadge(isWhole ? "proved" : damages.length ? "refuted" : "not_provable"), broken ? notice(sentence(broken), "bad") : null, proof.is_redacted ? notice(t("proof.redacted"), "warn") : null, proof.is_filled ? notice(t("proof.filled"), "warn") : null,
       damages.length + torn.length + foreign.length + notes.length ? h("ul.absent", damages.map((it) => signed("✕", sentence(it))), [...torn, ...foreign, ...notes].map((it) => signed("!", sentence(it)))) : null,
       facts("facts", anchor && ["anchor", [h("code.digest", anchor), copyButton(() => anchor, t("copy.digest"))]], session.sealed_at && ["sealed", t("sealed.bytes", { n: number(session.sealed_at), of: number(session.session.size) })]), list,
-      h("section.panel.explain", { "aria-labelledby": "export-title" }, h("h2", { id: "export-title" }, t("export")), h("p", t("export.long")), exportForm(id), h("p.dim", t("certify"), " ", h("code", certify), copyButton(() => certify, t("copy.command"))))),
+      h("section.panel.explain", { "aria-labelledby": "export-title" }, h("h2", { id: "export-title" }, t("export")),
+        isStored() ? fileCommands(id, (await api.hello()).file.program) : [h("p", t("export.long")), exportForm(id), h("p.dim", t("certify"), " ", h("code", certify), copyButton(() => certify, t("copy.command")))])),
     title: t("view.proof"), command: () => command("replay", id),
   };
 }

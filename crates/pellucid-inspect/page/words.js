@@ -316,6 +316,11 @@ cost.chart|Accumulated price over {n} requests: {total}|{n} 个请求的累计�
 cost.factor|The provider counted {counted} input tokens where Pellucid estimates {estimated}: factor {factor}.|提供方计 {counted} 个输入词元，Pellucid 估计 {estimated}：系数 {factor}。
 cost.without|{n} requests have no figures from the provider and are in no sum.|{n} 个请求没有提供方数据，未计入。
 cost.noprice|the price is unknown; prices.toml can name it|价格未知；可写入 prices.toml
+stored.none|This file does not have the answer. \`pellucid inspect {file}\` has it.|此文件里没有答案。请用 \`pellucid inspect {file}\` 查看。
+stored.secrets|A file; {n} texts that look like secrets are blanked|文件；已涂去 {n} 处疑似机密
+stored.content|A file; every text is replaced by filler of the same length|文件；所有文本已替换为等长填充
+stored.all|A file; nothing is blanked|文件；未涂去任何内容
+stored.long|This file is a capsule made by Pellucid {program}. These commands turn it into a session again, and prove it:|此文件由 Pellucid {program} 生成。以下命令可还原为会话并加以证明：
 export|Export|导出
 export.long|One HTML file that opens in a browser; \`pellucid capsule open\` turns it into a session again.|一个可在浏览器打开的 HTML 文件；\`pellucid capsule open\` 可还原为会话。
 export.redact|Blank before writing|写出前涂去
@@ -337,21 +342,31 @@ packs.hint|Choose a cell to see where a pack puts a fact, or why it does not sen
 /** @type {Record<string, string[]>} */
 const WORDS = Object.fromEntries(LINES.trim().split("\n").map((line) => line.split("|")).map(([key, ...words]) => [key, words]));
 
-const STORED = "pellucid.language";
+const CHOSEN = "pellucid.language";
 let isChinese = false;
+
+/** @param {string} [value] what the browser keeps under a name from now on; some keep nothing for a page in a file */
+export function remember(name, value) {
+  try {
+    if (value !== undefined) localStorage.setItem(name, value);
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}
 
 /** @returns {"en"|"zh"} the language of the page */
 export const language = () => (isChinese ? "zh" : "en");
 
 /** Takes the language that was chosen, else that of the browser. */
 export function useLanguage() {
-  isChinese = (localStorage.getItem(STORED) ?? navigator.language).toLowerCase().startsWith("zh");
+  isChinese = (remember(CHOSEN) ?? navigator.language).toLowerCase().startsWith("zh");
   document.documentElement.lang = language();
 }
 
 /** @param {string} to changes the language, and has the view drawn again */
 export function setLanguage(to) {
-  localStorage.setItem(STORED, to);
+  remember(CHOSEN, to);
   useLanguage();
   window.dispatchEvent(new CustomEvent("words"));
 }

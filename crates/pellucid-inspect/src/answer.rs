@@ -17,6 +17,7 @@ mod sessions;
 mod timeline;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -175,6 +176,11 @@ impl Answers {
     }
 
     fn hello(&self) -> Vec<u8> {
+        self.hello_of(&Value::Null)
+    }
+
+    /// The versions and what is allowed; of a page in one file also what is said about the file.
+    pub fn hello_of(&self, file: &Value) -> Vec<u8> {
         let StartedFor { session, request, is_live, allows_fork } = &self.started_for;
         line(&json!({
             "api": API_VERSION,
@@ -185,10 +191,15 @@ impl Answers {
             "session": session,
             "request": request,
             "formats": { "record": entry::FORMAT },
+            "file": file,
         }))
     }
 
-    fn of_session(&self, session: &str, what: &OfSession) -> Result<Vec<u8>, ApiError> {
+    /// The answer to a question about one session, however long it is.
+    ///
+    /// # Errors
+    /// When there is no such session, or it cannot be read.
+    pub fn of_session(&self, session: &str, what: &OfSession) -> Result<Vec<u8>, ApiError> {
         let files = self.session(session)?;
         match what {
             OfSession::Summary => self.summary(&files),
@@ -237,20 +248,62 @@ impl Answers {
         }
     }
 
-    fn view(&self, files: &SessionFiles) -> Result<Arc<SessionView>, ApiError> {
+    /// What is known of a session.
+    ///
+    /// # Errors
+    /// When its files cannot be read.
+    pub fn view(&self, files: &SessionFiles) -> Result<Arc<SessionView>, ApiError> {
         self.views.get(&self.home, files.clone())
     }
 
-    fn prices(&self) -> Result<PriceTable, ApiError> {
+    /// The prices of the home folder.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn prices(&self) -> Result<PriceTable, ApiError> {
         price_table(&self.home).map_err(|error| ApiError::internal("reading the prices", &error))
     }
 
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, ApiError> {
+    /// What a command answers.
+    ///
+    /// # Errors
+    /// When the command would print nothing.
+    pub fn ask(&self, question: &Question) -> Result<Vec<u8>, ApiError> {
         self.questions.ask(question).map_err(|none| match none {
             NoAnswer::Wrong(message) => ApiError::bad(message),
             NoAnswer::Unknown(message) => ApiError::new(ErrorCode::Unknown, message),
             NoAnswer::Failed(message) => ApiError::new(ErrorCode::Internal, message),
         })
+    }
+
+    /// The home folder that is asked about.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// All calls of a session that are not within another one, each with its answer.
+    ///
+    /// # Errors
+    /// When the session cannot be read.
+    pub fn every_call(&self, files: &SessionFiles) -> Result<Vec<(String, Vec<u8>)>, ApiError> {
+        calls::every(&self.home, files)
+    }
+
+    /// The head of the report of a request that was rebuilt already.
+    ///
+    /// # Errors
+    /// When there is no such request, or it was not rebuilt although its bytes are known.
+    pub fn head(&self, view: &SessionView, number: usize, sent: Option<Arc<SentBody>>) -> Result<Vec<u8>, ApiError> {
+        let none = || ApiError::not_found("the request was not rebuilt");
+        request::head(view, number, || sent.ok_or_else(none), &self.prices()?)
+    }
+
+    /// What the model does not see of a request that was rebuilt already.
+    ///
+    /// # Errors
+    /// None; the answer has the form of all others.
+    pub fn absent(&self, files: &SessionFiles, sent: &SentBody) -> Result<Vec<u8>, ApiError> {
+        request::absent(&files.id, sent)
     }
 
     /// What `replay --json` prints.

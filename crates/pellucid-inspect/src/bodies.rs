@@ -37,6 +37,12 @@ pub struct SentBody {
 }
 
 impl SentBody {
+    /// A request that a walk through the record has come to.
+    pub fn walked(files: &SessionFiles, number: usize, body: Vec<u8>, report: Report) -> Self {
+        let (session, stamp) = (files.id.clone(), files.stamp());
+        Self { session, stamp, number, body: body.into(), report, texts: OnceLock::new() }
+    }
+
     /// The text of each row with its escapes undone.
     pub fn texts(&self) -> &[RowText] {
         self.texts.get_or_init(|| self.report.texts(&self.body))

@@ -83,10 +83,14 @@ impl ApiError {
         Self::new(ErrorCode::Internal, format!("{doing} failed; the log of the inspector says why"))
     }
 
+    /// The refusal as a line of JSON.
+    pub fn line(&self) -> String {
+        let value = json!({ "error": { "code": self.code.row().1, "message": self.message } });
+        format!("{value}\n")
+    }
+
     /// The refusal as an answer.
     pub fn reply(&self) -> Reply {
-        let (_, word, status) = self.code.row();
-        let value = json!({ "error": { "code": word, "message": self.message } });
-        Reply::json(format!("{value}\n").into_bytes()).with_status(status)
+        Reply::json(self.line().into_bytes()).with_status(self.code.row().2)
     }
 }

@@ -13,6 +13,7 @@
 //! - `reply`, `error`: answers and refusals as HTTP has them
 //! - [`questions`]: questions that the program answers as its commands do
 //! - `page`: the files of the page
+//! - [`export`]: the page about one session as one file
 //! - [`schemas`]: the JSON Schemas of the answers
 //!
 //! Not here: figures, drawing, and everything that writes.
@@ -22,6 +23,7 @@ mod bodies;
 pub mod doors;
 mod error;
 mod events;
+pub mod export;
 mod mask;
 mod paced;
 mod page;

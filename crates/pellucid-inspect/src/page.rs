@@ -30,6 +30,17 @@ pub fn file(name: &str) -> Option<Reply> {
     Some(Reply::bytes(kind, file.contents()))
 }
 
+/// The text of a file of the page.
+pub fn text(name: &str) -> Option<&'static str> {
+    FILES.files().find(|file| file.path().to_str() == Some(name))?.contents_utf8()
+}
+
+/// The names of all files of the page.
+#[cfg(test)]
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FILES.files().filter_map(|file| file.path().to_str())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -77,12 +77,23 @@ pub fn answer(
     looked_at: &LookedAt,
     file: &SessionFile,
 ) -> Result<Option<CacheAnswer>, ProgramFailure> {
-    let LookedAt { home: of, id, path } = looked_at;
+    let has_next = |answer: &CacheAnswer| looked_at.home == home && !answer.is_estimated;
+    Ok(recorded(looked_at, file, home)?.map(|answer| match has_next(&answer) {
+        true => CacheAnswer { next: Some(next(shared, &looked_at.id)), ..answer },
+        false => answer,
+    }))
+}
+
+/// What came of the provider's cache, without how the next request would continue.
+///
+/// # Errors
+/// When the files of the session or the prices of the home folder cannot be read.
+pub fn recorded(looked_at: &LookedAt, file: &SessionFile, home: &Path) -> Result<Option<CacheAnswer>, ProgramFailure> {
+    let LookedAt { home: of, path, .. } = looked_at;
     let figures = figures(of, file)?;
     let prices = prices::table(home)?;
     if !figures.is_empty() {
-        let next = if of == home { Some(next(shared, id)) } else { None };
-        return Ok(Some(CacheAnswer { next, ..CacheAnswer::of(&figures, &prices) }));
+        return Ok(Some(CacheAnswer::of(&figures, &prices)));
     }
     let counts = token_counts(path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
     let estimated = || CacheAnswer::estimated(&RequestFigures::estimated(&counts, KEPT_FOR), &prices);

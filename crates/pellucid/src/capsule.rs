@@ -97,6 +97,33 @@ fn last_time(session: &str) -> Option<SystemTime> {
     Some(time.into())
 }
 
+/// A capsule in a private folder, which is removed when this is dropped.
+#[derive(Debug)]
+pub struct UnpackedCapsule {
+    _folder: TempDir,
+    /// The session in the folder.
+    pub found: LookedAt,
+}
+
+/// Unpacks a capsule that is being made, to ask about it what is asked about any session.
+///
+/// # Errors
+/// When the folder for temporary files cannot be written.
+pub fn unpacked(capsule: &Capsule) -> Result<UnpackedCapsule, ProgramFailure> {
+    let (folder, found) = unpack_aside(capsule).map_err(|error| {
+        ProgramFailure::new(format!("the session cannot be unpacked in {}: {error}", std::env::temp_dir().display()))
+    })?;
+    Ok(UnpackedCapsule { _folder: folder, found })
+}
+
+fn unpack_aside(capsule: &Capsule) -> std::io::Result<(TempDir, LookedAt)> {
+    let folder = tempfile::Builder::new().prefix("pellucid-capsule-").tempdir()?;
+    unpack(capsule, folder.path()).map_err(|failure| std::io::Error::other(failure.text().to_owned()))?;
+    let path = capsule.session_path().map(|path| folder.path().join(path)).unwrap_or_default();
+    let found = LookedAt { home: folder.path().to_owned(), id: capsule.session.clone(), path };
+    Ok((folder, found))
+}
+
 /// A session that a command looks at: a stored one, or the one in a capsule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LookedAt {
@@ -187,10 +214,7 @@ fn look_into(file: &Path) -> Result<LookedAt, ProgramFailure> {
         let place = std::env::temp_dir();
         ProgramFailure::new(format!("{} cannot be unpacked in {}: {error}", file.display(), place.display()))
     };
-    let folder = tempfile::Builder::new().prefix("pellucid-capsule-").tempdir().map_err(failed)?;
-    unpack(&capsule, folder.path())?;
-    let path = capsule.session_path().map(|path| folder.path().join(path)).unwrap_or_default();
-    let found = LookedAt { home: folder.path().to_owned(), id: capsule.session.clone(), path };
+    let (folder, found) = unpack_aside(&capsule).map_err(failed)?;
     opened.push(OpenedCapsule { file: file.to_owned(), folder, found: found.clone() });
     Ok(found)
 }

@@ -64,18 +64,63 @@ pub fn run(shared: &Shared, args: &CostArgs) -> Result<ExitCode, ProgramFailure>
 pub fn answer(shared: &Shared, args: &CostArgs) -> Result<Result<(String, ExitCode), CostRefusal>, ProgramFailure> {
     let home = sessions::home()?;
     let meant = capsule::all_meant(&home, &args.of)?;
-    let prices = prices::table(&home)?;
-    let mut texts = ReadTexts::default();
-    let mut sessions = Vec::new();
-    let mut unknown = Vec::new();
-    for LookedAt { home: of, path, .. } in meant {
-        let file = read::open_damaged(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
-        let session = CostedSession::walk(&of, file, &mut texts)?;
-        if session.requests.is_empty() {
-            unknown.push(format!("the session {} has no record of what it sent", session.file.meta.id));
+    CostedSessions::read(&home, meant)?.answer(shared, args)
+}
+
+/// The sessions that costs are asked of, read once for any number of questions.
+#[derive(Debug)]
+pub struct CostedSessions {
+    /// The home folder with the prices.
+    home: PathBuf,
+    sessions: Vec<CostedSession>,
+    texts: ReadTexts,
+    /// Why nothing is known of some sessions.
+    unknown: Vec<String>,
+}
+
+impl CostedSessions {
+    /// Goes through the records of sessions.
+    ///
+    /// # Errors
+    /// When a session cannot be read.
+    pub fn read(home: &Path, meant: Vec<LookedAt>) -> Result<Self, ProgramFailure> {
+        let mut costed =
+            Self { home: home.to_owned(), sessions: Vec::new(), texts: ReadTexts::default(), unknown: Vec::new() };
+        for LookedAt { home: of, path, .. } in meant {
+            let file = read::open_damaged(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+            let session = CostedSession::walk(&of, file, &mut costed.texts)?;
+            if session.requests.is_empty() {
+                let id = &session.file.meta.id;
+                costed.unknown.push(format!("the session {id} has no record of what it sent"));
+            }
+            costed.sessions.push(session);
         }
-        sessions.push(session);
+        Ok(costed)
     }
+
+    /// What the command prints about these sessions and its status, or why nothing is known.
+    ///
+    /// # Errors
+    /// When the prices cannot be read.
+    pub fn answer(
+        &mut self,
+        shared: &Shared,
+        args: &CostArgs,
+    ) -> Result<Result<(String, ExitCode), CostRefusal>, ProgramFailure> {
+        let Self { home, sessions, texts, unknown } = self;
+        costed_answer(shared, args, home, sessions, texts, unknown)
+    }
+}
+
+fn costed_answer(
+    shared: &Shared,
+    args: &CostArgs,
+    home: &Path,
+    sessions: &[CostedSession],
+    texts: &mut ReadTexts,
+    unknown: &[String],
+) -> Result<Result<(String, ExitCode), CostRefusal>, ProgramFailure> {
+    let prices = prices::table(home)?;
     let requests: Vec<CostedRequest> = sessions.iter().flat_map(|session| session.requests.clone()).collect();
     if requests.is_empty() {
         return Ok(Err(CostRefusal::unknown(unknown.join("\nerror: "))));
@@ -87,7 +132,7 @@ pub fn answer(shared: &Shared, args: &CostArgs) -> Result<Result<(String, ExitCo
         for setting in std::iter::once(None).chain(args.settings.iter().map(Some)) {
             let column = match setting {
                 Some(setting) if setting.is_remade() => {
-                    let remade = remade::requests(shared, &sessions, setting, &mut texts);
+                    let remade = remade::requests(shared, sessions, setting, texts);
                     remade.map(|remade| SimulatedCost::of_remade(&requests, &remade, setting, &prices))
                 }
                 _ => SimulatedCost::of(&requests, setting, &prices)
@@ -109,7 +154,7 @@ pub fn answer(shared: &Shared, args: &CostArgs) -> Result<Result<(String, ExitCo
         }
         format!("{json}\n")
     } else if columns.is_empty() {
-        answer_text(&answer, &NamedGroups::of(&home, args.by))
+        answer_text(&answer, &NamedGroups::of(home, args.by))
     } else {
         columns_text(&answer, &columns, columns[0].n_different(&requests))
     };
@@ -146,6 +191,7 @@ impl CostRefusal {
 }
 
 /// A session with the requests that it sent.
+#[derive(Debug)]
 struct CostedSession {
     /// The home folder that has the session and its record.
     home: PathBuf,

@@ -2,7 +2,7 @@
 //!
 //! - `questions`: what the page asks, answered as commands answer it
 
-mod questions;
+pub mod questions;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

@@ -54,7 +54,7 @@ pub fn run(shared: &Shared, command: SessionsCommand) -> Result<ExitCode, Progra
         SessionsCommand::Grep(args) => grep::run(&home, &args),
         SessionsCommand::Delete(args) => delete::run(&home, &args),
         SessionsCommand::Certify(args) => certify::run(&home, shared, &args),
-        SessionsCommand::Capsule(args) => capsule::run(&home, &args),
+        SessionsCommand::Capsule(args) => capsule::run(shared, &home, &args),
         SessionsCommand::Fsck(args) => fsck::run(&home, &args).map_err(ProgramFailure::of_question),
         SessionsCommand::Rename { of, name } => {
             let (of, name) = of.split(name.as_ref());

@@ -1,5 +1,6 @@
 //! One call as the files of its session have it: what the model asked for, what it was sent back, and what is kept beside that.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::io::Read;
 use std::io::Seek;
@@ -38,6 +39,31 @@ pub struct CallTexts {
 }
 
 impl CallTexts {
+    /// The items of all calls of a session file, by the ids of the calls.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn read_all(session_file: &Path) -> io::Result<BTreeMap<String, Self>> {
+        let mut all: BTreeMap<String, Self> = BTreeMap::new();
+        let mut cwd = PathBuf::new();
+        let mut lines = Forwards::new(pellucid_files::open(session_file)?, 0, u64::MAX)?;
+        while let Some(line) = lines.next_line()? {
+            if !matches!(split(line.bytes), Some((RecordKind::ResponseItem | RecordKind::TurnContext, _))) {
+                continue;
+            }
+            match read_line(line.bytes) {
+                LineReading::Record(Record::TurnContext(context)) => cwd = PathBuf::from(&context.cwd),
+                LineReading::Record(Record::ResponseItem(item)) => {
+                    if let Some((call, text, is_output)) = text_of(&item) {
+                        all.entry(call.to_owned()).or_default().take(&item, text, is_output, line.start, &cwd);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(all)
+    }
+
     /// Searches a session file for the items of a call.
     ///
     /// # Errors
@@ -57,30 +83,17 @@ impl CallTexts {
             }
             match read_line(line.bytes) {
                 LineReading::Record(Record::TurnContext(context)) => cwd = PathBuf::from(&context.cwd),
-                LineReading::Record(Record::ResponseItem(item)) => texts.take(&item, call, line.start, &cwd),
+                LineReading::Record(Record::ResponseItem(item)) => match text_of(&item) {
+                    Some((of, text, is_output)) if of == call => texts.take(&item, text, is_output, line.start, &cwd),
+                    _ => {}
+                },
                 _ => {}
             }
         }
         Ok(texts)
     }
 
-    fn take(&mut self, item: &Item, call: &str, at: u64, cwd: &Path) {
-        let (of, text, is_output) = match item {
-            Item::FunctionCall { call_id, arguments, .. } => (call_id, arguments.clone(), false),
-            Item::CustomToolCall { call_id, input, .. } => (call_id, input.clone(), false),
-            Item::LocalShellCall { call_id: Some(call_id), action, .. } => {
-                (call_id, serde_json::to_string(action).unwrap_or_default(), false)
-            }
-            Item::FunctionCallOutput { call_id, output: ToolOutput::Text(output) }
-            | Item::CustomToolCallOutput { call_id, output } => (call_id, output.clone(), true),
-            Item::FunctionCallOutput { call_id, output } => {
-                (call_id, serde_json::to_string(output).unwrap_or_default(), true)
-            }
-            _ => return,
-        };
-        if of != call {
-            return;
-        }
+    fn take(&mut self, item: &Item, text: String, is_output: bool, at: u64, cwd: &Path) {
         if is_output {
             self.output = Some(text);
         } else {
@@ -89,6 +102,23 @@ impl CallTexts {
             self.files = patch_of(item, cwd).map(|patch| patch.files()).unwrap_or_default();
         }
     }
+}
+
+/// The call of an item, with its arguments or its output.
+fn text_of(item: &Item) -> Option<(&str, String, bool)> {
+    Some(match item {
+        Item::FunctionCall { call_id, arguments, .. } => (call_id, arguments.clone(), false),
+        Item::CustomToolCall { call_id, input, .. } => (call_id, input.clone(), false),
+        Item::LocalShellCall { call_id: Some(call_id), action, .. } => {
+            (call_id, serde_json::to_string(action).unwrap_or_default(), false)
+        }
+        Item::FunctionCallOutput { call_id, output: ToolOutput::Text(output) }
+        | Item::CustomToolCallOutput { call_id, output } => (call_id, output.clone(), true),
+        Item::FunctionCallOutput { call_id, output } => {
+            (call_id, serde_json::to_string(output).unwrap_or_default(), true)
+        }
+        _ => return None,
+    })
 }
 
 fn contains(text: &[u8], part: &[u8]) -> bool {

@@ -9,6 +9,8 @@ use std::ops::ControlFlow;
 use std::ops::Range;
 use std::path::Path;
 
+use pellucid_engine::file_states::ChangedFile;
+use pellucid_engine::file_states::FileStates;
 use pellucid_engine::report::Report;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
@@ -21,6 +23,7 @@ use pellucid_store::requests::chain::Chain;
 use pellucid_store::requests::entry;
 use pellucid_store::requests::entry::LogEntry;
 use pellucid_store::requests::entry::Purpose;
+use pellucid_store::requests::entry::StoredPiece;
 use pellucid_store::requests::parts::PartStore;
 
 use super::Reached;
@@ -67,7 +70,12 @@ pub struct ProvedRequest<'w> {
     frame: &'w Frame,
     request: Request,
     items: WalkedItems<'w>,
+    files: FilesOf<'w>,
+    parts: &'w PartStore,
 }
+
+/// The pieces of the record with the files that the request before and this one were made from.
+type FilesOf<'w> = (Option<&'w StoredPiece>, Option<&'w StoredPiece>);
 
 /// The items of a request.
 #[derive(Debug)]
@@ -114,6 +122,15 @@ impl ProvedRequest<'_> {
             (range, item.clone())
         });
         items.collect()
+    }
+
+    /// The files of instructions and of the pack that are not what they were for the request before.
+    pub fn changed_files(&self) -> Vec<ChangedFile> {
+        let read = |piece: Option<&StoredPiece>| FileStates::read(&self.parts.text(piece?).ok()?);
+        match (read(self.files.0), read(self.files.1)) {
+            (Some(before), Some(now)) => before.changed(&now),
+            _ => Vec::new(),
+        }
     }
 
     /// What the body is made of. The report of a walk has no changed files and no comparison with the request before.
@@ -183,14 +200,17 @@ fn walk_within(
     let mut run = Run::new(file, &parts, chain);
     let mut bodies: BTreeMap<&str, usize> = BTreeMap::new();
     let mut terms = None;
+    let mut files: FilesOf<'_> = (None, None);
     for (link, it) in chain.links.iter().enumerate() {
         if let LogEntry::Opened(opened) = &it.entry {
             terms = opened.terms.as_deref();
+            files.1 = opened.files.as_ref().or(files.1);
         }
         let LogEntry::Request(entry) = &it.entry else {
             run.follow(&it.entry)?;
             continue;
         };
+        files = (files.1, entry.files.as_ref().or(files.1));
         let Some(&number) = numbers.get(&link) else {
             drop(run.reach(entry)?);
             continue;
@@ -207,7 +227,7 @@ fn walk_within(
         let again = (entry.purpose == Purpose::AnswerAgain).then(|| bodies.get(entry.body.as_str()).copied()).flatten();
         let bytes = match again {
             Some(number) => WalkedBytes::Again(number),
-            None => reached(&mut run, entry)?,
+            None => reached(&mut run, entry, files)?,
         };
         bodies.insert(&entry.body, number);
         let reply = replies.get(&it.n).copied();
@@ -240,7 +260,11 @@ fn unknown<'w>(file: &'w SessionFile, number: usize, verdict: &Verdict) -> Walke
 }
 
 /// The bytes of a request that the run comes to next.
-fn reached<'r>(run: &'r mut Run<'_>, entry: &entry::RequestEntry) -> Result<WalkedBytes<'r>, ReplayError> {
+fn reached<'r>(
+    run: &'r mut Run<'_>,
+    entry: &entry::RequestEntry,
+    files: FilesOf<'r>,
+) -> Result<WalkedBytes<'r>, ReplayError> {
     let verdict = run.verdict(entry)?;
     if !matches!(verdict, Verdict::Equal | Verdict::EqualInLength) {
         return Ok(WalkedBytes::Unknown(verdict.to_string()));
@@ -259,5 +283,5 @@ fn reached<'r>(run: &'r mut Run<'_>, entry: &entry::RequestEntry) -> Result<Walk
         }
     };
     let request = frame.request(items.transcript());
-    Ok(WalkedBytes::Proved(ProvedRequest { frame, request, items }))
+    Ok(WalkedBytes::Proved(ProvedRequest { frame, request, items, files, parts }))
 }

@@ -17,7 +17,7 @@ fn packed(json: &[u8]) -> Vec<u8> {
 fn check_refused(made: &Capsule, expected: &str) {
     let error = Capsule::from_html(&packed(&serde_json::to_vec(made).unwrap())).unwrap_err();
     assert_eq!(error.to_string(), expected);
-    let made = made.to_html(&CapsulePage::default()).unwrap_err();
+    let made = made.to_block().unwrap_err();
     assert_eq!(made.to_string(), expected, "what cannot be opened is not written");
 }
 
@@ -40,35 +40,18 @@ fn capsule(files: &[(&str, &str)]) -> Capsule {
     }
 }
 
-fn page(text: &str) -> CapsulePage {
-    let said = Utterance { role: text.to_owned(), what: text.to_owned(), text: text.to_owned() };
-    let row = CapsuleRow { model: text.to_owned(), verdict: text.to_owned(), ..CapsuleRow::default() };
-    CapsulePage { title: text.to_owned(), requests: vec![row], said: vec![said] }
-}
-
-#[test]
-fn hostile_text_stays_text() {
-    let hostile = "</script><script>alert(1)</script> <img src=x onerror=1> ' onclick=\"1\" javascript:1 \u{202e}";
-    let html = capsule(&[]).to_html(&page(hostile)).unwrap();
-    assert_eq!(html.matches("<script").count(), 1, "only the block with the data");
-    for word in ["<img", "\"1\"", "' on", "\u{202e}"] {
-        assert!(!html.contains(word), "{word}");
-    }
-    assert!(html.contains("default-src 'none'"));
-}
-
 #[test]
 fn a_block_in_a_message_is_not_the_data() {
     let fake = format!("{BLOCK_BEGIN}AAAA{BLOCK_END}");
     let made = capsule(&[("sessions/a.jsonl", "x")]);
-    let html = made.to_html(&page(&fake)).unwrap();
+    let html = format!("<p>{fake}</p>{}</body>", made.to_block().unwrap());
     assert_eq!(Capsule::from_html(html.as_bytes()).unwrap(), made);
 }
 
 #[test]
 fn paths_lead_into_folders_of_sessions_and_nowhere_else() {
     for path in ["sessions/2026/01/02/rollout-a.jsonl", "requests/parts/ab/abcd", "archived_sessions/x.jsonl"] {
-        let html = capsule(&[(path, "x")]).to_html(&CapsulePage::default()).unwrap();
+        let html = capsule(&[(path, "x")]).to_block().unwrap();
         assert!(Capsule::from_html(html.as_bytes()).is_ok(), "{path}");
     }
     for path in [
@@ -95,7 +78,7 @@ fn paths_lead_into_folders_of_sessions_and_nowhere_else() {
         );
     }
     let long = format!("sessions/{}", "x/".repeat(300) + "x");
-    assert!(matches!(capsule(&[(&long, "x")]).to_html(&CapsulePage::default()), Err(CapsuleError::Path(_))));
+    assert!(matches!(capsule(&[(&long, "x")]).to_block(), Err(CapsuleError::Path(_))));
 }
 
 #[test]
@@ -151,7 +134,7 @@ fn what_is_no_capsule_is_refused_with_its_reason() {
     let broken = format!("{BLOCK_BEGIN}AAAA{BLOCK_END}");
     assert!(matches!(Capsule::from_html(broken.as_bytes()), Err(CapsuleError::Damaged(_))));
     let later = Capsule { schema: "pellucid.capsule/9".to_owned(), ..capsule(&[]) };
-    let html = later.to_html(&CapsulePage::default()).unwrap();
+    let html = later.to_block().unwrap();
     assert!(matches!(Capsule::from_html(html.as_bytes()), Err(CapsuleError::Form(_))));
 }
 
@@ -166,8 +149,8 @@ proptest! {
     #[test]
     fn what_goes_in_comes_out(text in any::<String>(), said in any::<String>()) {
         let made = capsule(&[("sessions/a.jsonl", &text)]);
-        let html = made.to_html(&page(&said)).unwrap();
+        let html = format!("<p>{said}</p>{}</body>", made.to_block().unwrap());
         prop_assert_eq!(&Capsule::from_html(html.as_bytes()).unwrap(), &made);
-        prop_assert_eq!(made.to_html(&page(&said)).unwrap(), html);
+        prop_assert_eq!(format!("<p>{said}</p>{}</body>", made.to_block().unwrap()), html);
     }
 }

@@ -48,19 +48,48 @@ pub fn list(home: &Path, files: &SessionFiles, stretch: Stretch) -> Result<Vec<u
 
 /// A call, those within it, and what went in and came out.
 pub fn one(home: &Path, files: &SessionFiles, call: &str) -> Result<Vec<u8>, ApiError> {
-    let Calls { calls, .. } = read_calls(home, files)?;
+    let calls = read_calls(home, files)?;
+    let texts = CallTexts::read(&files.path, call).map_err(|error| failed(&error))?;
+    let request = Senders::of(home, files)?.request_at(texts.at);
+    whole(home, files, &calls, call, &texts, request)
+}
+
+/// All calls that are not within another one: their ids, each with the answer of [`one`].
+pub fn every(home: &Path, files: &SessionFiles) -> Result<Vec<(String, Vec<u8>)>, ApiError> {
+    let calls = read_calls(home, files)?;
+    let texts = CallTexts::read_all(&files.path).map_err(|error| failed(&error))?;
+    let senders = Senders::of(home, files)?;
+    let none = CallTexts::default();
+    let outer = calls.calls.iter().filter(|it| it.within.is_none());
+    let answers = outer.map(|it| {
+        let texts = texts.get(&it.call).unwrap_or(&none);
+        Ok((it.call.clone(), whole(home, files, &calls, &it.call, texts, senders.request_at(texts.at))?))
+    });
+    answers.collect()
+}
+
+fn failed(error: &dyn std::fmt::Display) -> ApiError {
+    ApiError::internal("reading the session", error)
+}
+
+fn whole(
+    home: &Path,
+    files: &SessionFiles,
+    Calls { calls, .. }: &Calls,
+    call: &str,
+    texts: &CallTexts,
+    request: Option<usize>,
+) -> Result<Vec<u8>, ApiError> {
     let is_meant = |it: &&RecordedCall| it.call == call || it.within.as_deref() == Some(call);
     let chosen: Vec<&RecordedCall> = calls.iter().filter(is_meant).collect();
     if chosen.is_empty() {
         return Err(ApiError::not_found("the record has no such call"));
     }
-    let failed = |error: std::io::Error| ApiError::internal("reading the session", &error);
-    let texts = CallTexts::read(&files.path, call).map_err(failed)?;
-    let kept = WholeOutput::open(home, &files.id, call).map_err(failed)?;
+    let kept = WholeOutput::open(home, &files.id, call).map_err(|error| failed(&error))?;
     let kept = match kept {
         None => Value::Null,
         Some(mut kept) => {
-            let seen = kept.seen(texts.output.as_deref().unwrap_or_default()).map_err(failed)?;
+            let seen = kept.seen(texts.output.as_deref().unwrap_or_default()).map_err(|error| failed(&error))?;
             let seen: Vec<[u64; 2]> = seen.into_iter().map(|it| [it.start, it.end]).collect();
             json!({ "bytes": kept.bytes, "is_whole": kept.is_whole, "seen": seen })
         }
@@ -76,7 +105,7 @@ pub fn one(home: &Path, files: &SessionFiles, call: &str) -> Result<Vec<u8>, Api
         "output": cut(&texts.output),
         "output_bytes": texts.output.as_ref().map(String::len),
         "kept": kept,
-        "request": request_of(home, files, texts.at)?,
+        "request": request,
         "files": files_json(&texts.files),
     })))
 }
@@ -107,20 +136,32 @@ fn n_whole(bytes: &[u8]) -> usize {
     }
 }
 
-/// The request whose answer made the call that is at an offset of the session file.
-fn request_of(home: &Path, files: &SessionFiles, at: Option<u64>) -> Result<Option<usize>, ApiError> {
-    let failed = |error: &dyn std::fmt::Display| ApiError::internal("reading the record", error);
-    let (Some(at), Some(record)) = (at, &files.record) else {
-        return Ok(None);
-    };
-    let chain = Chain::read(record).map_err(|error| failed(&error))?;
-    let file = read::open_damaged(&files.path).map_err(|error| failed(&error))?;
-    let numbers = replay::numbers(home, &file, &chain).map_err(|error| failed(&error))?;
-    let number = |link: &ChainLink| match &link.entry {
-        LogEntry::Request(request) if request.at <= at => numbers.get(&link.n).copied(),
-        _ => None,
-    };
-    Ok(chain.links.iter().rev().find_map(number))
+/// Where the requests of a session are in its file: the offset of each, with its number.
+struct Senders {
+    places: Vec<(u64, usize)>,
+}
+
+impl Senders {
+    fn of(home: &Path, files: &SessionFiles) -> Result<Self, ApiError> {
+        let failed = |error: &dyn std::fmt::Display| ApiError::internal("reading the record", error);
+        let Some(record) = &files.record else {
+            return Ok(Self { places: Vec::new() });
+        };
+        let chain = Chain::read(record).map_err(|error| failed(&error))?;
+        let file = read::open_damaged(&files.path).map_err(|error| failed(&error))?;
+        let numbers = replay::numbers(home, &file, &chain).map_err(|error| failed(&error))?;
+        let place = |link: &ChainLink| match &link.entry {
+            LogEntry::Request(request) => Some((request.at, *numbers.get(&link.n)?)),
+            _ => None,
+        };
+        Ok(Self { places: chain.links.iter().filter_map(place).collect() })
+    }
+
+    /// The request whose answer made the call at an offset of the session file.
+    fn request_at(&self, at: Option<u64>) -> Option<usize> {
+        let at = at?;
+        self.places.iter().rev().find(|(from, _)| *from <= at).map(|(_, number)| *number)
+    }
 }
 
 /// What the patch of a call says of files, as much as fits into an answer.

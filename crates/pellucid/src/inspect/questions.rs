@@ -15,6 +15,7 @@ use pellucid_store::read;
 use crate::args::Args;
 use crate::args::ProgramCommand;
 use crate::args::context::ContextCommand;
+use crate::args::cost::CostArgs;
 use crate::args::sessions::SessionsCommand;
 use crate::args::shared::Shared;
 use crate::cache;
@@ -60,10 +61,7 @@ impl Questions for CommandAnswers {
         if let Question::Cache { session } = question {
             return self.cache(session).map(String::into_bytes);
         }
-        let args = Args::try_parse_from(words(question)).map_err(|error| {
-            let text = error.to_string();
-            NoAnswer::Wrong(text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned())
-        })?;
+        let args = Args::try_parse_from(words(question)).map_err(|error| wrong(&error))?;
         let refused = |refusal: RequestRefusal| none(refusal.failure());
         let text = match args.command {
             Some(ProgramCommand::Context(context)) => match context.command {
@@ -82,13 +80,30 @@ impl Questions for CommandAnswers {
             }
             Some(ProgramCommand::Sessions(sessions)) => match sessions.command {
                 SessionsCommand::Grep(args) => grep::json(&self.home, &args).map_err(refused)?.0,
-                SessionsCommand::Capsule(args) => capsule::make(&self.home, &args).map_err(refused)?.html,
+                SessionsCommand::Capsule(args) => capsule::make(&self.shared, &self.home, &args).map_err(refused)?.html,
                 _ => return Err(unasked()),
             },
             _ => return Err(unasked()),
         };
         Ok(text.into_bytes())
     }
+}
+
+/// The options of `cost` that a question means.
+///
+/// # Errors
+/// When the question is another one, or names something that there is not.
+pub fn cost_args(question: &Question) -> Result<CostArgs, NoAnswer> {
+    match Args::try_parse_from(words(question)).map_err(|error| wrong(&error))?.command {
+        Some(ProgramCommand::Cost(args)) => Ok(args),
+        _ => Err(unasked()),
+    }
+}
+
+/// The first line of what the parser says.
+fn wrong(error: &clap::Error) -> NoAnswer {
+    let text = error.to_string();
+    NoAnswer::Wrong(text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned())
 }
 
 fn unasked() -> NoAnswer {

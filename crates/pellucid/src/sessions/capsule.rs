@@ -1,30 +1,41 @@
 //! `sessions capsule`: a session in one HTML file.
+//!
+//! The capsule is made first, blanked as asked, and unpacked again. Its page is then what `inspect` shows of the unpacked session,
+//! so nothing that is blanked can be in the page.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::SystemTime;
 
+use jiff::Timestamp;
+use pellucid_agent::prices::PRICES_FILE;
 use pellucid_agent::replay;
 use pellucid_answers::capsule;
 use pellucid_answers::capsule::Capsule;
-use pellucid_answers::capsule::CapsulePage;
-use pellucid_answers::capsule::CapsuleRow;
 use pellucid_answers::capsule::CapsuleSystem;
 use pellucid_answers::capsule::SessionTexts;
-use pellucid_answers::capsule::Utterance;
 use pellucid_engine::pack::Pack;
 use pellucid_files::RealDisk;
+use pellucid_inspect::export::ExportPlan;
+use pellucid_inspect::export::page as export_page;
+use pellucid_inspect::questions::NoAnswer;
+use pellucid_inspect::questions::Question;
+use pellucid_inspect::questions::Questions;
 use pellucid_store::name;
 use pellucid_store::read;
 use pellucid_store::read::SessionFile;
-use pellucid_store::record::Record;
 use pellucid_store::requests::parts::PartStore;
 use pellucid_tools::edits::EditLog;
 use pellucid_workspace::pack_files;
 use pellucid_workspace::pack_files::PackPlace;
 use serde_json::Value;
+use serde_json::json;
 
 use super::export;
 use super::export::Cut;
@@ -33,7 +44,12 @@ use super::print;
 use crate::args::capsule::MakeCapsuleArgs;
 use crate::args::capsule::RedactLevel;
 use crate::args::session_ref::SessionRef;
+use crate::args::shared::Shared;
 use crate::cache;
+use crate::capsule::LookedAt;
+use crate::capsule::unpacked;
+use crate::cost::CostedSessions;
+use crate::inspect::questions;
 use crate::request::RequestRefusal;
 use crate::start::ProgramFailure;
 use crate::stored;
@@ -48,8 +64,8 @@ const CONFIG_BYTES_MAX: u64 = 16 << 20;
 /// The line about content that was replaced, for people.
 const FILLED_LINE: &str = "note: every text is replaced by filler of the same length; ids, times, sizes, settings and names of models are left";
 
-pub fn run(home: &Path, args: &MakeCapsuleArgs) -> Result<ExitCode, ProgramFailure> {
-    let MadeCapsule { html, n_blanks } = match make(home, args) {
+pub fn run(shared: &Shared, home: &Path, args: &MakeCapsuleArgs) -> Result<ExitCode, ProgramFailure> {
+    let MadeCapsule { html, n_blanks } = match make(shared, home, args) {
         Ok(made) => made,
         Err(refusal) => return Ok(refusal.show()),
     };
@@ -73,7 +89,7 @@ pub struct MadeCapsule {
 }
 
 /// Makes a capsule. The file of the arguments is not written.
-pub fn make(home: &Path, args: &MakeCapsuleArgs) -> Result<MadeCapsule, RequestRefusal> {
+pub fn make(shared: &Shared, home: &Path, args: &MakeCapsuleArgs) -> Result<MadeCapsule, RequestRefusal> {
     let failed = |error: &dyn std::fmt::Display| ProgramFailure::new(format!("{error}"));
     let (session, number) = match args.session.as_deref().map(named).transpose()? {
         Some((session, number)) => (Some(session.to_owned()), number),
@@ -105,7 +121,6 @@ pub fn make(home: &Path, args: &MakeCapsuleArgs) -> Result<MadeCapsule, RequestR
     } else if settings.get("pack").is_some_and(|pack| !Pack::builtin_names().contains(&pack.as_str())) {
         settings.remove("pack");
     }
-    let said = files.iter().find(|(path, _)| path.contains("sessions/")).map(|(_, text)| utterances(text));
     let capsule = Capsule {
         schema: capsule::SCHEMA.to_owned(),
         program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -121,9 +136,7 @@ pub fn make(home: &Path, args: &MakeCapsuleArgs) -> Result<MadeCapsule, RequestR
         settings,
         files,
     };
-    let rows = rows(home, &file, number.unwrap_or(usize::MAX))?;
-    let page = CapsulePage { title: format!("Session {id}"), requests: rows, said: said.unwrap_or_default() };
-    let html = capsule.to_html(&page).map_err(|error| failed(&error))?;
+    let html = page(shared, home, &capsule)?;
     Ok(MadeCapsule { html, n_blanks: export.n_blanks() })
 }
 
@@ -208,67 +221,84 @@ fn cut(home: &Path, file: &SessionFile, number: usize) -> Result<Cut, RequestRef
     found.ok_or_else(|| RequestRefusal::unknown(format!("request {number} is not in the record of this session")))
 }
 
-/// The table of the page, up to a request.
-fn rows(home: &Path, file: &SessionFile, upto: usize) -> Result<Vec<CapsuleRow>, ProgramFailure> {
-    let figures = cache::figures(home, file)?;
-    let row = |it: &pellucid_answers::figures::RequestFigures| CapsuleRow {
-        number: it.number,
-        sent_at: it.sent_at.clone().unwrap_or_default(),
-        model: it.model.clone(),
-        tokens: it.tokens,
-        read: it.usage.as_ref().map(|usage| usage.cached_read),
-        answered: it.usage.as_ref().map(|usage| usage.output),
-        verdict: it.verdict.verdict.to_string(),
-    };
-    Ok(figures.iter().filter(|it| it.number <= upto).map(row).collect())
+/// The page about the session of a capsule, with its data.
+fn page(shared: &Shared, home: &Path, capsule: &Capsule) -> Result<String, ProgramFailure> {
+    let failed = |error: &dyn std::fmt::Display| ProgramFailure::new(format!("{error}"));
+    let data = capsule.to_block().map_err(|error| failed(&error))?;
+    let unpacked = unpacked(capsule)?;
+    let found = unpacked.found.clone();
+    set_time(&found.path).map_err(|error| failed(&error))?;
+    // The price of a request is known where the capsule is made. A file of prices may have words of a person.
+    let prices = home.join(PRICES_FILE);
+    if capsule.redact != RedactLevel::Content.as_str() && prices.is_file() {
+        std::fs::copy(&prices, found.home.join(PRICES_FILE)).map_err(|error| failed(&error))?;
+    }
+    let about = json!({
+        "redact": capsule.redact,
+        "blanks": capsule.blanks,
+        "request": capsule.request,
+        "program": capsule.program,
+        "system": capsule.system,
+    });
+    let questions = Arc::new(CapsuleAnswers { shared: shared.clone(), found: found.clone(), costed: Mutex::default() });
+    let plan = ExportPlan { home: found.home, session: found.id, questions, about, data };
+    export_page(plan).map_err(|error| failed(&error))
 }
 
-/// What was said, from the session file as the capsule has it.
-fn utterances(session: &str) -> Vec<Utterance> {
-    let (records, _) = read::parse(session.as_bytes());
-    let mut said = Vec::new();
-    for record in &records {
-        let Record::ResponseItem(item) = record else {
-            continue;
+/// Gives a session file the time of its last line, so that the page says when the session was used and not when it was unpacked.
+fn set_time(path: &Path) -> std::io::Result<()> {
+    let text = pellucid_files::read_text(path, u64::MAX)?;
+    let time = text.lines().rev().find_map(|line| {
+        let line: Value = serde_json::from_str(line).ok()?;
+        line["timestamp"].as_str()?.parse::<Timestamp>().ok()
+    });
+    let time = time.map_or(SystemTime::UNIX_EPOCH, SystemTime::from);
+    std::fs::File::options().append(true).open(path)?.set_modified(time)
+}
+
+/// Answers about the session of a capsule as commands give them for a stored one.
+#[derive(Debug)]
+struct CapsuleAnswers {
+    shared: Shared,
+    found: LookedAt,
+    /// The session with what the model read, once it was asked for.
+    costed: Mutex<Option<CostedSessions>>,
+}
+
+impl CapsuleAnswers {
+    fn cost(&self, question: &Question) -> Result<String, NoAnswer> {
+        let wrong = |failure: ProgramFailure| NoAnswer::Unknown(failure.text().to_owned());
+        let args = questions::cost_args(question)?;
+        let mut costed = self.costed.lock().unwrap_or_else(PoisonError::into_inner);
+        if costed.is_none() {
+            *costed = Some(CostedSessions::read(&self.found.home, vec![self.found.clone()]).map_err(wrong)?);
+        }
+        let Some(costed) = costed.as_mut() else {
+            return Err(NoAnswer::Failed("the session was not read".to_owned()));
         };
-        let Ok(item) = serde_json::to_value(item) else {
-            continue;
-        };
-        let text = |key: &str| item[key].as_str().unwrap_or_default().to_owned();
-        let kind = text("type");
-        let is_output = kind.ends_with("_output");
-        let role = match (item["role"].as_str(), is_output) {
-            (Some(role), _) => role.to_owned(),
-            (None, true) => "tool".to_owned(),
-            (None, false) => "assistant".to_owned(),
-        };
-        let what = match kind.as_str() {
-            "message" => String::new(),
-            _ if item["name"].is_string() => text("name"),
-            kind => kind.replace('_', " "),
-        };
-        let mut texts = Vec::new();
-        collect(&item, &mut texts);
-        if !texts.is_empty() {
-            said.push(Utterance { role, what, text: texts.join("\n") });
+        match costed.answer(&self.shared, &args).map_err(wrong)? {
+            Ok((text, _)) => Ok(text),
+            Err(refusal) => Err(NoAnswer::Unknown(refusal.text().to_owned())),
         }
     }
-    said
+
+    fn cache(&self) -> Result<String, NoAnswer> {
+        let failed = |error: &dyn std::fmt::Display| NoAnswer::Failed(error.to_string());
+        let file = read::open_damaged(&self.found.path).map_err(|error| failed(&error))?;
+        let none = || NoAnswer::Unknown(cache::NOTHING_KNOWN.to_owned());
+        let answer =
+            cache::recorded(&self.found, &file, &self.found.home).map_err(|failure| failed(&failure.text()))?;
+        answer.ok_or_else(none).map(|answer| format!("{}\n", answer.to_json()))
+    }
 }
 
-/// The texts of an item for people; what is encrypted or an image is left out.
-fn collect(value: &Value, texts: &mut Vec<String>) {
-    const KEYS: [&str; 4] = ["text", "arguments", "input", "output"];
-    match value {
-        Value::Array(list) => list.iter().for_each(|value| collect(value, texts)),
-        Value::Object(table) => {
-            for (key, value) in table {
-                match value {
-                    Value::String(text) if KEYS.contains(&key.as_str()) => texts.push(text.clone()),
-                    value => collect(value, texts),
-                }
-            }
-        }
-        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+impl Questions for CapsuleAnswers {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, NoAnswer> {
+        let text = match question {
+            Question::Cost { .. } => self.cost(question)?,
+            Question::Cache { .. } => self.cache()?,
+            _ => return Err(NoAnswer::Unknown("a capsule has no answer to this question".to_owned())),
+        };
+        Ok(text.into_bytes())
     }
 }

@@ -173,12 +173,17 @@ impl Report {
     /// The text of each row with its escapes undone. `body` is the request that this report is about.
     pub fn texts(&self, body: &[u8]) -> Vec<RowText> {
         debug_assert_eq!(body.len(), self.bytes(), "the body is another request's");
-        let mut texts = Texts::new(body);
+        self.texts_from(body, 0)
+    }
+
+    /// The texts of the rows from this one on, which begins outside of a string, as the first row of an item does.
+    pub fn texts_from(&self, body: &[u8], first: usize) -> Vec<RowText> {
+        let mut texts = Texts::new(&body[self.rows.get(first).map_or(body.len(), |row| row.start)..]);
         let text = |row: &Row| {
             let RunText { text, image_bytes } = texts.next_run(row.bytes);
             RowText { text, image_bytes }
         };
-        self.rows.iter().map(text).collect()
+        self.rows[first.min(self.rows.len())..].iter().map(text).collect()
     }
 
     /// How many bytes the request has.
@@ -240,6 +245,11 @@ impl Report {
     /// The rows as JSON, one by one.
     pub fn rows_json(&self) -> impl Iterator<Item = Value> {
         self.statuses().map(|row| json!(RowJson::new(row)))
+    }
+
+    /// A row with its status as JSON, as [`Report::rows_json`] has it.
+    pub fn row_json((row, status): (&Row, SourceStatus)) -> String {
+        serde_json::to_string(&RowJson::new((row, status))).unwrap_or_default()
     }
 
     /// The report as JSON.

@@ -41,6 +41,7 @@ export class Bar {
     const count = (name) => session?.counts[COUNTS[name]];
     fill(this.tabs, h("div.tabs", names.map((name) => h("a", { href: this.addressOf(name), "aria-current": place.view === name ? "page" : null }, t(`view.${name}`), count(name) ? h("span.count", number(count(name))) : null))),
       view ? copyButton(() => view.command(here()), "", t("copy.command")) : null);
+    this.tabs.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   /** Draws what is the same for all places. */

@@ -74,6 +74,9 @@ export function command(...words) {
 
 export const notice = (text, tone = "") => h("p.notice", { class: tone }, text);
 
+/** @returns {any} why a request is not shown, and where its files are judged */
+export const unproved = (id, why) => notice([t("unproved"), " ", why, " ", link({ view: "proof", session: id }, t("view.proof"))], "warn");
+
 /** @returns {any} why something cannot be shown */
 export const refusal = (error) => notice(String(error.message ?? error), "warn");
 

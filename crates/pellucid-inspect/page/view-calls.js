@@ -17,7 +17,7 @@ function ended(call) {
 /** @returns {string} why a call ran, in short */
 function inShort(grounds) {
   const parts = (grounds?.parts ?? []).map((it) => it.rule?.file ?? it.heuristic ?? it.decision);
-  return [grounds?.outcome, grounds?.because, ...new Set(parts)].filter(Boolean).join(", ");
+  return [grounds?.outcome, grounds?.because, ...new Set(parts)].filter(Boolean).join(", ").replaceAll("_", " ");
 }
 
 /** @param {any} file of a patch */
@@ -68,7 +68,7 @@ export async function callsView(place, session) {
     calls = await api.calls(id);
     list.show({
       count: calls.length, height: 32, label: t("view.calls"),
-      columns: [{ name: t("at") }, { name: t("tool") }, figure(t("lasted")), { name: t("outcome") }, { name: t("sandbox") }, { name: t("grounds") }],
+      columns: [{ name: t("began") }, { name: t("tool") }, figure(t("lasted")), { name: t("outcome") }, { name: t("sandbox") }, { name: t("grounds") }],
       row: (index) => {
         const it = calls[index];
         return { cells: [clock(it.began_at), link({ view: "calls", session: id, chosen: it.call }, visible(it.tool)), duration(it.duration_ms), ended(it), it.runs?.at(-1)?.sandbox?.mode ?? "–", inShort(it.grounds)], say: `${it.tool}, ${ended(it)}` };

@@ -4,7 +4,7 @@ import { go } from "./address.js";
 import { h } from "./dom.js";
 import { counted, money, number } from "./format.js";
 import { api } from "./interface.js";
-import { badge, choices, command, empty, facts, link, notice, requestLink, textBlock, view } from "./parts.js";
+import { badge, choices, command, empty, facts, link, notice, requestLink, textBlock, unproved, view } from "./parts.js";
 import { t } from "./words.js";
 
 const LOST = ["constraints", "open_tasks", "paths", "identifiers"];
@@ -34,7 +34,7 @@ export async function compactionsView(place, session) {
   const column = (name, count, inner, rest) => h("section.panel", { tabindex: 0, "aria-label": t(name) }, h("h2", t(name), h("span.count", counted(count ?? 0, "item"))), h("ul.absent", inner), rest > 0 ? h("p.dim", t("more.nodes", { n: number(rest) })) : null);
   return {
     element: view(title, compactions.length > 1 ? choices(title, compactions.map((one) => [String(one.k), `#${one.k}`]), String(k), (chosen) => go({ ...place, chosen })) : null,
-      it.undone ? notice(t("compaction.undone"), "warn") : null, it.why ? notice([t("unproved"), " ", it.why], "warn") : null,
+      it.undone ? notice(t("compaction.undone"), "warn") : null, it.why ? unproved(id, it.why) : null,
       facts("facts", ["prev", request(it.before)], ["compaction.asked", request(it.asked_by)], ["next", request(it.after)], ["tokens", `${number(it.tokens_before)} → ${number(it.tokens_after)}`], ["bytes", `${number(it.bytes_before)} → ${number(it.bytes_after)}`],
         ["price", it.cost ? money(it.cost) : t("unknown")], it.before && it.after && ["view.diff", link({ view: "compare", options: { a: `${id}#${it.before}`, b: `${id}#${it.after}` } }, `#${it.before} – #${it.after}`)]),
       it.why ? null : [lost(id, it), h("div.halves", column("before", it.items_before, before, it.n_replaced + it.n_kept - before.length),

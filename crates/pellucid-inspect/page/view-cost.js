@@ -49,7 +49,7 @@ function chart({ groups, total }) {
 function simulated(answers) {
   const [answer] = answers;
   const made = answers.flatMap((it, at) => it.simulated.slice(at ? 1 : 0));
-  const columns = [{ name: t("cost.recorded"), ...answer.total }, ...made.map((it) => ({ name: it.as ?? t("cost.same"), ...it }))];
+  const columns = [{ ...answer.total, name: t("cost.recorded") }, ...made.map((it) => ({ ...it, name: it.as ?? t("cost.same") }))];
   const line = (name, value) => [t(name), ...columns.map(value)];
   return [h("h2", t("cost.would")), made.filter((it) => it.note).map((it) => notice(it.note)), answer.simulated_requests_that_differ ? notice(t("cost.differ", { n: number(answer.simulated_requests_that_differ) }), "warn") : null,
     table(["", ...columns.map((it) => figure(it.name))], [line("cached", (it) => number(it.read)), line("written", (it) => number(it.written)), line("uncached", (it) => number(it.uncached)), line("answered", (it) => number(it.answered)), line("price", (it) => h("strong", money(it.cost)))], t("cost.would"))];

@@ -18,8 +18,11 @@ export const diffLines = (text) => text.replace(/\n$/, "").split("\n").slice(0, 
 
 const hunkLines = ({ lines: [from, behind], text }) => [h("div.hunk-head", from + 1 >= behind ? t("line.n", { n: from }) : t("lines.n", { from, to: behind - 1 })), diffLines(text)];
 
-function changeRow({ op, part, source, origin, bytes, lines }, folder) {
-  const side = (isThere, ...more) => h("span.change-side", isThere ? [swatch(family(source, origin)), h("strong", part), h("span.dim", ` ${t(`source.${source}`)} `, visible(path(origin ?? "", folder, 50))), more] : null);
+/** @param {any[]} names of both requests, to which the part leads */
+function changeRow({ op, part, item, source, origin, bytes, lines }, folder, names) {
+  const [, session, request] = /^([0-9a-f-]{36})#(\d+)$/.exec(names[op === "-" ? 0 : 1]) ?? [];
+  const name = request ? link({ view: "request", session, request: Number(request), options: { part, item: String(item ?? "") } }, part) : part;
+  const side = (isThere, ...more) => h("span.change-side", isThere ? [swatch(family(source, origin)), h("strong", name), h("span.dim", ` ${t(`source.${source}`)} `, visible(path(origin ?? "", folder, 50))), more] : null);
   return h("li.change", { class: OPS[op] }, h("div.change-row", h("span.op", h("span", { "aria-hidden": "true" }, op === "-" ? "−" : op), h("span.unseen", t(`how.${OPS[op]}`))), side(op !== "+"),
     h("span.dim", { "aria-hidden": "true" }, { ">": "⟶", "~": "—" }[op]), side(op !== "-", lines ? h("span.dim", ` ${t("lines.sums", { added: number(lines.added), removed: number(lines.removed) })}`) : null), h("span.number", `${signed(bytes)} B`)),
   lines?.hunks?.length ? h("div.hunks", { tabindex: 0, role: "region", "aria-label": t("lines.of", { part }) }, lines.hunks.map(hunkLines)) : null);
@@ -28,10 +31,10 @@ function changeRow({ op, part, source, origin, bytes, lines }, folder) {
 /** @param {any} diff as `context diff --json` prints it @returns {any} what a comparison looks like */
 export function diffBody(diff, folder) {
   const broken = diff.cache?.broken;
-  const list = (isUsual) => diff.changes.filter((it) => it.usual === isUsual).map((it) => changeRow(it, folder));
+  const list = (isUsual) => diff.changes.filter((it) => it.usual === isUsual).map((it) => changeRow(it, folder, [diff.a.name, diff.b.name]));
   const [others, usual] = [list(false), list(true)];
   const name = (it, letter) => h("div", h("span.letter", letter), h("code", it.name.replace(/^([0-9a-f]{8}-[0-9a-f]{4})[0-9a-f-]+/, "$1")), h("span.dim", ` ${size(it.bytes, it.tokens)}; ${[it.model, it.pack].filter(Boolean).join(", ")}`));
-  return [h("div.diff-head", name(diff.a, "A"), name(diff.b, "B"), h("strong", `${signed(diff.bytes)} bytes, ${t("tokens.n", { n: signed(diff.tokens) })}`), diff.cache ? h("p", broken ? badge(t("effect.broken"), "bad") : badge(t("verdict.extended"), "good"), " ",
+  return [h("div.diff-head", name(diff.a, "A"), name(diff.b, "B"), h("strong", `${signed(diff.bytes)} bytes, ${t("tokens.n", { n: signed(diff.tokens) })}`), diff.cache ? h("p", broken ? badge(t("verdict.broken"), "bad") : badge(t("verdict.extended"), "good"), " ",
     broken ? t("effect.rebilled", { part: broken.part, cause: broken.cause, tokens: tokens(broken.tokens_rebilled) }) : t("effect.kept", { n: number(diff.cache.kept_bytes), of: number(diff.cache.previous_bytes) })) : null),
   others.length ? h("ul.changes", others) : h("p.notice", t("diff.none")),
   h("p.dim", "= ", counted(diff.unchanged_parts, "part"), diff.notation_bytes ? `, ${t("diff.notation", { n: signed(diff.notation_bytes) })}` : ""),

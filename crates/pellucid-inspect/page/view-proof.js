@@ -14,6 +14,7 @@ const tone = (verdict) => (verdict.startsWith("equal") ? "good" : verdict.starts
 /** @returns {string} its fields as one sentence */
 function sentence(finding) {
   if (typeof finding !== "object") return String(finding);
+  if (finding.change) return t("damage", { turn: "–", byte: "–", ...finding, change: t(`how.${finding.change}`), file: finding.file?.split("/").at(-1) });
   return Object.entries(finding).filter(([, value]) => value !== null && typeof value !== "object").map(([name, value]) => `${name.replaceAll("_", " ")}: ${value}`).join(", ");
 }
 
@@ -53,8 +54,8 @@ export async function proofView(_place, session) {
   list.show({
     count: requests.length, height: 32, label: t("view.proof"), columns: [figure("#"), { name: t("purpose") }, figure(t("bytes")), figure(t("items")), { name: t("verdict") }],
     row: (index) => {
-      const { purpose, bytes, items, verdict, why } = requests[index];
-      return { cells: [requestLink(id, index + 1), t(`purpose.${purpose}`), number(bytes), number(items), badge(why ? `${verdict}: ${why}` : verdict, tone(verdict))], say: `#${index + 1}: ${verdict}` };
+      const { purpose, bytes, items, verdict, why, what } = requests[index];
+      return { cells: [requestLink(id, index + 1), t(`purpose.${purpose}`), number(bytes), number(items), badge([verdict.replaceAll("_", " "), why ?? what].filter(Boolean).join(": "), tone(verdict))], say: `#${index + 1}: ${verdict}` };
     },
     choose: (index) => go({ view: "request", session: id, request: index + 1 }),
   });
@@ -63,7 +64,7 @@ export async function proofView(_place, session) {
     element: view(t("view.proof"), proofBadge(isWhole ? "proved" : damages.length ? "refuted" : "not_provable"), broken ? notice(sentence(broken), "bad") : null, proof.is_redacted ? notice(t("proof.redacted"), "warn") : null, proof.is_filled ? notice(t("proof.filled"), "warn") : null,
       damages.length + torn.length + foreign.length + notes.length ? h("ul.absent", damages.map((it) => signed("✕", sentence(it))), [...torn, ...foreign, ...notes].map((it) => signed("!", sentence(it)))) : null,
       facts("facts", anchor && ["anchor", [h("code.digest", anchor), copyButton(() => anchor, t("copy.digest"))]], session.sealed_at && ["sealed", t("sealed.bytes", { n: number(session.sealed_at), of: number(session.session.size) })]), list,
-      h("section.panel.explain", { "aria-labelledby": "export-title" }, h("h2", { id: "export-title" }, t("export")),
+      h("section.panel.explain", { "aria-labelledby": "export-title" }, h("h2", { id: "export-title" }, t(isStored() ? "stored" : "export")),
         isStored() ? fileCommands(id, (await api.hello()).file.program) : [h("p", t("export.long")), exportForm(id), h("p.dim", t("certify"), " ", h("code", certify), copyButton(() => certify, t("copy.command")))])),
     title: t("view.proof"), command: () => command("replay", id),
   };

@@ -4,7 +4,7 @@ import { go, here, replace, setOptions } from "./address.js";
 import { fill, h } from "./dom.js";
 import { number } from "./format.js";
 import { api, reveal, whenMasked } from "./interface.js";
-import { choices, command, legend, notice } from "./parts.js";
+import { choices, command, legend, notice, unproved } from "./parts.js";
 import { textReading } from "./reading-text.js";
 import { treeReading } from "./reading-tree.js";
 import { wireReading } from "./reading-wire.js";
@@ -24,7 +24,7 @@ export async function requestView(place, session) {
   const head = await api.request(id, n);
   const title = t("request.of", { n, of: head.of });
   const shell = (...inner) => h("div.view.tall", h("h1.unseen", { id: "title" }, title), requestBar(place, session, head), (head.notes ?? []).map((note) => notice(note)), inner);
-  if (!head.proved) return { element: shell(notice([t("unproved"), " ", head.why], "warn")), title, command: () => command("replay", id) };
+  if (!head.proved) return { element: shell(unproved(id, head.why)), title, command: () => command("replay", id) };
 
   const rows = await new Rows(id, n).load(() => reading.refresh());
   const detail = rowDetail(id, n, rows, cwd ?? "");
@@ -55,7 +55,9 @@ export async function requestView(place, session) {
       fill(stage, reading.element);
       fill(tools, choices(t("reading"), READINGS.map((it) => [it, t(`reading.${it}`)]), kind, (read) => setOptions({ read })), legend(FAMILIES, (it) => t(`family.${it}`)), masked, lookup);
     }
-    if (at.byte !== undefined) requestAnimationFrame(() => mark(Math.min(at.byte, head.bytes - 1)));
+    const { part, item = "" } = at.options;
+    const byte = at.byte ?? rows.all.find((row) => row.part === part && String(row.item ?? "") === item && row.source !== "wire")?.start;
+    if (byte !== undefined) requestAnimationFrame(() => mark(Math.min(byte, head.bytes - 1)));
   };
   const find = async (text) => {
     const byte = await detail.find(text);

@@ -4,7 +4,7 @@ import { behind, block, makeCanvas, makeTip, outline, pen } from "./canvas.js";
 import { announce, h } from "./dom.js";
 import { number, path, share, size } from "./format.js";
 import { api } from "./interface.js";
-import { check, command, figure, legend, notice, swatch, table, visible } from "./parts.js";
+import { check, command, figure, legend, swatch, table, unproved, visible } from "./parts.js";
 import { requestBar } from "./request-bar.js";
 import { FAMILIES, family, group } from "./sources.js";
 import { squarify } from "./squarify.js";
@@ -48,7 +48,8 @@ export async function treemapView(place, session) {
     context.beginPath();
     context.rect(x, y, width - 4, room);
     context.clip();
-    lines.forEach((line, at) => context.fillText(line, x + 5, y + 11 + 16 * at));
+    // A figure that is cut would be another figure.
+    lines.filter((line) => context.measureText(line).width < width - 8).forEach((line, at) => context.fillText(line, x + 5, y + 11 + 16 * at));
     context.restore();
   };
   canvas.paint = (context, width, height) => {
@@ -56,7 +57,7 @@ export async function treemapView(place, session) {
     for (const { of, box } of squarify(groups, { x: 0, y: 0, width, height })) {
       const top = box.width > 54 && box.height > 34 ? 20 : 2;
       pen(context, "ink", "left", 12);
-      if (top > 2) write(context, box, 20, `${of.part}  ${number(of.bytes)}`);
+      if (top > 2) write(context, box, 20, ...[`${of.part}  ${number(of.bytes)}`, of.part].filter((line) => context.measureText(line).width < box.width - 8).slice(0, 1));
       leaves.push(...squarify(of.leaves, { x: box.x + 2, y: box.y + top, width: box.width - 4, height: box.height - top - 2 }));
     }
     for (const { of, box } of leaves) {
@@ -95,7 +96,7 @@ export async function treemapView(place, session) {
   };
   return {
     element: h("div.view", h("h1.unseen", { id: "title" }, t("view.map")), requestBar(place, session, head), head.proved
-      ? [h("div.tools", legend(FAMILIES, (it) => t(`family.${it}`)), session.counts.calls ? check(false, mark, t("map.unused")) : null, button), stage, box] : notice([t("unproved"), " ", head.why], "warn")),
+      ? [h("div.tools", h("span.dim", t("map.sum", { n: number(head.bytes) })), legend(FAMILIES, (it) => t(`family.${it}`)), session.counts.calls ? check(false, mark, t("map.unused")) : null, button), stage, box] : unproved(id, head.why)),
     title: `${t("view.map")} #${n}`, command: () => command("context", "-v", `${id}#${n}`),
     press: (event) => {
       const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];

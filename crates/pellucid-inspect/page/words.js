@@ -105,6 +105,7 @@ how.moved|moved|移动
 proof.proved|proved|已证明
 proof.refuted|altered|被改动
 proof.not_provable|not provable|无法证明
+damage|{change}: line {line} of {file}, byte {byte}, {kind}, turn {turn}|{change}：{file} 第 {line} 行，第 {byte} 字节，{kind}，轮次 {turn}
 proof.none|not checked|未检查
 proof.redacted|Texts of this session were blanked, so some requests cannot be proved.|此会话的文本已被涂去，部分请求无法证明。
 proof.filled|Texts of this session were replaced by filler of the same length.|此会话的文本已替换为等长填充。
@@ -235,6 +236,7 @@ masked|{n} secrets are masked|已遮盖 {n} 处机密
 masked.show|Show them|显示
 absent|Not seen by the model|模型看不到的
 absent.none|Nothing was left out, as far as the record says.|就记录所示，没有省略。
+map.sum|bytes and share of {n} bytes|字节数与占 {n} 字节的比例
 map.label|Parts of the request by size. Arrow keys choose a part, Enter opens it.|按大小排列的请求构成。方向键选择，回车打开。
 map.table|Parts as a table|构成表格
 map.unused|mark tools that were never called|标出从未调用的工具
@@ -243,7 +245,6 @@ lines.sums|+{added} −{removed} lines|+{added} −{removed} 行
 lines.of|Changed lines of {part}|{part} 的改动行
 line.n|line {n}|第 {n} 行
 lines.n|lines {from}–{to}|第 {from}–{to} 行
-effect.broken|the cache diverges|缓存中断
 effect.rebilled|diverges at {part} ({cause}); what is read after that is paid for again: {tokens}|于 {part}（{cause}）中断；其后内容重新付费：{tokens}
 effect.kept|{n} of {of} bytes that the model read before are kept|模型之前读取的 {of} 字节保留了 {n}
 diff.none|No part differs.|没有不同的部分。
@@ -320,7 +321,8 @@ stored.none|This file does not have the answer. \`pellucid inspect {file}\` has 
 stored.secrets|A file; {n} texts that look like secrets are blanked|文件；已涂去 {n} 处疑似机密
 stored.content|A file; every text is replaced by filler of the same length|文件；所有文本已替换为等长填充
 stored.all|A file; nothing is blanked|文件；未涂去任何内容
-stored.long|This file is a capsule made by Pellucid {program}. These commands turn it into a session again, and prove it:|此文件由 Pellucid {program} 生成。以下命令可还原为会话并加以证明：
+stored.long|A capsule made by Pellucid {program}. These commands turn it into a session again, show it with all answers, and prove it:|由 Pellucid {program} 生成的会话文件。以下命令可还原为会话、查看全部答案并加以证明：
+stored|This file|此文件
 export|Export|导出
 export.long|One HTML file that opens in a browser; \`pellucid capsule open\` turns it into a session again.|一个可在浏览器打开的 HTML 文件；\`pellucid capsule open\` 可还原为会话。
 export.redact|Blank before writing|写出前涂去

@@ -2,9 +2,12 @@
 //! a request is a list of ranges of rows.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use bytes::Bytes;
+use pellucid_engine::report::Report;
+use pellucid_engine::report::Row;
 use pellucid_engine::report::RowText;
+use pellucid_engine::report::SourceStatus;
 use serde_json::Value;
 use serde_json::json;
 use sha2::Digest;
@@ -26,10 +29,19 @@ pub struct RequestRows {
     pub rows: Chunks,
     /// Each text: the text, how many bytes of an image it has, and what its bytes are.
     pub texts: Chunks,
-    /// The bytes of the request that was added last.
-    last: Bytes,
-    /// The rows of that request: where each begins, its length, and the number of its text.
-    last_rows: Vec<[usize; 3]>,
+    /// The request that was added last, and its rows: their statuses, texts and numbers.
+    last: Option<Arc<SentBody>>,
+    last_rows: Vec<AddedRow>,
+}
+
+/// A row of the request that was added last.
+#[derive(Debug, Clone, Copy)]
+struct AddedRow {
+    status: SourceStatus,
+    /// The number of its text.
+    text: usize,
+    /// Its number among the rows.
+    number: usize,
 }
 
 impl Default for RequestRows {
@@ -39,7 +51,7 @@ impl Default for RequestRows {
             known_texts: HashMap::new(),
             rows: Chunks::new('r'),
             texts: Chunks::new('t'),
-            last: Bytes::new(),
+            last: None,
             last_rows: Vec::new(),
         }
     }
@@ -47,37 +59,45 @@ impl Default for RequestRows {
 
 impl RequestRows {
     /// Adds a request. Gives its rows as ranges of numbers, the second behind the last.
-    pub fn add(&mut self, sent: &SentBody) -> Vec<[usize; 2]> {
-        let same = sent.body.iter().zip(&self.last).take_while(|(a, b)| a == b).count();
-        let mut rows = Vec::with_capacity(sent.report.rows.len());
-        for (at, row) in sent.report.rows.iter().enumerate() {
-            let end = row.start + row.bytes;
-            // The text of a row follows from the bytes up to its end.
-            let known = self.last_rows.get(at).filter(|it| end <= same && it[..2] == [row.start, row.bytes]);
-            let text = match known {
-                Some([.., text]) => *text,
-                None => self.text(&sent.texts()[at], &sent.body[row.start..end]),
-            };
-            rows.push([row.start, row.bytes, text]);
-        }
+    pub fn add(&mut self, sent: &Arc<SentBody>) -> Vec<[usize; 2]> {
+        let report = &sent.report;
+        let n_same = self.last.as_ref().map_or(0, |last| n_same_rows(last, sent));
+        // The text of a row follows from the bytes of its item.
+        let item = report.rows.get(n_same).map(|row| row.item);
+        let is_before = |row: &&Row| Some(row.item) == item;
+        let first = n_same - report.rows[..n_same].iter().rev().take_while(is_before).count();
+        let texts = report.texts_from(&sent.body, first);
+        let mut rows = Vec::with_capacity(report.rows.len());
         let mut ranges: Vec<[usize; 2]> = Vec::new();
-        for (row, [.., text]) in sent.report.rows_json().zip(&rows) {
-            let number = self.row(&format!("[{text},{row}]"));
+        for (at, (row, status)) in report.statuses().enumerate() {
+            let known = self.last_rows.get(at).filter(|_| at < n_same).copied();
+            let added = match known {
+                Some(known) if known.status == status => known,
+                _ => {
+                    let text = match known {
+                        Some(known) => known.text,
+                        None => self.text(&texts[at - first], &sent.body[row.start..row.start + row.bytes]),
+                    };
+                    let number = self.row(format!("[{text},{}]", Report::row_json((row, status))));
+                    AddedRow { status, text, number }
+                }
+            };
             match ranges.last_mut() {
-                Some([_, end]) if *end == number => *end += 1,
-                _ => ranges.push([number, number + 1]),
+                Some([_, end]) if *end == added.number => *end += 1,
+                _ => ranges.push([added.number, added.number + 1]),
             }
+            rows.push(added);
         }
-        (self.last, self.last_rows) = (sent.body.clone(), rows);
+        (self.last, self.last_rows) = (Some(sent.clone()), rows);
         ranges
     }
 
-    fn row(&mut self, json: &str) -> usize {
-        if let Some(known) = self.known_rows.get(json) {
+    fn row(&mut self, json: String) -> usize {
+        if let Some(known) = self.known_rows.get(&json) {
             return *known;
         }
-        let number = self.rows.push(json);
-        self.known_rows.insert(json.to_owned(), number);
+        let number = self.rows.push(&json);
+        self.known_rows.insert(json, number);
         number
     }
 
@@ -100,4 +120,14 @@ impl RequestRows {
         self.known_texts.insert(hash, number);
         number
     }
+}
+
+/// How many rows two requests begin with that are the same rows with the same bytes.
+fn n_same_rows(a: &SentBody, b: &SentBody) -> usize {
+    let rows = a.report.rows.iter().zip(&b.report.rows);
+    let is_same = |(one, other): &(&Row, &Row)| {
+        let range = one.start..one.start + one.bytes;
+        one == other && a.body[range.clone()] == b.body[range]
+    };
+    rows.take_while(is_same).count()
 }

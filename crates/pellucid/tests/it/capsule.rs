@@ -1,9 +1,13 @@
 //! `sessions certify`, `sessions capsule` and `capsule open`.
 
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 use std::path::PathBuf;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use flate2::read::GzDecoder;
 use serde_json::Value;
 
 use crate::Ran;
@@ -41,6 +45,28 @@ fn world_of(fixture: &str) -> (World, String) {
     let listed: Value = serde_json::from_slice(&world.run(&["sessions", "list", "--json"]).stdout).unwrap();
     let id = listed["sessions"][0]["id"].as_str().unwrap().to_owned();
     (world, id)
+}
+
+/// Every text of a capsule: the page without its script and style, which are the program's, and what its blocks unpack to.
+pub fn texts_of(html: &str) -> Vec<String> {
+    const BEGIN: &str = "<script type=\"application/octet-stream\" id=\"";
+    let without = |html: &str, begin: &str, end: &str| {
+        let (before, rest) = html.split_once(begin).unwrap();
+        format!("{before}{}", rest.split_once(end).unwrap().1)
+    };
+    let mut page = without(&without(html, "<style>", "</style>"), "<script>", "</script>");
+    let mut texts = Vec::new();
+    while let Some((before, rest)) = page.split_once(BEGIN) {
+        let (block, after) = rest.split_once("</script>").unwrap();
+        let (_, packed) = block.split_once("\">").unwrap();
+        let packed = BASE64_STANDARD.decode(packed.split_whitespace().collect::<String>()).unwrap();
+        let mut text = String::new();
+        GzDecoder::new(packed.as_slice()).read_to_string(&mut text).unwrap();
+        texts.push(text);
+        page = format!("{before}{after}");
+    }
+    texts.push(page);
+    texts
 }
 
 fn json(ran: &Ran) -> Value {
@@ -150,9 +176,12 @@ fn secrets_are_in_no_file_of_a_capsule_unless_that_is_typed() {
     assert_eq!(made.status, 0, "{}", made.stderr);
     assert!(made.stderr.contains("redacted; only known patterns are detected"), "{}", made.stderr);
     let html = fs::read_to_string(world.files.path("work/c.html")).unwrap();
-    assert!(!html.contains(SECRET) && html.contains("[redacted:token]"));
-    assert_eq!(html.matches("<script").count(), 1, "only the block with the data");
-    assert!(html.contains("&lt;script&gt;alert(1)"));
+    let texts = texts_of(&html);
+    assert!(texts.iter().all(|text| !text.contains(SECRET)));
+    assert!(texts.iter().any(|text| text.contains("[redacted:token]")));
+    let page = texts.last().unwrap();
+    assert!(!page.contains("<script") && !page.contains("alert(1)"), "{page}");
+    assert_eq!(html.matches("<script>").count(), 1, "one script");
     assert_eq!(world.run(&["capsule", "open", "c.html", "--to", "opened"]).status, 0);
     let mut folders = vec![world.files.path("work/opened")];
     let mut n = 0;
@@ -182,7 +211,8 @@ fn a_capsule_up_to_a_request_has_nothing_after_it() {
     let name = format!("{id}#2");
     let made = world.run(&["sessions", "capsule", &name, "-o", "c.html", "--redact", "none"]);
     assert_eq!(made.status, 0, "{}", made.stderr);
-    assert!(!fs::read_to_string(world.files.path("work/c.html")).unwrap().contains("the deploy token"));
+    let texts = texts_of(&fs::read_to_string(world.files.path("work/c.html")).unwrap());
+    assert!(texts.iter().all(|text| !text.contains("the deploy token")));
     assert_eq!(world.run(&["capsule", "open", "c.html", "--to", "opened"]).status, 0);
     let there = world.files.path("work/opened");
     let there = [("PELLUCID_HOME", there.to_str().unwrap()), ("CODEX_HOME", there.to_str().unwrap())];
@@ -203,6 +233,68 @@ fn what_is_no_capsule_is_refused() {
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("page.html: it is not a capsule"), "{}", ran.stderr);
     assert!(!world.files.path("work/opened").exists());
+}
+
+/// The value of a kind with a number, from the blocks of a capsule.
+fn kept(html: &str, directory: &Value, kind: &str, number: usize) -> Value {
+    let starts = directory["starts"][kind].as_array().unwrap();
+    let at = starts.iter().rposition(|start| start.as_u64().unwrap() as usize <= number).unwrap();
+    let first = starts[at].as_u64().unwrap() as usize;
+    block(html, &format!("{kind}{at}"))[number - first].clone()
+}
+
+fn block(html: &str, name: &str) -> Value {
+    let (_, rest) = html.split_once(&format!("id=\"{name}\">")).unwrap();
+    let packed = BASE64_STANDARD.decode(rest.split('<').next().unwrap()).unwrap();
+    serde_json::from_reader(GzDecoder::new(packed.as_slice())).unwrap()
+}
+
+#[test]
+fn the_page_of_a_capsule_has_the_answers_of_the_commands() {
+    let (world, id) = world();
+    assert_eq!(world.run(&["sessions", "capsule", &id, "-o", "c.html", "--redact", "none"]).status, 0);
+    let html = fs::read_to_string(world.files.path("work/c.html")).unwrap();
+    let directory = block(&html, "directory");
+    let answer = |key: &str| {
+        let number = directory["answers"][key].as_u64().unwrap_or_else(|| panic!("no {key} in {directory}"));
+        kept(&html, &directory, "a", number as usize)
+    };
+    let commands: [(&str, &[&str]); 6] = [
+        ("sessions/ID/proof", &["replay", "--json", "file:c.html"]),
+        ("sessions/ID/breaks", &["cache", "--json", "file:c.html"]),
+        ("cost by=part session=ID", &["cost", "--json", "--by", "part", "file:c.html"]),
+        ("cost by=turn session=ID", &["cost", "--json", "--by", "turn", "file:c.html"]),
+        ("cost as=ttl=1h by=part session=ID", &["cost", "--json", "--by", "part", "--as", "ttl=1h", "file:c.html"]),
+        ("diff a=ID#1 b=ID#2", &["context", "diff", "--json", "file:c.html#1", "file:c.html#2"]),
+    ];
+    for (key, command) in commands {
+        let printed = String::from_utf8(world.run(command).stdout).unwrap().replace("file:c.html", &id);
+        assert_eq!(answer(&key.replace("ID", &id)), serde_json::from_str::<Value>(&printed).unwrap(), "{key}");
+    }
+    // The rows of a request and the bytes that follow from their texts.
+    for n in 1..=3 {
+        let printed = json(&world.run(&["context", "--json", &format!("file:c.html#{n}")]));
+        let ranges = kept(&html, &directory, "q", n - 1)["rows"].clone();
+        let numbers = ranges
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|range| range[0].as_u64().unwrap() as usize..range[1].as_u64().unwrap() as usize);
+        let (mut rows, mut body) = (Vec::new(), String::new());
+        for number in numbers {
+            let row = kept(&html, &directory, "r", number);
+            let text = kept(&html, &directory, "t", row[0].as_u64().unwrap() as usize);
+            let escaped = text[0].to_string();
+            body += match &text[2] {
+                Value::String(sent) => sent,
+                how if *how == 0 => text[0].as_str().unwrap(),
+                _ => &escaped[1..escaped.len() - 1],
+            };
+            rows.push(row[1].clone());
+        }
+        assert_eq!(Value::Array(rows), printed["rows"], "rows of #{n}");
+        assert_eq!(body.as_bytes(), world.run(&["prompt", "--format", "body", &format!("{id}#{n}")]).stdout, "#{n}");
+    }
 }
 
 /// Every file below a folder, with its bytes.

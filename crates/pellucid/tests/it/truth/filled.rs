@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::check;
 use super::rows;
 use super::stage::Stage;
+use crate::capsule::texts_of;
 
 /// How many bytes in a row are not to be found.
 const RUN: usize = 8;
@@ -129,11 +130,9 @@ fn texts(value: &Value, content: &mut BTreeSet<String>) {
     }
 }
 
-/// Searches the page and every unpacked file for every run of bytes of the content.
+/// Searches the page, its blocks and every unpacked file for every run of bytes of the content.
 fn search(content: &BTreeSet<String>, capsule: &std::path::Path, opened: &std::path::Path) -> Result<(), String> {
-    let page = fs::read_to_string(capsule).unwrap();
-    let page = page.split("<script type").next().unwrap_or_default().to_owned();
-    let mut files = vec![page];
+    let mut files = texts_of(&fs::read_to_string(capsule).unwrap());
     files.extend(check::files_below(opened).iter().map(|path| fs::read_to_string(path).unwrap()));
     let runs: HashSet<&[u8]> = files.iter().flat_map(|text| text.as_bytes().windows(RUN)).collect();
     let ours: Vec<String> = Pack::builtin_names()

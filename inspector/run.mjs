@@ -7,7 +7,9 @@ import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import "./capsule.mjs";
 import { CHECKS, SAMPLE } from "./checks.mjs";
+import "./commands.mjs";
 import { Home, MAIN } from "./home.mjs";
 
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
@@ -55,14 +57,14 @@ class World {
   }
 
   /** Opens a page for a check; whatever it writes to the console, throws, violates or asks elsewhere is a failure. */
-  async watched({ width = 1280, height = 800, scheme = "light", locale = "en-GB", isAxe = false, isClipboard = false, isRefused = false }, use) {
+  async watched({ width = 1280, height = 800, scheme = "light", locale = "en-GB", isAxe = false, isClipboard = false, isRefused = false, allowed = `${this.origin}/` }, use) {
     const context = await this.browser.newContext({ viewport: { width, height }, colorScheme: scheme, locale, bypassCSP: isAxe, permissions: isClipboard ? ["clipboard-read", "clipboard-write"] : [], acceptDownloads: true });
     context.setDefaultTimeout(PATIENCE);
     await context.addCookies(this.cookies);
     const complaints = [];
     await context.route("**", (route) => {
       const url = route.request().url();
-      if (url.startsWith(`${this.origin}/`)) return route.continue();
+      if (url.startsWith(allowed)) return route.continue();
       complaints.push(`request to ${url}`);
       return route.abort();
     });

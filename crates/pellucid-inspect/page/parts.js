@@ -69,6 +69,7 @@ export const digest = (hash) => [h("code", hash.slice(0, 12)), copyButton(() => 
 /** @returns {string} a command of the program, with quotes where the shell needs them; the session of a file is named by the file */
 export function command(...words) {
   const { session } = here();
+  if (isStored() && words[0] === "sessions") words = ["inspect", fileName()];
   return ["pellucid", ...words.map((word) => (isStored() && session ? word.replace(session, fileName) : word)).map((word) => (/^[\w@%+=:,./-][\w@%+=:,./#-]*$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`))].join(" ");
 }
 

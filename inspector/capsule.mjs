@@ -41,7 +41,7 @@ for (const name of ["timeline", "text", "bytes", "map", "cache", "proof"]) {
 
 CHECKS["file begins with the timeline and has no view of other sessions"] = (world) => inFile(world, MAIN, "none", {}, async (page, open) => {
   await open({ hash: "", ready: ".turns-table tbody tr", title: "Timeline" });
-  assert.deepEqual((await page.locator(".tabs a").allInnerTexts()).map((it) => it.split("\n")[0].trim()), ["Timeline", "Request", "Map", "Diff", "Cache", "Calls", "Summaries", "Cost", "Proof"]);
+  assert.deepEqual((await page.locator(".tabs a").allInnerTexts()).map((it) => it.replace(/\s*\d*$/, "")), ["Timeline", "Request", "Map", "Diff", "Cache", "Calls", "Summaries", "Cost", "Proof and export"]);
   assert.equal(await page.getByRole("searchbox").isVisible(), false);
   await page.getByText("nothing is blanked").waitFor();
   await page.keyboard.press("2");
@@ -96,7 +96,7 @@ CHECKS["file without content has figures and no word"] = (world) => inFile(world
 });
 
 CHECKS["file of a changed session says so"] = (world) => inFile(world, DAMAGED, "none", {}, async (page, open) => {
-  await open({ hash: `#/s/${DAMAGED}/proof`, ready: ".proof .list-row", title: "Proof" });
+  await open({ hash: `#/s/${DAMAGED}/proof`, ready: ".proof .list-row", title: "Proof and export" });
   await page.locator(".view-head .badge", { hasText: "altered" }).waitFor();
   await open({ hash: `#/s/${DAMAGED}/r/2`, ready: ".notice.warn" });
 });

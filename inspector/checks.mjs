@@ -17,11 +17,11 @@ export const VIEWS = {
   compactions: { hash: `#/s/${MAIN}/compactions`, title: "Summaries", ready: ".lost a" },
   undone: { hash: `#/s/${SUMMARISED}/compactions/1`, title: "Summaries", ready: ".notice" },
   cost: { hash: `#/s/${MAIN}/cost?as=ttl%3D1h`, title: "Cost", ready: "td.number strong" },
-  proof: { hash: `#/s/${MAIN}/proof`, title: "Proof", ready: ".proof .list-row" },
+  proof: { hash: `#/s/${MAIN}/proof`, title: "Proof and export", ready: ".proof .list-row" },
   packs: { hash: "#/packs?message=hi", title: "Packs", ready: "td button" },
   compare: { hash: `#/diff?a=${MAIN}%231&b=${MAIN}%232`, title: "Compare", ready: ".changes .change" },
   search: { hash: "#/search?q=kind", title: "Search for “kind”", ready: ".hits .list-row" },
-  damaged: { hash: `#/s/${DAMAGED}/proof`, title: "Proof", ready: ".proof .list-row .bad, .proof .list-row .warn" },
+  damaged: { hash: `#/s/${DAMAGED}/proof`, title: "Proof and export", ready: ".proof .list-row .bad, .proof .list-row .warn" },
 };
 
 /** Opens a view by its address and waits until it is complete. */

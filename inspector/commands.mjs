@@ -36,8 +36,9 @@ const SHOWN = {
   map: async (page, printed) => {
     await page.getByRole("button", { name: "Show table" }).click();
     const rows = await cellsOf(page, ".behind tbody tr");
-    const tools = rows.filter(([part, source]) => part.startsWith("tools/") && source === "pack");
-    for (const [part, , , , tokens] of tools.filter(([part], at) => tools.findIndex((it) => it[0] === part) === at && tools.filter((it) => it[0] === part).length === 1)) lineWith(printed, part.slice(6), tokens);
+    // The command adds up what a tool has from several sources.
+    const isAlone = ([part]) => part.startsWith("tools/") && rows.filter((it) => it[0] === part && it[1] !== "notation").length === 1;
+    for (const [part, , , , tokens] of rows.filter((row) => isAlone(row) && row[1] !== "notation")) lineWith(printed, part.slice(6), tokens);
     lineWith(printed, "base/codex.md", rows.find((row) => row[2] === "base/codex.md")[4]);
   },
   text: async (page, printed) => {

@@ -11,6 +11,7 @@ import "./capsule.mjs";
 import { CHECKS, SAMPLE } from "./checks.mjs";
 import "./commands.mjs";
 import { Home, MAIN } from "./home.mjs";
+import "./tampering.mjs";
 
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 /** How long a check may wait for something, in milliseconds. */

@@ -5,7 +5,7 @@ import { api } from "./interface.js";
 import { visible } from "./parts.js";
 import { t } from "./words.js";
 
-/** @returns {any} a line of a list with signs */
+/** A line of a list with signs. */
 export const signed = (sign, name, word, why) => h("li", h("span.sign", { "aria-hidden": "true" }, sign), h("span.absent-name", visible(String(name ?? ""))), word ? h("span.tag", word) : null, why ? h("p.dim", visible(String(why))) : null);
 
 export function absentPanel(id, n, folder) {

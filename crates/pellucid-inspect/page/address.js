@@ -1,15 +1,7 @@
 // Addresses of everything that can be chosen: `#/s/ID/r/7/b/5884`. Back, forward and links work because the address is all the state.
 
-/**
- * Where the page is.
- * @typedef {object} Place
- * @property {string} view
- * @property {string} [session] the id of the session
- * @property {number} [request] the number of the request
- * @property {number} [byte] the chosen byte of the request
- * @property {string} [chosen] what is chosen in the view: a call, a request
- * @property {Record<string, string>} [options] what is behind the question mark
- */
+// A place has a `view`, the id of its `session`, the number of its `request`, the chosen `byte`, what else is `chosen` (a call, a
+// request), and `options`, which are behind the question mark.
 
 const OF_SESSION = ["cache", "calls", "compactions", "cost", "proof"];
 const OF_REQUEST = ["map", "diff"];
@@ -32,7 +24,7 @@ export function parse(hash) {
   return fourth === "b" && Number(fifth) >= 0 ? { ...place, byte: Math.floor(Number(fifth)) } : place;
 }
 
-/** @returns {string} the address, with its number sign */
+/** The address, with its number sign. */
 export function format(place) {
   const { view, session, request = 1, byte, chosen, options = {} } = place;
   const alone = Object.keys(ALONE).find((word) => ALONE[word] === view);
@@ -42,24 +34,20 @@ export function format(place) {
   return `#/${words.filter((word) => word !== undefined).map(encodeURIComponent).join("/")}${question ? `?${question}` : ""}`;
 }
 
-/** @returns {any} where the page is now */
 export const here = () => parse(location.hash);
 
-/** @param {Place} place goes there; the way back leads here */
+/** Goes there; the way back leads here. */
 export function go(place) {
   location.hash = format(place);
 }
 
-/**
- * Goes there without a step in the history, for choices that change with every key.
- * @param {Place} place @param {boolean} [isQuiet] the view is not drawn again
- */
+/** Goes there without a step in the history, for choices that change with every key. Quiet: the view is not drawn again. */
 export function replace(place, isQuiet = false) {
   history.replaceState(null, "", format(place));
   window.dispatchEvent(new CustomEvent(isQuiet ? "quiet-move" : "moved"));
 }
 
-/** @param {Record<string, string>} changed sets options of the address */
+/** Sets options of the address. */
 export function setOptions(changed, isQuiet = false) {
   replace({ ...here(), options: { ...here().options, ...changed } }, isQuiet);
 }

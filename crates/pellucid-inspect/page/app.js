@@ -32,7 +32,6 @@ import { treemapView } from "./view-treemap.js";
 
 /** @typedef {(place: any, session: any) => Promise<View>} Make makes the view of an address; the session is null where the address names none */
 
-/** @type {Record<string, Make>} */
 const VIEWS = {
   sessions: sessionsView, timeline: timelineView, map: treemapView, request: requestView, diff: diffView, compare: compareView,
   cache: cacheView, calls: callsView, compactions: compactionsView, cost: costView, proof: proofView, packs: packsView, search: searchView,
@@ -44,7 +43,6 @@ const PROVE_AT_ONCE = 300;
 
 const main = document.getElementById("main");
 const bar = new Bar(document.getElementById("bar"));
-/** @type {View|null} */
 let view = null;
 let drawn = null;
 let session = null;

@@ -11,11 +11,9 @@ import { language, setLanguage, t } from "./words.js";
 /** The tabs of a session, in the order of their digits; those that need something show how much of it there is. */
 const TABS = ["timeline", "request", "map", "diff", "cache", "calls", "compactions", "cost", "proof"];
 const COUNTS = { cache: "breaks", calls: "calls", compactions: "compactions" };
-/** @type {any} */
 const icon = document.querySelector("link[rel=icon]");
 const FORMATS = { responses: "Responses", chat: "Chat Completions", messages: "Messages" };
 
-/** The bar. */
 export class Bar {
   constructor(element) {
     this.field = h("input.search", { type: "search", autocomplete: "off", spellcheck: "false", oninput: () => this.typed() });
@@ -52,12 +50,12 @@ export class Bar {
     this.path.setAttribute("aria-label", t("place"));
     this.tabs.setAttribute("aria-label", t("views"));
     fill(this.top, h("a.logo", { href: "#/", "aria-label": t("home") }, h("img", { src: icon.href, alt: "", width: 20, height: 20 }), "pellucid"), this.path, this.form,
-      h("button.quiet", { type: "button", lang: other, onclick: () => setLanguage(other) }, other === "zh" ? "中文" : "English"), h("button.quiet", { type: "button", "aria-label": t("keys"), onclick: showKeys }, "?"));
+      h("button.quiet", { lang: other, onclick: () => setLanguage(other) }, other === "zh" ? "中文" : "English"), h("button.quiet", { "aria-label": t("keys"), onclick: showKeys }, "?"));
   }
 
   crumbs({ view, request, byte, chosen }) {
     const one = this.session?.session;
-    const last = byte !== undefined ? t("byte.at", { n: number(byte) }) : chosen ?? (one || view === "sessions" ? null : t(`view.${view}`));
+    const last = byte !== undefined ? t("byte.at", { n: number(byte) }) : (/^\d/.test(chosen ?? "") ? `#${chosen}` : chosen) ?? (one || view === "sessions" ? null : t(`view.${view}`));
     return [isStored() ? null : h("a", { href: "#/" }, t("sessions")), one && link({ view: "timeline", session: one.id }, shortened(one.name || one.id.slice(0, 13), 40)),
       request && h("span", { title: `${one?.id}#${request}` }, link({ view: "request", session: one?.id, request }, `#${request}`)), last && h("span", { "aria-current": "page" }, last)].filter(Boolean);
   }
@@ -70,7 +68,7 @@ export class Bar {
         ["price", cost ? money(cost) : t("unknown")], counts.breaks && ["breaks", number(counts.breaks)])];
   }
 
-  /** @returns {string[]} the tabs for which the session has something */
+  /** The tabs for which the session has something. */
   names() {
     const { counts } = this.session;
     return TABS.filter((name) => ({ calls: counts.calls, compactions: counts.compactions, request: counts.requests, map: counts.requests, diff: counts.requests }[name] !== 0));
@@ -81,13 +79,11 @@ export class Bar {
     return format({ view: name, session: this.session.session.id, request: this.place.request ?? (Number(this.place.options.n) || this.session.counts.requests) });
   }
 
-  /** @param {number} digit opens the tab of a digit */
   openTab(digit) {
     const name = this.names()[digit - 1];
     if (name) location.hash = this.addressOf(name);
   }
 
-  /** Goes to the search field. */
   search() {
     this.field.focus();
     this.field.select();
@@ -107,7 +103,6 @@ export class Bar {
     if (q) go({ view: "search", options: { q, session: session ?? options.session ?? "" } });
   }
 
-  /** Copies the command of the view. */
   copy() {
     if (this.view) copyText(this.view.command(here()));
   }

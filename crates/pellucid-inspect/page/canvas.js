@@ -4,22 +4,19 @@ import { fill, h, lay } from "./dom.js";
 import { t } from "./words.js";
 
 const schemes = ["(prefers-color-scheme: dark)", "(prefers-contrast: more)", "(forced-colors: active)"].map((it) => matchMedia(it));
-/** @type {Map<string, string>} */
 const colours = new Map();
 
-/** @param {string} name a custom property of the style sheet @returns {string} its colour in the scheme of now; forced colours win */
+/** A custom property of the style sheet in the scheme of now; forced colours win. */
 export function colour(name) {
   if (schemes[2].matches) return name === "alarm" || name === "accent" ? "Highlight" : name === "line" ? "GrayText" : "CanvasText";
   if (!colours.has(name)) colours.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
   return colours.get(name) ?? "";
 }
 
-/** The element `drawn-canvas`. */
 class DrawnCanvas extends HTMLElement {
   constructor() {
     super();
     this.canvas = h("canvas", { "aria-hidden": "true" });
-    /** @type {(context: CanvasRenderingContext2D, width: number, height: number) => void} */
     this.paint = () => {};
     this.watcher = new ResizeObserver(() => this.later());
     this.change = () => {
@@ -55,12 +52,8 @@ class DrawnCanvas extends HTMLElement {
 
 customElements.define("drawn-canvas", DrawnCanvas);
 
-/** @param {string} name a class */
 export const makeCanvas = (name) => Object.assign(new DrawnCanvas(), { className: name });
 
-/** @typedef {{x: number, y: number, width: number, height: number}} Box */
-
-/** @param {string} name of a colour */
 export function block(context, { x, y, width, height }, name, isHatched = false) {
   if (width <= 0 || height <= 0) return;
   context.fillStyle = context.strokeStyle = colour(`mark-${name}`);
@@ -83,14 +76,12 @@ export function block(context, { x, y, width, height }, name, isHatched = false)
   context.restore();
 }
 
-/** @param {string} name of a colour */
 export function outline(context, { x, y, width, height }, name, wide) {
   context.strokeStyle = colour(name);
   context.lineWidth = wide;
   context.strokeRect(x, y, Math.max(1, width), Math.max(1, height));
 }
 
-/** @param {string} name of a colour */
 export function pen(context, name, align, size = 11) {
   context.fillStyle = colour(name);
   context.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
@@ -98,11 +89,11 @@ export function pen(context, name, align, size = 11) {
   context.textBaseline = "middle";
 }
 
-/** @returns {any} the table behind a drawing, and the button that shows it */
+/** The table behind a drawing, and the button that shows it. */
 export function behind(table) {
   const box = h("div.behind", table);
   const button = h("button", {
-    type: "button", "aria-expanded": "false", onclick: () => {
+    "aria-expanded": "false", onclick: () => {
       const isOpen = box.classList.toggle("shown");
       button.setAttribute("aria-expanded", String(isOpen));
       button.textContent = t(isOpen ? "table.hide" : "table.show");
@@ -111,7 +102,7 @@ export function behind(table) {
   return { box, button };
 }
 
-/** @returns {any} a tip beside the pointer: `show` takes its lines and its place, no lines hide it */
+/** A tip beside the pointer: `show` takes its lines and its place, no lines hide it. */
 export function makeTip() {
   const element = h("div.tip", { hidden: true, "aria-hidden": "true" });
   const show = (lines, x, y) => {

@@ -7,7 +7,6 @@ export function number(value) {
   return (value < 0 ? "−" : "") + String(Math.abs(Math.round(value))).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** @returns {string} the number with its sign */
 export const signed = (value) => (value > 0 ? "+" : "") + number(value);
 
 export const share = (part, whole) => `${whole > 0 ? ((100 * part) / whole).toFixed(1) : "0.0"} %`;
@@ -17,10 +16,7 @@ export const tokens = (n) => t("tokens.n", { n: number(n) });
 /** @returns {string} 13,437 bytes, 3,359 tokens */
 export const size = (bytes, n) => `${number(bytes)} bytes, ${tokens(n)}`;
 
-/**
- * An amount for people: `$12.30`, `$0.046`, `$0.0041`; smaller amounts as `<$0.0001`.
- * @param {{amount: string, currency: string}|null|undefined} money @returns {string}
- */
+/** An amount for people: `$12.30`, `$0.046`, `$0.0041`; smaller amounts as `<$0.0001`. */
 export function money(money) {
   if (!money) return "–";
   const [units, rest = ""] = money.amount.replace("-", "").split(".");
@@ -38,13 +34,12 @@ export function money(money) {
 /** @returns {number} the amount to draw with, not to print */
 export const drawn = (money) => Number(money?.amount ?? 0);
 
-/** @param {string|number|null|undefined} at an ISO time, or seconds since 1970 @returns {string} 2026-11-18 02:18:49 */
+/** An ISO time, or seconds since 1970, as 2026-11-18 02:18:49. */
 export function moment(at) {
   const date = new Date(typeof at === "number" ? at * 1000 : at ?? NaN);
   return Number.isNaN(date.getTime()) ? "–" : date.toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** @param {string|null|undefined} at an ISO time @returns {string} 02:18:49 */
 export const clock = (at) => moment(at).slice(11) || "–";
 
 /** @returns {string} 340 ms, 2.5 s, 49 min, 3.1 h */
@@ -57,7 +52,7 @@ export function duration(ms) {
 /** @param {string} noun a name in the table of words @returns {string} 1 break, 3 breaks */
 export const counted = (count, noun) => t(`${noun}.${count === 1 ? "one" : "many"}`, { n: number(count) });
 
-/** @returns {string} relative to a folder, and shortened in the middle */
+/** Relative to a folder, and shortened in the middle. */
 export function path(path, folder = "", most = 60) {
   const letters = [...(folder && path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path)];
   const half = Math.floor((most - 1) / 2);

@@ -7,12 +7,11 @@ const BASE = "/api/v1/";
 const MOST = 64;
 /** How many bytes of a body are asked for at once. */
 export const CHUNK = 65536;
-/** @type {Map<string, Promise<any>>} */
 const kept = new Map();
 let isRevealed = false;
 let hearMasked = (_count) => {};
 
-/** @param {(count: number) => void} hear gets how many secrets an answer has filled with stars */
+/** `hear` gets how many secrets an answer has filled with stars. */
 export function whenMasked(hear) {
   hearMasked = hear;
 }
@@ -23,14 +22,14 @@ export function reveal() {
   kept.clear();
 }
 
-/** @param {Record<string, any>} options lists are given one by one */
+/** Lists are given one by one. */
 function question(options) {
   const given = Object.entries(options).filter(([, value]) => value !== undefined && value !== null && value !== "");
   const text = new URLSearchParams(given.flatMap(([key, value]) => [value].flat().map((one) => [key, String(one)]))).toString();
   return text ? `?${text}` : "";
 }
 
-/** @param {number[]} [range] of bytes @returns {Promise<Response>} an answer; an error has the program's words */
+/** An answer, of bytes those of a range; an error has the program's words. */
 async function ask(path, init = {}, range) {
   if (isRevealed && !init.method) path += path.includes("?") ? "&reveal=true" : "?reveal=true";
   if (range) init.headers = { Range: `bytes=${range[0]}-${range[1] - 1}` };
@@ -44,7 +43,7 @@ async function ask(path, init = {}, range) {
   return response;
 }
 
-/** @param {() => Promise<any>} make asks once, and keeps the answer unless it is an error */
+/** Asks once, and keeps the answer unless it is an error. */
 function once(key, make) {
   const known = kept.get(key);
   if (known) return known;
@@ -104,10 +103,7 @@ export function body(id, n, chunk) {
 /** @returns {Promise<Response>} one of the two questions that write */
 export const post = (path, data) => ask(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(data) });
 
-/**
- * Follows a session while it grows.
- * @param {string} id @param {(kind: string, data: any) => void} hear @returns {() => void} stops following
- */
+/** Follows a session while it grows. What is returned stops that. */
 export function follow(id, hear) {
   if (isStored()) return () => {};
   const source = new EventSource(`${BASE}events${question({ session: id })}`);

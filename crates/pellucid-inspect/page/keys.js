@@ -9,11 +9,10 @@ const KEYS = { "/": "search", "?": "keys", "1 â€¦ 9": "tabs", "[ ]": "step", "â†
 /** @returns {boolean} whether keys of one letter do something */
 export const areKeysOn = () => remember(STORED) !== "off";
 
-/** Shows the list of keys. */
 export function showKeys() {
   const dialog = h("dialog", { "aria-labelledby": "keys-title", onclose: () => dialog.remove() }, h("h2", { id: "keys-title" }, t("keys")),
     h("dl.keys-list", Object.entries(KEYS).map(([keys, word]) => h("div", h("dt", keys.split(" ").map((key) => h("kbd", key))), h("dd", t(`key.${word}`))))),
-    check(areKeysOn(), (isOn) => remember(STORED, isOn ? "on" : "off"), t("keys.on")), h("button", { type: "button", onclick: () => dialog.close() }, t("close")));
+    check(areKeysOn(), (isOn) => remember(STORED, isOn ? "on" : "off"), t("keys.on")), h("button", { onclick: () => dialog.close() }, t("close")));
   document.body.append(dialog);
   dialog.showModal();
 }

@@ -23,12 +23,10 @@ let lists = 0;
  * @property {(first: number, last: number) => void} [need] rows that will be drawn, to fetch them
  */
 
-/** The element `virtual-list`. */
 class VirtualList extends HTMLElement {
   constructor() {
     super();
     this.named = `list${lists++}`;
-    /** @type {ListModel} */
     this.model = { count: 0, height: 1, label: "", row: () => null };
     this.active = this.first = this.last = -1;
     this.head = h("div.list-head", { role: "row", "aria-rowindex": 1 });
@@ -59,7 +57,7 @@ class VirtualList extends HTMLElement {
     this.setAttribute("aria-rowcount", String(count + (columns.length ? 1 : 0)));
     this.headGroup.hidden = !columns.length;
     fill(this.head, columns.map((it) => h("div", { role: "columnheader", class: it.class ?? "", "aria-sort": it.sorted },
-      it.sort ? h("button.plain", { type: "button", onclick: it.sort }, it.name, { ascending: " ↑", descending: " ↓" }[it.sorted]) : it.name)));
+      it.sort ? h("button.plain", { onclick: it.sort }, it.name, { ascending: " ↑", descending: " ↓" }[it.sorted]) : it.name)));
     this.isLong = count * height > TALLEST;
     this.full = Math.min(count * height, TALLEST);
     lay(this.sizer, { tall: `${this.full}px` });
@@ -129,10 +127,7 @@ class VirtualList extends HTMLElement {
     }
   }
 
-  /**
-   * Makes a row the active one, and scrolls to it if it cannot be seen.
-   * @param {number} index @param {{isStill?: boolean, isMiddle?: boolean}} [how] still: scroll nothing; middle: not to the border
-   */
+  /** Makes a row the active one, and scrolls to it if it cannot be seen. Still: scroll nothing; middle: not to the border. */
   moveTo(index, { isStill = false, isMiddle = false } = {}) {
     const { count, row } = this.model;
     if (!count) return;

@@ -1,42 +1,37 @@
 // What several views draw: links, lists of facts, badges, buttons that copy, texts with hidden characters.
 import { format, here } from "./address.js";
-import { announce, h } from "./dom.js";
+import { announce, h, lay } from "./dom.js";
 import { fileName, isStored } from "./stored.js";
 import { t } from "./words.js";
 
 export const link = (place, ...children) => h("a", { href: format(place) }, children);
 
-/** @returns {any} a link to a request, named by its number */
 export const requestLink = (id, request, byte) => link({ view: "request", session: id, request, byte }, `#${request}`);
 
-/** @param {string} kind a class @param {...any} entries a name in the table of words and a value; entries without a value are left out */
+/** Entries are a name in the table of words and a value; those without a value are left out. */
 export function facts(kind, ...entries) {
   const known = entries.filter((entry) => entry && entry[1] !== null && entry[1] !== undefined);
   return h("dl", { class: kind }, known.map(([name, value]) => h("div", h("dt", t(name)), h("dd", value))));
 }
 
-/** @param {...any} children a view with its heading */
 export function view(title, ...children) {
   return h("div.view", h("div.view-head", h("h1", { id: "title" }, title), children.shift()), children);
 }
 
 const SIGNS = { good: "✓", bad: "✕", warn: "!", dim: "·" };
 
-/** @param {string} tone good, bad, warn or dim: a sign besides, so that colour says nothing alone */
+/** The tone is good, bad, warn or dim; a sign besides, so that colour says nothing alone. */
 export const badge = (text, tone) => h("span.badge", { class: tone, title: text }, h("span", { "aria-hidden": "true" }, SIGNS[tone]), " ", text);
 
 const TONES = { cold: "dim", extended: "good", shortened: "good", broken: "bad", expired: "warn", missed: "warn", unknown: "dim" };
 
-/** @param {string} verdict about the provider's cache */
 export const verdictBadge = (verdict, detail) => badge(t(`verdict.${verdict}`) + (detail ? `: ${detail}` : ""), TONES[verdict] ?? "dim");
 
-/** @param {string|null} proof the verdict of replay */
 export const proofBadge = (proof) => badge(t(`proof.${proof ?? "none"}`), { proved: "good", refuted: "bad", not_provable: "warn" }[proof] ?? "dim");
 
-/** @returns {any} a square in the colour of a name */
-export const swatch = (name) => h("span.swatch", { class: `mark-${name}` });
+export const swatch = (name) => lay(h("span.swatch"), { mark: `var(--mark-${name})` });
 
-/** @param {string} text copies it; where the browser refuses, shows it to be copied by hand */
+/** Where the browser refuses, the text is shown to be copied by hand. */
 export function copyText(text) {
   announce(t("copied"));
   const byHand = () => window.prompt(t("copy.byhand"), text);
@@ -44,12 +39,9 @@ export function copyText(text) {
   else byHand();
 }
 
-/**
- * A button that copies a text and says so.
- * @param {() => string} text @param {string} name for screen readers @param {string} [label] without it the button is a small drawing
- */
+/** A button that copies a text and says so. The name is for screen readers; without a label the button is a small drawing. */
 export function copyButton(text, name, label = "") {
-  const button = h("button.copy", { type: "button", class: label ? "" : "small", "aria-label": label ? null : name }, label);
+  const button = h("button.copy", { class: label ? "" : "small", "aria-label": label ? null : name }, label);
   button.addEventListener("click", () => {
     copyText(text());
     button.classList.add("done");
@@ -63,10 +55,10 @@ export function copyButton(text, name, label = "") {
   return button;
 }
 
-/** @returns {any} the beginning of a hash, and a button for all of it */
+/** The beginning of a hash, and a button for all of it. */
 export const digest = (hash) => [h("code", hash.slice(0, 12)), copyButton(() => hash, t("copy.digest"))];
 
-/** @returns {string} a command of the program, with quotes where the shell needs them; the session of a file is named by the file */
+/** A command of the program, with quotes where the shell needs them; the session of a file is named by the file. */
 export function command(...words) {
   const { session } = here();
   if (isStored() && words[0] === "sessions") words = ["inspect", fileName()];
@@ -75,19 +67,17 @@ export function command(...words) {
 
 export const notice = (text, tone = "") => h("p.notice", { class: tone }, text);
 
-/** @returns {any} why a request is not shown, and where its files are judged */
+/** Why a request is not shown, and where its files are judged. */
 export const unproved = (id, why) => notice([t("unproved"), " ", why, " ", link({ view: "proof", session: id }, t("view.proof"))], "warn");
 
-/** @returns {any} why something cannot be shown */
 export const refusal = (error) => notice(String(error.message ?? error), "warn");
 
-/** @param {string} text for a view that has nothing to show */
 export const empty = (text) => h("p.empty", text);
 
 /** Characters that a screen does not show, or that change the order in which text is shown. */
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g;
 
-/** @returns {any[]} the text, with a box for each character that cannot be seen */
+/** The text, with a box for each character that cannot be seen. */
 export function visible(text) {
   const pieces = [];
   let from = 0;
@@ -102,7 +92,7 @@ export function visible(text) {
 /** How many letters of a text are drawn. */
 const LETTERS = 200000;
 
-/** @param {string|null|undefined} text JSON is shown in lines */
+/** JSON is shown in lines. */
 export function textBlock(title, text, note) {
   if (text === null || text === undefined) return null;
   let shown = text;
@@ -111,11 +101,10 @@ export function textBlock(title, text, note) {
   } catch {
     // What is no JSON is shown as it is.
   }
-  return [h("h3", t(title)), note ? h("p.dim", note) : null, h("div.output", copyButton(() => text, t("copy.text")), h("pre.text-block", { tabindex: 0, role: "region", "aria-label": t(title) }, visible(shown.slice(0, LETTERS)), shown.length > LETTERS ? t("more.nodes", { n: String(shown.length - LETTERS) }) : null))];
+  return [h("h3", t(title)), note ? h("p.dim", note) : null, h("div.output", copyButton(() => text, t("copy.text")), h("pre.text-block", { region: t(title) }, visible(shown.slice(0, LETTERS)), shown.length > LETTERS ? t("more.nodes", { n: String(shown.length - LETTERS) }) : null))];
 }
 
-/** @param {...any} children a box that scrolls by itself, and by keyboard too */
-export const scrolled = (label, ...children) => h("div.scrolled", { tabindex: 0, role: "region", "aria-label": label }, children);
+export const scrolled = (label, ...children) => h("div.scrolled", { region: label }, children);
 
 export function table(columns, rows, caption) {
   const head = ({ name, class: kind = "" }) => h(name ? "th" : "td", { scope: name ? "col" : null, class: kind }, name);
@@ -123,7 +112,6 @@ export function table(columns, rows, caption) {
   return scrolled(caption, h("table", h("thead", h("tr", all.map(head))), h("tbody", rows.map((row) => h("tr", row.map((cell, at) => h("td", { class: all[at].class ?? "" }, cell)))))));
 }
 
-/** @returns {any} a column of figures */
 export const figure = (name) => ({ name, class: "number" });
 
 export function check(isOn, change, ...label) {
@@ -134,7 +122,7 @@ export function check(isOn, change, ...label) {
 
 let groups = 0;
 
-/** @param {Array<[string, string]>} entries values and their words */
+/** Entries are values and their words. */
 export function choices(label, entries, value, choose) {
   const name = `choice${groups++}`;
   return h("fieldset.choices", h("legend", label), entries.map(([key, word]) => {
@@ -144,5 +132,5 @@ export function choices(label, entries, value, choose) {
   }));
 }
 
-/** @param {string[]} names families or parts @returns {any} what each colour means */
+/** What each colour means. */
 export const legend = (names, word) => h("ul.families", { "aria-label": t("families") }, names.map((it) => h("li", swatch(it), word(it))));

@@ -15,21 +15,21 @@ const MOST_ROWS = 400;
 /** Names of values in items that are texts, however short. */
 const TEXTS = new Set(["text", "arguments", "input", "output"]);
 
-/** @returns {any[]} rows that belong together: those of an item, or of a part outside of items */
+/** Rows that belong together: those of an item, or of a part outside of items. */
 function sections(rows) {
   const found = [];
   rows.forEach((row, index) => {
-    // Commas between items are notation of the list, and no section.
-    if (row.part === "input" && row.bytes <= 2) return;
+    // The comma behind an item is notation of the list, and counts with the item.
+    const isComma = row.item === null && row.source === "wire" && row.bytes <= 2 && typeof found.at(-1)?.item === "number";
     const key = row.item === null ? `part ${row.part}` : `item ${row.item}`;
-    if (found.at(-1)?.key !== key) found.push({ ...row, key, first: index, bytes: 0, tokens: 0 });
+    if (!isComma && found.at(-1)?.key !== key) found.push({ ...row, key, first: index, bytes: 0, tokens: 0 });
     const section = found.at(-1);
     Object.assign(section, { last: index, bytes: section.bytes + row.bytes, tokens: section.tokens + row.tokens });
   });
   return found;
 }
 
-/** @returns {any[][]} rows that are read as one: a long row with the short ones in it and its continuation */
+/** Rows that are read as one: a long row with the short ones in it and its continuation. */
 function paragraphs(rows) {
   const groups = [];
   for (const row of rows.filter((it) => it.source !== "wire")) {
@@ -40,7 +40,7 @@ function paragraphs(rows) {
   return groups;
 }
 
-/** @returns {string[]} of a row that is JSON, such as an answer: its short values with their names, and its texts */
+/** Of a row that is JSON, such as an answer: its short values with their names, and its texts. */
 function legible(text) {
   let value;
   try {
@@ -63,14 +63,14 @@ function piece(row) {
   const letters = h("span.tint", { class: family(row.source, row.origin), "data-row": row.row, "data-byte": row.start });
   const [names, text] = legible(row.text);
   const draw = (most) => fill(letters, names ? h("span.facet", visible(names), "\n") : null, visible(text.slice(0, most)),
-    text.length > most ? h("button.more", { type: "button", onclick: () => draw(most * 10) }, t("more", { n: number(text.length - most) })) : null,
+    text.length > most ? h("button.more", { onclick: () => draw(most * 10) }, t("more", { n: number(text.length - most) })) : null,
     row.image_bytes ? h("span.facet", t("image", { n: number(row.image_bytes) })) : null);
   draw(MOST);
   return letters;
 }
 
 export function textReading(rows, hear) {
-  const element = h("div.reading-text", { tabindex: 0, role: "region", "aria-label": t("text.label") });
+  const element = h("div.reading-text", { region: t("text.label") });
   let chosen = -1;
   const waiting = new Map();
   const watcher = new IntersectionObserver((entries) => {
@@ -92,7 +92,7 @@ export function textReading(rows, hear) {
       next = page.next;
     }
     fill(box, paragraphs(found).map((group) => h("div.text-row",
-      h("button.row-name.plain", { type: "button", "data-row": group[0].row, onclick: () => hear.choose(group[0].start), onfocus: () => hear.hover(group[0].row) }, t(`source.${group[0].source}`), " ", visible(group[0].origin)),
+      h("button.row-name.plain", { "data-row": group[0].row, onclick: () => hear.choose(group[0].start), onfocus: () => hear.hover(group[0].row) }, t(`source.${group[0].source}`), " ", visible(group[0].origin)),
       h("pre.text-block", { class: `edge-${family(group[0].source, group[0].origin)}` }, group.map(piece)))));
     mark();
   };

@@ -29,7 +29,7 @@ function behind(bytes, at) {
   return at;
 }
 
-/** @returns {string} a value; a string without quotes and escapes */
+/** A value; a string without quotes and escapes. */
 function text(bytes, from, to) {
   const wire = decoder.decode(bytes.subarray(from, to));
   try {
@@ -54,7 +54,7 @@ function childrenOf(bytes, at) {
 }
 
 export function treeReading(rows, hear) {
-  const element = h("div.reading-tree", { tabindex: 0, role: "region", "aria-label": t("tree.label") }, "…");
+  const element = h("div.reading-tree", { region: t("tree.label") }, "…");
   let bytes = new Uint8Array();
 
   const leaf = (li, label, from, to) => {
@@ -62,9 +62,9 @@ export function treeReading(rows, hear) {
     const row = rows.all[rows.at(from + 1)];
     const isLong = value.length > 80 || value.includes("\n");
     const letters = h(isLong ? "pre.tree-text" : "span.tree-value", { class: bytes[from] === QUOTE && row ? `tint ${family(row.source, row.origin)}` : "" });
-    const draw = (most) => fill(letters, visible(value.slice(0, most)), value.length > most ? h("button.more", { type: "button", onclick: () => draw(most * 10) }, t("more", { n: number(value.length - most) })) : null);
+    const draw = (most) => fill(letters, visible(value.slice(0, most)), value.length > most ? h("button.more", { onclick: () => draw(most * 10) }, t("more", { n: number(value.length - most) })) : null);
     draw(LETTERS);
-    li.append(h("button.plain", { type: "button", onclick: () => hear.choose(from + 1), onfocus: () => hear.hover(rows.at(from + 1)) }, label), " ", letters);
+    li.append(h("button.plain", { onclick: () => hear.choose(from + 1), onfocus: () => hear.hover(rows.at(from + 1)) }, label), " ", letters);
   };
   const node = ({ name, from, to }) => {
     const li = h("li", { "data-from": from, "data-to": to });
@@ -77,10 +77,10 @@ export function treeReading(rows, hear) {
     const more = (children, at) => {
       inner.append(...children.slice(at, at + MOST).map(node));
       const rest = children.length - at - MOST;
-      const button = h("li", h("button.more", { type: "button", onclick: () => { button.remove(); more(children, at + MOST); } }, t("more.nodes", { n: number(rest) })));
+      const button = h("li", h("button.more", { onclick: () => { button.remove(); more(children, at + MOST); } }, t("more.nodes", { n: number(rest) })));
       if (rest > 0) inner.append(button);
     };
-    const button = h("button.plain.fold", { type: "button", "aria-expanded": "false", onclick: () => li.unfold(button.getAttribute("aria-expanded") !== "true"), onfocus: () => hear.hover(rows.at(from)) },
+    const button = h("button.plain.fold", { "aria-expanded": "false", onclick: () => li.unfold(button.getAttribute("aria-expanded") !== "true"), onfocus: () => hear.hover(rows.at(from)) },
       label, h("span.dim", ` ${bytes[from] === OBJECT ? "{ }" : "[ ]"} ${number(to - from)} B`));
     li.unfold = (isNow) => {
       button.setAttribute("aria-expanded", String(isNow));

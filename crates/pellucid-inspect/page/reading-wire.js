@@ -9,14 +9,9 @@ import { t } from "./words.js";
 
 const decoder = new TextDecoder("utf-8");
 
-/**
- * A reading: `show` marks a byte and its row, `refresh` draws rows that arrived.
- * @param {import("./rows.js").Rows} rows @param {number} bytes how long the body is
- * @param {{choose: (byte: number) => void, hover: (row: number) => void}} hear
- */
+/** A reading: `show` marks a byte and its row, `refresh` draws rows that arrived; `hear` has what to `choose` and `hover`. */
 export function wireReading(rows, bytes, hear) {
   const list = makeList("wire");
-  /** @type {Map<number, Uint8Array>} */
   const chunks = new Map();
   const asked = new Set();
   let wide = 0;

@@ -11,7 +11,6 @@ import { t } from "./words.js";
 
 /** How long the slider rests before its request is opened, in milliseconds. */
 const REST = 120;
-/** @type {Series|null} */
 let kept = null;
 
 /** @returns {Promise<Series>} the figures of all requests, fetched once */
@@ -48,7 +47,7 @@ function strip(id, chosen, count) {
   return canvas;
 }
 
-/** @returns {any} a button that copies the session up to this request, or the command that does it */
+/** A button that copies the session up to this request, or the command that does it. */
 function forkButton(id, n) {
   if (isStored()) return null;
   const place = h("span", copyButton(() => command("fork", `${id}#${n}`), "", t("fork")));
@@ -56,11 +55,10 @@ function forkButton(id, n) {
     event.target.disabled = true;
     post("fork", { session: id, request: n }).then((answer) => answer.json()).then((made) => go({ view: "timeline", session: made.session }), (error) => fill(place, refusal(error)));
   };
-  api.hello().then((hello) => { if (hello.allow_fork) fill(place, h("button", { type: "button", onclick: fork }, t("fork"))); }).catch(() => {});
+  api.hello().then((hello) => { if (hello.allow_fork) fill(place, h("button", { onclick: fork }, t("fork"))); }).catch(() => {});
   return place;
 }
 
-/** @param {any} head the request as the interface gives it */
 export function requestBar(place, session, head) {
   const id = session.session.id;
   const n = head.number;

@@ -14,7 +14,6 @@ function rowFacts(row, folder) {
     row.status !== "full" && ["status", t(`status.${row.status}`)])];
 }
 
-/** @param {any} answer what `why` says */
 function whyFacts(id, n, { history, cost, places, copies }) {
   const byte = places[0]?.start;
   const lines = places[0]?.lines;
@@ -24,10 +23,7 @@ function whyFacts(id, n, { history, cost, places, copies }) {
     history?.summarised_by && ["summarised", requestLink(id, history.summarised_by)], ["copies", number(copies)], cost && ["costs", t("costs.each", { uncached: money(cost.uncached), cached: money(cost.cached) })]);
 }
 
-/**
- * The panel beside a reading.
- * @param {string} id @param {number} n @param {import("./rows.js").Rows} rows @param {string} folder
- */
+/** The panel beside a reading. */
 export function rowDetail(id, n, rows, folder) {
   const element = h("section.panel", { "aria-labelledby": "detail-title" });
   const head = (text) => h("h2", { id: "detail-title" }, text);
@@ -59,7 +55,6 @@ export function rowDetail(id, n, rows, folder) {
       h("div.links", copyButton(() => command("context", "why", "--text", text, ref), "", "why")));
     return starts[0];
   };
-  /** @returns {number|undefined} where the next or previous copy begins */
   const copy = (byte, isForward) => (isForward ? starts.find((it) => it > byte) : starts.findLast((it) => it < byte));
   show(-1, false);
   return { element, show, find, copy };

@@ -8,7 +8,6 @@ export class Rows {
   constructor(id, n) {
     this.id = id;
     this.n = n;
-    /** @type {any[]} */
     this.all = [];
   }
 

@@ -13,16 +13,13 @@ const COLUMNS = ["n", "at", "first_event_at", "done_at", "bytes", "tokens", "rea
 
 /** @typedef {{x: number, width: number, index: number, first: number, count: number}} Bin `index` is its largest request */
 
-/** The requests of a session. */
 export class Series {
   constructor(id, by) {
     this.id = id;
     this.by = by;
-    /** @type {Record<string, any[]>} */
     this.columns = Object.fromEntries(COLUMNS.map((name) => [name, []]));
     /** @type {Array<Map<string, [number, number]>>} bytes and tokens by name, for each request */
     this.cells = [];
-    /** @type {any[]} */
     this.marks = [];
     /** @type {any[]} names in the order of reading, with their colours */
     this.layers = [];
@@ -69,7 +66,7 @@ export class Series {
     return Number(this.columns[unit === "money" ? "price" : unit][index] ?? 0);
   }
 
-  /** @returns {any[]} the layers of a column, with the `value` of each */
+  /** The layers of a column, with the `value` of each. */
   stack(index, unit) {
     const cells = this.cells[index];
     const whole = this.height(index, unit);
@@ -88,11 +85,7 @@ export class Series {
     return { cached, again: Math.max(0, Math.min(1 - cached, of("rebilled") / (of("tokens") || 1))) };
   }
 
-  /**
-   * The columns that are drawn in so many pixels: requests, or bins of them.
-   * @param {number} from @param {number} to indexes, the second behind the last @param {number} width @param {string} axis @param {string} unit
-   * @returns {Bin[]}
-   */
+  /** The columns that are drawn in so many pixels: requests, or bins of them. `to` is behind the last index. */
   bins(from, to, width, axis, unit) {
     const times = axis === "time" ? this.columns.at.map((at) => Date.parse(at)) : [];
     const isTimed = times[to - 1] > times[from];

@@ -7,10 +7,10 @@ const FAMILY_OF = {
   model: "model", tool: "tool", layout: "notation", wire: "notation",
 };
 
-/** @returns {string} what an MCP server says of its tools is a tool's words */
+/** What an MCP server says of its tools is a tool's words. */
 export function family(source, origin = "") {
   return source === "provided" && origin.startsWith("mcp_servers") ? "tool" : FAMILY_OF[source] ?? "session";
 }
 
-/** @returns {string} its group: all tools are one */
+/** Its group: all tools are one. */
 export const group = (part) => part.replace(/(.)\/.*$/s, "$1");

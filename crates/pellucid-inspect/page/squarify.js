@@ -6,11 +6,7 @@ function worst(areas, side) {
   return Math.max(...areas.map((area) => Math.max((side * side * area) / (sum * sum), (sum * sum) / (side * side * area))));
 }
 
-/**
- * Lays things out in a box, rows along the shorter side.
- * @param {any[]} things with `bytes`, the largest first @param {import("./canvas.js").Box} box
- * @returns {Array<{of: any, box: import("./canvas.js").Box}>} things without a size are left out
- */
+/** Lays things with `bytes`, the largest first, out in a box, rows along the shorter side. Things without a size are left out. */
 export function squarify(things, box) {
   const sized = things.filter((it) => it.bytes > 0);
   const scale = (box.width * box.height) / sized.reduce((sum, it) => sum + it.bytes, 0);

@@ -8,16 +8,15 @@ const MOST = 24;
 /** How many rows, and about how many letters of texts, an answer has. */
 const ROWS = 1000;
 const LETTERS = 200000;
-/** @type {Map<string, Promise<any>>} */
 const blocks = new Map();
 
 /** @returns {boolean} whether the page is a file with its answers in it */
 export const isStored = () => Boolean(document.getElementById("directory"));
 
-/** @returns {string} the name of the file, as a command takes it */
+/** The name of the file, as a command takes it. */
 export const fileName = () => `file:${decodeURIComponent(location.pathname.split("/").at(-1) ?? "")}`;
 
-/** @param {string} name of a block @returns {Promise<any>} its value; a block may come after the script */
+/** The value of a block, which may come after the script. */
 async function unpack(name) {
   let element = document.getElementById(name);
   if (!element && document.readyState === "loading") {
@@ -34,14 +33,13 @@ function block(name) {
   return blocks.get(name);
 }
 
-/** @param {string} kind a letter @param {number} index @returns {Promise<any>} a value */
 async function value(kind, index) {
   const { starts } = await block("directory");
   const at = starts[kind].findLastIndex((start) => start <= index);
   return at < 0 ? undefined : (await block(`${kind}${at}`))[index - starts[kind][at]];
 }
 
-/** @returns {Promise<any[]>} some rows of a request, each with the number of its text; the second place is behind the last */
+/** Some rows of a request, each with the number of its text; the second place is behind the last. */
 async function rowsOf(ranges, from, to) {
   const rows = [];
   let at = 0;
@@ -68,7 +66,7 @@ async function texts(ranges, from) {
   return { of, next: row < of ? { from: row, offset: 0 } : null, rows };
 }
 
-/** @returns {Promise<Uint8Array>} bytes of a body: each row has a text, from which its bytes follow */
+/** Bytes of a body: each row has a text, from which its bytes follow. */
 async function bytesOf(ranges, from, to) {
   const pieces = [];
   let begins = 0;
@@ -93,7 +91,7 @@ async function ofRequest(n, what, given, range) {
   return { of, next: from + ROWS < of ? from + ROWS : null, rows: (await rowsOf(ranges, from, from + ROWS)).map(([, row]) => row) };
 }
 
-/** @param {string} address of the interface @param {number[]} [range] of bytes @returns {Promise<Response>} what the server would answer */
+/** What the server would answer. */
 export async function stored(address, range) {
   const [path, question] = address.split("?");
   const given = new URLSearchParams(question);

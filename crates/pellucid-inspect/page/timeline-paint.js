@@ -12,7 +12,6 @@ const WIDEST = 90;
 /** The sign of each mark on the axis; its words are in the tip. */
 const SIGNS = { compaction: "◆", model: "◇", opened: "│", forked: "◁", child: "▷", idle: "…" };
 
-/** @typedef {{series: import("./series.js").Series, from: number, to: number, unit: string, axis: string, chosen: number, hover: number, drag: number[]|null}} TimelineModel */
 
 /** @returns {number} the distance of the lines of the scale: 1, 2 or 5 times a power of ten */
 function step(most) {
@@ -93,10 +92,7 @@ function axisBelow(context, { series, chosen }, bins, inner) {
   }
 }
 
-/**
- * The column at a place, with the lines of its tip.
- * @param {TimelineModel} model @param {DOMRect} area @param {number} x @param {number} y
- */
+/** The column at a place, with the lines of its tip. */
 export function columnAt(model, area, x, y) {
   const { series, unit } = model;
   const { inner, bins, most } = frame(model, area.width, area.height);

@@ -10,7 +10,7 @@ import { t } from "./words.js";
 const MOST = 40;
 const KINDS = ["waiting", "streaming", "tool"];
 
-/** @returns {any[]} the spans of time of each turn */
+/** The spans of time of each turn. */
 function turnsOf(id, series, calls) {
   const turns = new Map();
   const { turn, at, first_event_at, done_at } = series.columns;
@@ -27,7 +27,7 @@ function turnsOf(id, series, calls) {
   return [...turns.values()].filter((one) => one.spans.length).slice(-MOST).map((one) => ({ ...one, start: Math.min(...one.spans.map((it) => it.from)), end: Math.max(...one.spans.map((it) => it.to)) }));
 }
 
-/** @returns {Promise<any>} nothing if the record has no times */
+/** Nothing if the record has no times. */
 export async function turnsBand(id, series) {
   const turns = turnsOf(id, series, await api.calls(id).catch(() => []));
   if (!turns.length) return null;

@@ -13,10 +13,9 @@ const SIGNS = { added: "+", removed: "−", changed: "~", moved: ">" };
 /** How many parts that changed are listed. */
 const MOST = 60;
 
-/** @returns {any} the prices that count, with their dates and sources */
+/** The prices that count, with their dates and sources. */
 export const pricesOf = ({ prices }) => (prices?.length ? h("p.dim", t("prices", { list: prices.map((it) => `${it.model} ${it.from} (${it.source})`).join("; ") })) : null);
 
-/** @returns {any[]} the sentences above the table */
 function summary(answer) {
   const { next, cost } = answer;
   return [answer.estimated ? notice(t("cache.estimated"), "warn") : null, h("p.lead", h("strong", counted(answer.breaks, "break")), t("cache.over", { times: answer.times_over }), h("strong", tokens(answer.tokens_rebilled)),
@@ -39,7 +38,6 @@ async function explain(id, row, folder, panel) {
     changes.length > MOST ? h("p.dim", t("more.nodes", { n: number(changes.length - MOST) })) : null, h("h3", t("cache.texts")), await compared(`${id}#${head.before ?? n - 1}`, `${id}#${n}`, folder));
 }
 
-/** @type {import("./app.js").Make} */
 export async function cacheView(place, session) {
   const { id, cwd = "" } = session.session;
   const list = makeList("cache");

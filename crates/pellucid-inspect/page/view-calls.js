@@ -8,28 +8,27 @@ import { badge, command, facts, figure, link, refusal, requestLink, textBlock, v
 import { diffLines } from "./view-diff.js";
 import { t } from "./words.js";
 
-/** @returns {string} how it ended, with its exit code */
+/** How it ended, with its exit code. */
 function ended(call) {
   const code = call.runs?.at(-1)?.exit_code;
   return [call.outcome, code === undefined || code === null ? null : t("exit", { n: code })].filter(Boolean).join(", ");
 }
 
-/** @returns {string} why a call ran, in short */
+/** Why a call ran, in short. */
 function inShort(grounds) {
   const parts = (grounds?.parts ?? []).map((it) => it.rule?.file ?? it.heuristic ?? it.decision);
   return [grounds?.outcome, grounds?.because, ...new Set(parts)].filter(Boolean).join(", ").replaceAll("_", " ");
 }
 
-/** @param {any} file of a patch */
 const fileRow = ({ path, how, moved_to: to, hunks }) => h("li.change", { class: how }, h("div.change-row", h("span.op", { "aria-hidden": "true" }, { added: "+", removed: "−", changed: "~" }[how]), h("span", visible(to ? `${path} → ${to}` : path), h("span.tag", t(`how.${how}`)))),
-  hunks.length ? h("div.hunks", { tabindex: 0, role: "region", "aria-label": t("lines.of", { part: path }) }, hunks.map(({ below, text }) => [below ? h("div.hunk-head", visible(below)) : null, diffLines(text)])) : null);
+  hunks.length ? h("div.hunks", { region: t("lines.of", { part: path }) }, hunks.map(({ below, text }) => [below ? h("div.hunk-head", visible(below)) : null, diffLines(text)])) : null);
 
-/** @returns {any} the whole output, piece by piece; what the model saw of it is marked */
+/** The whole output, piece by piece; what the model saw of it is marked. */
 function wholeOutput(id, call, { bytes, is_whole: isWhole, seen }) {
-  const text = h("pre.text-block.unseen-text", { tabindex: 0, role: "region", "aria-label": t("output.whole") });
+  const text = h("pre.text-block.unseen-text", { region: t("output.whole") });
   const encoder = new TextEncoder();
   const decoder = new TextDecoder();
-  const more = h("button", { type: "button", onclick: () => load(next) });
+  const more = h("button", { onclick: () => load(next) });
   let next = 0;
   const load = async (from) => {
     const piece = await api.output(id, call, from);
@@ -58,7 +57,6 @@ function show(id, whole, panel) {
       inner.length ? [h("h3", t("call.inner")), h("ul", inner.map((it) => h("li", visible(`${it.tool} ${it.call}, ${duration(it.duration_ms)}, ${ended(it)}`))))] : null)));
 }
 
-/** @type {import("./app.js").Make} */
 export async function callsView(place, session) {
   const id = session.session.id;
   const list = makeList("calls");

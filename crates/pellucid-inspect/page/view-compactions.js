@@ -9,10 +9,9 @@ import { t } from "./words.js";
 
 const LOST = ["constraints", "open_tasks", "paths", "identifiers"];
 
-/** @param {any} it an item of the history */
 const line = (it, isKept) => signed(isKept ? "=" : "−", `${it.item}. ${[it.type, it.role, it.call_id].filter(Boolean).join(" ")}`, t(`compaction.${isKept ? "kept" : "replaced"}`), it.words);
 
-/** @returns {any} what is lost; each fact leads to where it was */
+/** What is lost; each fact leads to where it was. */
 function lost(id, it) {
   const place = (find) => ({ view: "request", session: id, request: it.before, options: { find } });
   const kinds = LOST.filter((kind) => it.lost[kind]?.length);
@@ -20,7 +19,6 @@ function lost(id, it) {
     kinds.map((kind) => [h("h3", t(`lost.${kind}`), h("span.count", number(it.lost[kind].length))), h("ul.lost", it.lost[kind].map((fact) => h("li", it.before ? link(place(fact), fact) : fact)))]));
 }
 
-/** @type {import("./app.js").Make} */
 export async function compactionsView(place, session) {
   const { id } = session.session;
   const { compactions } = await api.compactions(id);

@@ -2,9 +2,10 @@
 import { setOptions } from "./address.js";
 import { colour, makeCanvas, pen } from "./canvas.js";
 import { h, lay } from "./dom.js";
-import { drawn, money, number, share } from "./format.js";
+import { drawn, moment, money, number, share } from "./format.js";
 import { api } from "./interface.js";
-import { check, choices, command, figure, notice, table, view } from "./parts.js";
+import { check, choices, command, figure, notice, requestLink, table, view } from "./parts.js";
+import { Series } from "./series.js";
 import { pricesOf } from "./view-cache.js";
 import { t } from "./words.js";
 
@@ -12,14 +13,26 @@ const BY = ["part", "source", "tool", "request", "turn"];
 /** Settings that are computed from the recorded requests alone. */
 const SETTINGS = ["ttl=1h", "order=stable-first", "without=tools"];
 
-function costTable({ groups, total, by }) {
+/** Names of requests and turns lead to them; the program names a turn by its id. */
+async function namesOf(id, by) {
+  const series = new Series(id, "author");
+  if (by === "turn") await series.load(1);
+  const { turn, at } = series.columns;
+  return (name) => {
+    const [first, last] = [turn.indexOf(name.split(" ").at(-1)), turn.lastIndexOf(name.split(" ").at(-1))];
+    const number = Number(/#(\d+)$/.exec(name)?.[1] ?? first + 1);
+    return !number ? name : [requestLink(id, number), last > first ? [" – ", requestLink(id, last + 1)] : null, first < 0 ? null : h("span.dim", ` ${moment(at[first])}`)];
+  };
+}
+
+function costTable({ groups, total, by }, nameOf) {
   const most = Math.max(1e-12, ...groups.map((it) => drawn(it.cost)));
   const row = (it, name) => [name, number(it.read), number(it.written), number(it.uncached), number(it.answered), money(it.cost), it.cost && total.cost ? share(drawn(it.cost), drawn(total.cost)) : "", lay(h("span.bar"), { part: it === total ? 0 : drawn(it.cost) / most })];
   return table([t(`by.${by}`), ...["cached", "written", "uncached", "answered", "price", "share"].map((it) => figure(t(it))), { name: "", class: "bar-cell" }],
-    [...groups.map((it) => row(it, it.name)), row(total, h("strong", t("total")))], t("view.cost"));
+    [...groups.map((it) => row(it, nameOf(it.name))), row(total, h("strong", t("total")))], t("view.cost"));
 }
 
-/** @param {any} answer by request @returns {any} the accumulated price, a line that rises */
+/** The accumulated price, a line that rises. */
 function chart({ groups, total }) {
   const canvas = makeCanvas("accumulated");
   const whole = drawn(total.cost) || 1;
@@ -45,7 +58,7 @@ function chart({ groups, total }) {
   return h("figure.panel", canvas, h("figcaption.dim", t("cost.chart", { n: number(groups.length), total: money(total.cost) })));
 }
 
-/** @param {any[]} answers one for each setting @returns {any[]} what the session would have cost under other settings, beside what it cost */
+/** What the session would have cost under other settings, one answer for each, beside what it cost. */
 function simulated(answers) {
   const [answer] = answers;
   const made = answers.flatMap((it, at) => it.simulated.slice(at ? 1 : 0));
@@ -55,7 +68,6 @@ function simulated(answers) {
     table(["", ...columns.map((it) => figure(it.name))], [line("cached", (it) => number(it.read)), line("written", (it) => number(it.written)), line("uncached", (it) => number(it.uncached)), line("answered", (it) => number(it.answered)), line("price", (it) => h("strong", money(it.cost)))], t("cost.would"))];
 }
 
-/** @type {import("./app.js").Make} */
 export async function costView(place, session) {
   const id = session.session.id;
   const { by = "part", as: given = "" } = place.options;
@@ -67,7 +79,7 @@ export async function costView(place, session) {
   const toggle = (setting) => check(as.includes(setting), (isOn) => setOptions({ as: [...as.filter((it) => it !== setting), ...(isOn ? [setting] : [])].join(" ") }), h("code", setting));
   return {
     element: view(t("view.cost"), h("div.tools", choices(t("by"), BY.map((it) => [it, t(`by.${it}`)]), by, (value) => setOptions({ by: value })), h("fieldset.toggles", h("legend", t("cost.as")), SETTINGS.map(toggle))), other,
-      recorded.requests_without_figures ? notice(t("cost.without", { n: number(recorded.requests_without_figures) }), "warn") : null, requests.groups.length > 1 && requests.total.cost ? chart(requests) : null, costTable(recorded),
+      recorded.requests_without_figures ? notice(t("cost.without", { n: number(recorded.requests_without_figures) }), "warn") : null, requests.groups.length > 1 && requests.total.cost ? chart(requests) : null, costTable(recorded, await namesOf(id, by)),
       h("p.dim", t("cost.factor", { counted: number(recorded.tokens_counted), estimated: number(recorded.tokens_estimated), factor: recorded.factor ?? "–" })), pricesOf(recorded) ?? notice(t("cost.noprice"), "warn")),
     title: t("view.cost"), command: ({ options }) => command("cost", id, "--by", options.by || "part", ...(options.as ?? "").split(" ").filter(Boolean).flatMap((it) => ["--as", it])),
   };

@@ -6,6 +6,7 @@ import { api } from "./interface.js";
 import { badge, command, empty, link, refusal, swatch, view, visible } from "./parts.js";
 import { requestBar } from "./request-bar.js";
 import { family } from "./sources.js";
+import { isStored } from "./stored.js";
 import { t } from "./words.js";
 
 const OPS = { "+": "added", "-": "removed", "~": "changed", ">": "moved" };
@@ -21,14 +22,14 @@ const hunkLines = ({ lines: [from, behind], text }) => [h("div.hunk-head", from 
 /** @param {any[]} names of both requests, to which the part leads */
 function changeRow({ op, part, item, source, origin, bytes, lines }, folder, names) {
   const [, session, request] = /^([0-9a-f-]{36})#(\d+)$/.exec(names[op === "-" ? 0 : 1]) ?? [];
-  const name = request ? link({ view: "request", session, request: Number(request), options: { part, item: String(item ?? "") } }, part) : part;
-  const side = (isThere, ...more) => h("span.change-side", isThere ? [swatch(family(source, origin)), h("strong", name), h("span.dim", ` ${t(`source.${source}`)} `, visible(path(origin ?? "", folder, 50))), more] : null);
+  const name = () => request ? link({ view: "request", session, request: Number(request), options: { part, item: String(item ?? "") } }, part) : part;
+  const side = (isThere, ...more) => h("span.change-side", isThere ? [swatch(family(source, origin)), h("strong", name()), h("span.dim", ` ${t(`source.${source}`)} `, visible(path(origin ?? "", folder, 50))), more] : null);
   return h("li.change", { class: OPS[op] }, h("div.change-row", h("span.op", h("span", { "aria-hidden": "true" }, op === "-" ? "−" : op), h("span.unseen", t(`how.${OPS[op]}`))), side(op !== "+"),
     h("span.dim", { "aria-hidden": "true" }, { ">": "⟶", "~": "—" }[op]), side(op !== "-", lines ? h("span.dim", ` ${t("lines.sums", { added: number(lines.added), removed: number(lines.removed) })}`) : null), h("span.number", `${signed(bytes)} B`)),
-  lines?.hunks?.length ? h("div.hunks", { tabindex: 0, role: "region", "aria-label": t("lines.of", { part }) }, lines.hunks.map(hunkLines)) : null);
+  lines?.hunks?.length ? h("div.hunks", { region: t("lines.of", { part }) }, lines.hunks.map(hunkLines)) : null);
 }
 
-/** @param {any} diff as `context diff --json` prints it @returns {any} what a comparison looks like */
+/** What a comparison looks like, as `context diff --json` prints it. */
 export function diffBody(diff, folder) {
   const broken = diff.cache?.broken;
   const list = (isUsual) => diff.changes.filter((it) => it.usual === isUsual).map((it) => changeRow(it, folder, [diff.a.name, diff.b.name]));
@@ -41,10 +42,8 @@ export function diffBody(diff, folder) {
   usual.length ? h("details", h("summary", t("diff.usual", { n: number(usual.length) })), h("ul.changes", usual)) : null];
 }
 
-/** @param {string} b names of requests */
 export const compared = (a, b, folder = "") => api.diff(a, b).then((it) => diffBody(it, folder), refusal);
 
-/** @type {import("./app.js").Make} */
 export async function diffView(place, session) {
   const { id, cwd = "" } = session.session;
   const n = place.request;
@@ -54,7 +53,7 @@ export async function diffView(place, session) {
   const field = h("input", { type: "number", min: 1, max: session.counts.requests, value: a, onchange: () => go({ ...place, options: { a: field.value } }) });
   return {
     element: h("div.view", h("h1.unseen", { id: "title" }, t("view.diff")), requestBar(place, session, head), a < 1 ? empty(t("diff.first"))
-      : [h("div.tools", h("label.field", t("diff.with"), " #", field), link({ view: "compare", options: { a: refA, b: refB } }, t("diff.any"))), await compared(refA, refB, cwd)]),
+      : [h("div.tools", h("label.field", t("diff.with"), " #", field), isStored() ? null : [link({ view: "compare", options: { a: refB, b: "now" } }, t("diff.now")), link({ view: "compare", options: { a: refA, b: refB } }, t("diff.any"))]), await compared(refA, refB, cwd)]),
     title: `${t("view.diff")} #${n}`, command: () => (a < 1 ? command("context", "-vv", refB) : command("context", "diff", refA, refB)),
   };
 }

@@ -8,7 +8,6 @@ import { t } from "./words.js";
 
 const placesOf = (cell) => cell.places.map((it) => (it.item === null ? it.part : `${it.role ?? it.part} ${it.item}`)).join(", ");
 
-/** @type {import("./app.js").Make} */
 export async function packsView(place) {
   const { message = "", only = "" } = place.options;
   const { packs, rows } = await api.packs({ message });
@@ -22,7 +21,7 @@ export async function packsView(place) {
     panel.scrollIntoView({ block: "nearest" });
     if (cell.bytes) api.packTexts({ message, texts: true }).then((all) => fill(text, textBlock("text.found", all.rows.find(isOf(row))?.cells[at].text)), (error) => fill(text, error.message));
   };
-  const lines = rows.filter((row) => !only || !isAlike(row)).map((row) => [[h("span.dim", `${row.kind} `), visible(row.name)], ...row.cells.map((cell, at) => h("button.plain", { type: "button", class: cell.bytes ? "" : "dim", "aria-label": cell.bytes ? null : t("none"), onclick: () => show(row, at) }, cell.bytes ? number(cell.bytes) : "–"))]);
+  const lines = rows.filter((row) => !only || !isAlike(row)).map((row) => [[h("span.dim", `${row.kind} `), visible(row.name)], ...row.cells.map((cell, at) => h("button.plain", { class: cell.bytes ? "" : "dim", "aria-label": cell.bytes ? null : t("none"), onclick: () => show(row, at) }, cell.bytes ? number(cell.bytes) : "–"))]);
   const field = h("input.wide", { type: "text", value: message, placeholder: t("packs.message"), onchange: () => setOptions({ message: field.value }) });
   return {
     element: view(t("view.packs"), h("div.tools", h("label.field", t("message"), field), check(only === "1", (isOn) => setOptions({ only: isOn ? "1" : "" }), t("packs.only"))), h("p.dim", t("packs.long")),

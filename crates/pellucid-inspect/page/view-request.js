@@ -17,7 +17,6 @@ import { t } from "./words.js";
 const READINGS = ["text", "wire", "tree"];
 const readingOf = (place) => (READINGS.includes(place.options.read) ? place.options.read : place.byte === undefined ? "text" : "wire");
 
-/** @type {import("./app.js").Make} */
 export async function requestView(place, session) {
   const { id, cwd } = session.session;
   const n = place.request;
@@ -66,7 +65,7 @@ export async function requestView(place, session) {
     reading.show(byte, rows.at(byte));
   };
   const selected = () => document.getSelection().toString().trim();
-  const lookup = h("button", { type: "button", hidden: true, onmousedown: (event) => event.preventDefault(), onclick: () => find(selected()) }, t("selection.why"));
+  const lookup = h("button", { hidden: true, onmousedown: (event) => event.preventDefault(), onclick: () => find(selected()) }, t("selection.why"));
   const select = () => {
     if (!stage.isConnected) document.removeEventListener("selectionchange", select);
     lookup.hidden = !selected() || !stage.contains(document.getSelection().anchorNode);
@@ -75,7 +74,7 @@ export async function requestView(place, session) {
   whenMasked((count) => {
     if (!count) return;
     masked.hidden = false;
-    fill(masked, t("masked", { n: number(count) }), " ", h("button", { type: "button", onclick: () => { reveal(); window.dispatchEvent(new CustomEvent("words")); } }, t("masked.show")));
+    fill(masked, t("masked", { n: number(count) }), " ", h("button", { onclick: () => { reveal(); window.dispatchEvent(new CustomEvent("words")); } }, t("masked.show")));
   });
   const element = shell(tools, h("div.split", stage, h("aside.side", { "aria-label": t("beside"), tabindex: 0 }, detail.element, absentPanel(id, n, cwd ?? ""))));
   open(place);

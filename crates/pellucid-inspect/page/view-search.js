@@ -11,7 +11,7 @@ import { t } from "./words.js";
 /** How many letters of a line are shown. */
 const LETTERS = 240;
 
-/** @returns {any[]} the line around the first match, which is marked */
+/** The line around the first match, which is marked. */
 function marked(line, q) {
   const at = line.toLowerCase().indexOf(q.toLowerCase());
   if (at < 0) return visible(line.slice(0, LETTERS));
@@ -19,7 +19,6 @@ function marked(line, q) {
   return [from ? "…" : "", visible(line.slice(from, at)), h("mark", visible(line.slice(at, at + q.length))), visible(line.slice(at + q.length, at + LETTERS))];
 }
 
-/** @type {import("./app.js").Make} */
 export async function searchView(place) {
   const { q = "", session, regex } = place.options;
   const { hits, searched } = q ? await api.search({ q, session, fixed: regex ? undefined : "true", ignore_case: "true" }) : { hits: [], searched: 0 };

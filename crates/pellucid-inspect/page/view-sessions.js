@@ -19,7 +19,7 @@ const SORTS = {
 };
 const WORDS = ["session", "folder", "used", "verdict"];
 
-/** @returns {any[]} forks and agents below their parents, with the `depth` of each */
+/** Forks and agents below their parents, with the `depth` of each. */
 function arranged(sessions, key, isUp) {
   const value = SORTS[key] ?? SORTS.used;
   const known = new Set(sessions.map((it) => it.id));
@@ -47,7 +47,6 @@ function cells({ one, depth }) {
   ...[totals?.requests, totals?.usage?.cached_read, totals?.usage?.uncached, totals?.usage?.output].map(number), money(one.cost), number(totals?.breaks), totals ? proofBadge(one.proof) : h("span.dim", t("norecord"))];
 }
 
-/** @type {import("./app.js").Make} */
 export async function sessionsView(place) {
   const list = makeList("sessions");
   const count = h("span.dim", { role: "status" });

@@ -12,7 +12,6 @@ import { t } from "./words.js";
 
 const BY = ["part", "source", "role", "tool", "author"];
 
-/** @type {import("./app.js").Make} */
 export async function timelineView(place, session) {
   const id = session.session.id;
   const canvas = makeCanvas("timeline");
@@ -98,7 +97,7 @@ export async function timelineView(place, session) {
     fill(controls, choices(t("by"), BY.map((it) => [it, t(`by.${it}`)]), by, (value) => setOptions({ by: value })),
       choices(t("unit"), [["tokens", t("tokens")], ["bytes", t("bytes")], ["money", t("price")]], unit, (value) => setOptions({ unit: value })),
       choices(t("axis"), [["number", t("axis.number")], ["time", t("axis.time")]], axis, (value) => setOptions({ axis: value })),
-      to ? h("button", { type: "button", onclick: whole }, t("whole")) : null, button);
+      to ? h("button", { onclick: whole }, t("whole")) : null, button);
   };
 
   const at = (event) => {

@@ -10,7 +10,7 @@ import { FAMILIES, family, group } from "./sources.js";
 import { squarify } from "./squarify.js";
 import { t } from "./words.js";
 
-/** @returns {any[]} groups of parts, the largest first, each with its leaves: files, tools, texts */
+/** Groups of parts, the largest first, each with its leaves: files, tools, texts. */
 function groupsOf(tree) {
   const groups = new Map();
   for (const { part, sources } of tree) {
@@ -27,7 +27,6 @@ function groupsOf(tree) {
   return sorted([...groups.values()].map((it) => ({ ...it, leaves: sorted(it.leaves) })));
 }
 
-/** @type {import("./app.js").Make} */
 export async function treemapView(place, session) {
   const { id, cwd = "" } = session.session;
   const n = place.request;
@@ -87,7 +86,7 @@ export async function treemapView(place, session) {
     const { leaf } = at(event);
     if (leaf) open(leaf);
   });
-  const rows = groups.flatMap((it) => it.leaves).map((leaf) => [leaf.part, [swatch(leaf.family), t(`source.${leaf.source}`)], h("button.link", { type: "button", onclick: () => open(leaf) }, visible(path(leaf.origin, cwd, 70) || t("row.open"))),
+  const rows = groups.flatMap((it) => it.leaves).map((leaf) => [leaf.part, [swatch(leaf.family), t(`source.${leaf.source}`)], h("button.link", { onclick: () => open(leaf) }, visible(path(leaf.origin, cwd, 70) || t("row.open"))),
     number(leaf.bytes), number(leaf.tokens), share(leaf.bytes, head.bytes)]);
   const { box, button } = behind(table([t("part"), t("source"), t("origin"), figure(t("bytes")), figure(t("tokens")), figure(t("share"))], rows, t("map.table")));
   const mark = async (isOn) => {

@@ -21,8 +21,7 @@ view.cache|Cache|缓存
 view.calls|Calls|调用
 view.compactions|Summaries|摘要
 view.cost|Cost|费用
-view.proof|Proof|证明
-view.sessions|Sessions|会话
+view.proof|Proof and export|证明与导出
 view.packs|Packs|提示包
 view.compare|Compare|比较
 view.search|Search|搜索
@@ -123,7 +122,6 @@ verdict.broken|broken|中断
 verdict.shortened|shortened|缩短
 verdict.expired|expired|过期
 verdict.missed|missed|未命中
-verdict.unknown|unknown|未知
 verdict.extends|extends the last one|延续上一个
 verdict.long.cold|The session sent no request before this one.|此前会话没有发送过请求。
 verdict.long.extended|The request extends the one before, which the provider read from its cache.|请求延续前一个，提供方从缓存读取了前者。
@@ -139,10 +137,6 @@ purpose.provider_summary|summary by the provider|提供方摘要
 purpose.memory_summary|summary for the memory|记忆摘要
 purpose.vectors|vectors|向量
 by|by|按
-by.part|part|部分
-by.source|source|来源
-by.role|role|角色
-by.tool|tool|工具
 by.author|author|作者
 by.request|request|请求
 by.turn|turn|轮
@@ -181,18 +175,11 @@ reading.tree|tree|树
 families|Whose words|文字出处
 beside|About the request|关于请求
 family.yours|yours|你的
-family.pack|pack|提示包
-family.model|model|模型
-family.tool|tool|工具
-family.session|session|会话
 family.notation|notation|记法
 source.file|file|文件
 source.user|user|用户
 source.provided|setting|设置
 source.skill|skill|技能
-source.pack|pack|提示包
-source.model|model|模型
-source.tool|tool|工具
 source.fact|fact|事实
 source.session|session file|会话文件
 source.layout|layout|布局
@@ -252,6 +239,7 @@ diff.notation|notation {n} bytes|记法 {n} 字节
 diff.usual|{n} differences that any two sessions have|{n} 处任意两个会话都有的差异
 diff.first|This is the first request of the session, so there is none before it.|这是会话的第一个请求，之前没有请求。
 diff.with|compare with request|比较对象请求
+diff.now|compare with what would be sent now|与现在将发送的比较
 diff.any|compare any two requests|比较任意两个请求
 diff.names|Names of requests: SESSION#N, SESSION#next, now, now@REV, file:PATH.|请求的名称：SESSION#N、SESSION#next、now、now@REV、file:PATH。
 cache.why|Why was this paid for again?|为什么重复付费？
@@ -341,13 +329,12 @@ packs.only|only differences|仅差异
 packs.long|What each pack would send of the same facts, in bytes. A column adds up to the request of its pack.|每个提示包对相同事实发送的字节数。各列之和是该提示包的请求。
 packs.hint|Choose a cell to see where a pack puts a fact, or why it does not send it.|选择单元格，查看提示包把事实放在哪里，或为何不发送。`;
 
-/** @type {Record<string, string[]>} */
 const WORDS = Object.fromEntries(LINES.trim().split("\n").map((line) => line.split("|")).map(([key, ...words]) => [key, words]));
 
 const CHOSEN = "pellucid.language";
 let isChinese = false;
 
-/** @param {string} [value] what the browser keeps under a name from now on; some keep nothing for a page in a file */
+/** What the browser keeps under a name; some keep nothing for a page in a file. */
 export function remember(name, value) {
   try {
     if (value !== undefined) localStorage.setItem(name, value);
@@ -373,13 +360,10 @@ export function setLanguage(to) {
   window.dispatchEvent(new CustomEvent("words"));
 }
 
-/**
- * A word or sentence.
- * @param {string} key @param {Record<string, any>} [values] what takes the places in braces
- * @returns {string} a key without an entry gives its last word, which is a word of the program then
- */
+/** A word or sentence, with values for the names in braces. A key without an entry is its last word: another key, or a word of the program. */
 export function t(key, values = {}) {
-  const entry = WORDS[key];
-  if (!entry) return key.slice(key.lastIndexOf(".") + 1).replaceAll("_", " ");
+  const last = key.slice(key.lastIndexOf(".") + 1);
+  const entry = WORDS[key] ?? WORDS[last];
+  if (!entry) return last.replaceAll("_", " ");
   return entry[isChinese ? 1 : 0].replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }

@@ -188,6 +188,26 @@ CHECKS["hostile texts are shown and never run"] = (world) => world.watched({}, a
   for (const point of ["U+200B", "U+202E", "U+2066", "U+2028"]) assert.ok(text.includes(point), point);
 });
 
+CHECKS["a line of 10 MB and a name of 4 KB hang nothing"] = (world) => world.watched({}, async (page) => {
+  const id = "019a9000-7777-7000-8000-000000000007";
+  const wide = ["-c", "model_context_window=100000000", "-c", "model_auto_compact_token_limit=100000000"];
+  world.home.turn(`\n[[reply]]\nsay = "${"x".repeat(10 << 20)}"\nusage = { input = 3000, cached = 0, output = 5 }\n`, [...wide, "--session-id", id, `${"name ".repeat(800)}`]);
+  world.home.turn('\n[[reply]]\nsay = "short"\nusage = { input = 3000, cached = 0, output = 5 }\n', [...wide, "resume", id, "again"]);
+  // A task of the page that takes longer than a second is one in which nothing else happens.
+  await page.addInitScript(() => {
+    window.longest = 0;
+    new PerformanceObserver((list) => { for (const it of list.getEntries()) window.longest = Math.max(window.longest, it.duration); }).observe({ type: "longtask", buffered: true });
+  });
+  for (const [hash, ready] of [["#/", ".sessions .list-row"], [`#/s/${id}`, ".stage"], [`#/s/${id}/r/2?part=model&item=4`, ".text-block"], [`#/s/${id}/r/2/b/8000000`, ".bytes .chosen-row"], [`#/s/${id}/r/2?read=tree`, ".tree li"], [`#/s/${id}/r/2/map`, ".stage"], [`#/s/${id}/r/2/diff`, ".change"]]) {
+    await page.goto("about:blank");
+    await page.goto(world.address(hash));
+    await page.locator(ready).first().waitFor({ state: "attached" });
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    const longest = await page.evaluate(() => window.longest);
+    assert.ok(longest < 1000, `${hash}: ${Math.round(longest)} ms`);
+  }
+});
+
 CHECKS["a changed session is called altered"] = (world) => world.watched({}, async (page) => {
   await open(page, world, VIEWS.damaged);
   await page.locator(".view-head .badge", { hasText: "altered" }).waitFor();

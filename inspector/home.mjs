@@ -98,7 +98,7 @@ export class Home {
     fs.mkdirSync(hostile);
     fs.writeFileSync(path.join(hostile, "AGENTS.md"), `${HOSTILE_TEXT}\n`);
     const shout = 'head -c 300000 /dev/zero | tr \\"\\\\0\\" x; echo "<script>window.hit=1</script>"';
-    this.turn(`\n[[reply]]\ncall = [{ name = "exec_command", args = { cmd = ${JSON.stringify(shout)} } }]\nusage = { input = 3000, cached = 0, output = 5 }\n${said(`${HOSTILE_TEXT} ${"[".repeat(5000)}`, 4000, 2944)}`,
+    this.turn(`\n[[reply]]\ncall = [{ name = "exec_command", args = { cmd = ${JSON.stringify(shout)} } }]\nusage = { input = 3000, cached = 0, output = 5 }\n${said(`${HOSTILE_TEXT} ${"[".repeat(10000)}`, 4000, 2944)}`,
       ["--session-id", HOSTILE, "<b>bold</b> <script>window.hit=1</script>"], hostile);
 
     const patch = `*** Begin Patch\n*** Add File: <img src=x onerror=window.hit=1>.md\n${HOSTILE_TEXT.split("\n").map((line) => `+${line}`).join("\n")}\n*** End Patch`;

@@ -30,8 +30,7 @@ import { treemapView } from "./view-treemap.js";
  * @property {(event: KeyboardEvent) => boolean} [press] a key; true: it was used
  */
 
-/** @typedef {(place: any, session: any) => Promise<View>} Make makes the view of an address; the session is null where the address names none */
-
+// A view is made of its place and its session, which is null where the address names none.
 const VIEWS = {
   sessions: sessionsView, timeline: timelineView, map: treemapView, request: requestView, diff: diffView, compare: compareView,
   cache: cacheView, calls: callsView, compactions: compactionsView, cost: costView, proof: proofView, packs: packsView, search: searchView,
@@ -70,7 +69,6 @@ async function hear(kind, data) {
   if (kind === "request") announce(t("live.request", { n: data?.number }), true);
 }
 
-/** Draws what the address names. */
 async function draw() {
   if (location.hash.startsWith("#/live")) return newest();
   const mine = ++turn;
@@ -99,7 +97,6 @@ async function draw() {
   bar.show(place, session, view);
 }
 
-/** Goes to the session that was used last. */
 async function newest() {
   const { sessions: [one] } = await api.sessions({ limit: 1 });
   if (one?.id !== here().session) replace(one ? { view: "timeline", session: one.id, options: { live: "1" } } : { view: "sessions" });

@@ -89,13 +89,12 @@ export class Bar {
     this.field.select();
   }
 
-  /** Filters the list of sessions as one types. */
   typed() {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => { if (here().view === "sessions") window.dispatchEvent(new CustomEvent("filter", { detail: this.field.value })); }, 150);
   }
 
-  /** @param {Event} event searches in the texts of requests and answers */
+  /** Searches in the texts of requests and answers. */
   find(event) {
     event.preventDefault();
     const q = this.field.value.trim();

@@ -43,13 +43,15 @@ class VirtualList extends HTMLElement {
     this.tabIndex = 0;
     this.setAttribute("role", "grid");
     this.watcher.observe(this);
+    // A row that was made active before cannot have been scrolled to.
+    requestAnimationFrame(() => { if (this.active > 0) this.moveTo(this.active, { isMiddle: true }); });
   }
 
   disconnectedCallback() {
     this.watcher.disconnect();
   }
 
-  /** @param {ListModel} model shows another model; the place of scrolling stays */
+  /** Shows another model; the place of scrolling stays. */
   show(model) {
     this.model = model;
     const { columns = [], count, height, label } = model;
@@ -66,7 +68,7 @@ class VirtualList extends HTMLElement {
     this.draw(true);
   }
 
-  /** @param {boolean} [isAll] draws in the next frame; all rows again, or those that came into sight */
+  /** Draws in the next frame: all rows again, or those that came into sight. */
   later(isAll = false) {
     this.isAll ||= isAll;
     this.frame ||= requestAnimationFrame(() => {

@@ -89,7 +89,6 @@ export function visible(text) {
   return [...pieces, (text ?? "").slice(from)];
 }
 
-/** How many letters of a text are drawn. */
 const LETTERS = 200000;
 
 /** JSON is shown in lines. */

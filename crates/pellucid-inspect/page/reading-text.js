@@ -59,12 +59,19 @@ function legible(text) {
   return [names.join(", "), texts.join("\n")];
 }
 
-function piece(row) {
+/** A row with its first letters, and a button for more; the rest of a very long row is fetched by `more`. */
+function piece(row, more) {
   const letters = h("span.tint", { class: family(row.source, row.origin), "data-row": row.row, "data-byte": row.start });
-  const [names, text] = legible(row.text);
-  const draw = (most) => fill(letters, names ? h("span.facet", visible(names), "\n") : null, visible(text.slice(0, most)),
-    text.length > most ? h("button.more", { onclick: () => draw(most * 10) }, t("more", { n: number(text.length - most) })) : null,
-    row.image_bytes ? h("span.facet", t("image", { n: number(row.image_bytes) })) : null);
+  const draw = (most) => {
+    const [names, text] = legible(row.text);
+    const left = (row.rest ? row.text_bytes : text.length) - Math.min(most, text.length);
+    const next = async () => {
+      if (row.rest && text.length <= most * 10) await more(row);
+      draw(most * 10);
+    };
+    fill(letters, names ? h("span.facet", visible(names), "\n") : null, visible(text.slice(0, most)), left > 0 ? h("button.more", { onclick: next }, t("more", { n: number(left) })) : null,
+      row.image_bytes ? h("span.facet", t("image", { n: number(row.image_bytes) })) : null);
+  };
   draw(MOST);
   return letters;
 }
@@ -83,18 +90,24 @@ export function textReading(rows, hear) {
 
   const load = async (box, section) => {
     const found = [];
-    for (let next = { from: section.first, offset: 0 }; next && next.from <= section.last && found.length < MOST_ROWS;) {
-      const page = await api.text(rows.id, rows.n, { from: next.from, offset: next.offset || undefined });
-      for (const row of page.rows.filter((it) => it.row <= section.last)) {
-        if (found.at(-1)?.row === row.row) found.at(-1).text += row.text;
-        else found.push({ ...row });
-      }
+    for (let next = { from: section.first }; next && next.from <= section.last && found.length < MOST_ROWS;) {
+      const page = await api.text(rows.id, rows.n, { from: next.from });
+      found.push(...page.rows.filter((it) => it.row <= section.last).map((row) => ({ ...row })));
+      // The rest of a row that does not fit is fetched when it is asked for.
       next = page.next;
+      if (!next?.offset || next.from !== found.at(-1)?.row) continue;
+      found.at(-1).rest = next;
+      next = { from: next.from + 1 };
     }
     fill(box, paragraphs(found).map((group) => h("div.text-row",
       h("button.row-name.plain", { "data-row": group[0].row, onclick: () => hear.choose(group[0].start), onfocus: () => hear.hover(group[0].row) }, t(`source.${group[0].source}`), " ", visible(group[0].origin)),
-      h("pre.text-block", { class: `edge-${family(group[0].source, group[0].origin)}` }, group.map(piece)))));
+      h("pre.text-block", { class: `edge-${family(group[0].source, group[0].origin)}` }, group.map((row) => piece(row, more))))));
     mark();
+  };
+  const more = async (row) => {
+    const page = await api.text(rows.id, rows.n, row.rest);
+    row.text += page.rows[0].text;
+    row.rest = page.next?.offset ? page.next : null;
   };
   const mark = () => {
     for (const old of element.querySelectorAll(".chosen-row")) old.classList.remove("chosen-row");

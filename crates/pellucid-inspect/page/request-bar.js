@@ -13,8 +13,7 @@ import { t } from "./words.js";
 const REST = 120;
 let kept = null;
 
-/** @returns {Promise<Series>} the figures of all requests, fetched once */
-async function seriesOf(id, count) {
+export async function seriesOf(id, count) {
   if (kept?.id !== id) kept = new Series(id, "author");
   const series = kept;
   if (series.count < count) await series.load(Math.max(1, series.count));

@@ -44,7 +44,7 @@ export function rowDetail(id, n, rows, folder) {
     if (!asked.has(row.start)) asked.set(row.start, api.why({ ref, byte: row.start }));
     asked.get(row.start).then((it) => { if (mine === turn) fill(more, whyFacts(id, n, it)); }).catch((error) => { if (mine === turn) fill(more, error.message); });
   };
-  /** @param {string} text finds its copies, and when it was sent @returns {Promise<number|undefined>} where the first copy begins */
+  /** Finds the copies of a text, and when it was sent. Gives where the first copy begins. */
   const find = async (text) => {
     const mine = ++turn;
     const answer = await api.why({ ref, text }).catch((error) => ({ places: [], copies: 0, reason: { why: error.message } }));

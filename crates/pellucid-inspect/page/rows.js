@@ -3,7 +3,6 @@ import { api } from "./interface.js";
 
 const PAGE = 1000;
 
-/** The rows of one request, in the order of their bytes. */
 export class Rows {
   constructor(id, n) {
     this.id = id;
@@ -11,7 +10,7 @@ export class Rows {
     this.all = [];
   }
 
-  /** @param {() => void} arrived called for each further page; the promise is for the first */
+  /** `arrived` is called for each further page; the promise is for the first. */
   async load(arrived, from = 0) {
     const page = await api.rows(this.id, this.n, from, PAGE);
     this.all.push(...page.rows);

@@ -29,7 +29,7 @@ export class Series {
     return this.cells.length;
   }
 
-  /** @param {number} from fetches requests from a number on @param {() => void} [arrived] called for each page */
+  /** Fetches requests from a number on; `arrived` is called for each page. */
   async load(from, arrived = () => {}) {
     for (let next = from; next;) {
       const page = await api.timeline(this.id, { from: next, count: PAGE, by: this.by });
@@ -61,7 +61,7 @@ export class Series {
     this.layers = order.map((name) => ({ name, colour: colourOf(name) }));
   }
 
-  /** @param {string} unit tokens, bytes or money @returns {number} the height of a column */
+  /** The height of a column in tokens, bytes or money. */
   height(index, unit) {
     return Number(this.columns[unit === "money" ? "price" : unit][index] ?? 0);
   }

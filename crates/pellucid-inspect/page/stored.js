@@ -1,6 +1,5 @@
-// Answers that are in the file itself: a capsule is this page with the answers to its questions, compressed, and no server.
-//
-// Values are in blocks of markup by kind: answers, requests, rows, texts. A block is unpacked when one of its values is needed.
+// Answers that are in the file itself: a capsule is this page with the answers to its questions in compressed blocks, by kind: answers,
+// requests, rows, texts. A block is unpacked when one of its values is needed.
 import { t } from "./words.js";
 
 /** How many unpacked blocks are kept. */

@@ -13,7 +13,6 @@ const SIGNS = { added: "+", removed: "−", changed: "~", moved: ">" };
 /** How many parts that changed are listed. */
 const MOST = 60;
 
-/** The prices that count, with their dates and sources. */
 export const pricesOf = ({ prices }) => (prices?.length ? h("p.dim", t("prices", { list: prices.map((it) => `${it.model} ${it.from} (${it.source})`).join("; ") })) : null);
 
 function summary(answer) {

@@ -8,13 +8,11 @@ import { badge, command, facts, figure, link, refusal, requestLink, textBlock, v
 import { diffLines } from "./view-diff.js";
 import { t } from "./words.js";
 
-/** How it ended, with its exit code. */
 function ended(call) {
   const code = call.runs?.at(-1)?.exit_code;
   return [call.outcome, code === undefined || code === null ? null : t("exit", { n: code })].filter(Boolean).join(", ");
 }
 
-/** Why a call ran, in short. */
 function inShort(grounds) {
   const parts = (grounds?.parts ?? []).map((it) => it.rule?.file ?? it.heuristic ?? it.decision);
   return [grounds?.outcome, grounds?.because, ...new Set(parts)].filter(Boolean).join(", ").replaceAll("_", " ");

@@ -5,7 +5,7 @@ import { h, lay } from "./dom.js";
 import { drawn, moment, money, number, share } from "./format.js";
 import { api } from "./interface.js";
 import { check, choices, command, figure, notice, requestLink, table, view } from "./parts.js";
-import { Series } from "./series.js";
+import { seriesOf } from "./request-bar.js";
 import { pricesOf } from "./view-cache.js";
 import { t } from "./words.js";
 
@@ -15,9 +15,7 @@ const SETTINGS = ["ttl=1h", "order=stable-first", "without=tools"];
 
 /** Names of requests and turns lead to them; the program names a turn by its id. */
 async function namesOf(id, by) {
-  const series = new Series(id, "author");
-  if (by === "turn") await series.load(1);
-  const { turn, at } = series.columns;
+  const { turn, at } = by === "turn" ? (await seriesOf(id, 1)).columns : { turn: [], at: [] };
   return (name) => {
     const [first, last] = [turn.indexOf(name.split(" ").at(-1)), turn.lastIndexOf(name.split(" ").at(-1))];
     const number = Number(/#(\d+)$/.exec(name)?.[1] ?? first + 1);

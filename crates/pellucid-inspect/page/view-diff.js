@@ -10,7 +10,6 @@ import { isStored } from "./stored.js";
 import { t } from "./words.js";
 
 const OPS = { "+": "added", "-": "removed", "~": "changed", ">": "moved" };
-/** How many lines of a change are drawn. */
 const MOST_LINES = 2000;
 
 /** @param {string} text lines behind a space, a plus or a minus */
@@ -58,7 +57,7 @@ export async function diffView(place, session) {
   };
 }
 
-/** @type {import("./app.js").Make} any two names of requests */
+/** Any two names of requests. */
 export async function compareView(place) {
   const { a = "", b = "" } = place.options;
   const field = (name, value, hint) => h("label.field", name, h("input.wide", { type: "text", name, value, placeholder: hint, spellcheck: "false", autocomplete: "off", required: true }));

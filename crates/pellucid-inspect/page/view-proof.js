@@ -11,7 +11,6 @@ import { t } from "./words.js";
 
 const tone = (verdict) => (verdict.startsWith("equal") ? "good" : verdict.startsWith("not") ? "warn" : "bad");
 
-/** Its fields as one sentence. */
 function sentence(finding) {
   if (typeof finding !== "object") return String(finding);
   if (finding.change) return t("damage", { turn: "–", byte: "–", ...finding, change: t(`how.${finding.change}`), file: finding.file?.split("/").at(-1) });
@@ -38,7 +37,6 @@ function exportForm(id) {
     h("span", h("strong", t(`export.${kind}`)), h("span.dim", ` ${t(`export.${kind}.long`)}`))))), h("button", { type: "submit" }, t("export.write")), " ", said);
 }
 
-/** What can be done with a page that is a file. */
 function fileCommands(id, program) {
   const lines = [["capsule", "open", fileName().slice(5), "--to", "opened"], ["inspect", id], ["replay", id]].map((words) => command(...words));
   return [h("p", t("stored.long", { program })), lines.map((line) => h("p", h("code", line), copyButton(() => line, t("copy.command"))))];

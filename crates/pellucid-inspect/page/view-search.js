@@ -8,7 +8,6 @@ import { check, command, empty, link, swatch, view, visible } from "./parts.js";
 import { family } from "./sources.js";
 import { t } from "./words.js";
 
-/** How many letters of a line are shown. */
 const LETTERS = 240;
 
 /** The line around the first match, which is marked. */

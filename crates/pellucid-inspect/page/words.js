@@ -305,11 +305,11 @@ cost.chart|Accumulated price over {n} requests: {total}|{n} 个请求的累计�
 cost.factor|The provider counted {counted} input tokens where Pellucid estimates {estimated}: factor {factor}.|提供方计 {counted} 个输入词元，Pellucid 估计 {estimated}：系数 {factor}。
 cost.without|{n} requests have no figures from the provider and are in no sum.|{n} 个请求没有提供方数据，未计入。
 cost.noprice|the price is unknown; prices.toml can name it|价格未知；可写入 prices.toml
-stored.none|This file does not have the answer. \`pellucid inspect {file}\` has it.|此文件里没有答案。请用 \`pellucid inspect {file}\` 查看。
+stored.none|Not in this file; \`pellucid inspect {file}\` has it.|此文件里没有；请用 \`pellucid inspect {file}\` 查看。
 stored.secrets|A file; {n} texts that look like secrets are blanked|文件；已涂去 {n} 处疑似机密
 stored.content|A file; every text is replaced by filler of the same length|文件；所有文本已替换为等长填充
 stored.all|A file; nothing is blanked|文件；未涂去任何内容
-stored.long|A capsule made by Pellucid {program}. These commands turn it into a session again, show it with all answers, and prove it:|由 Pellucid {program} 生成的会话文件。以下命令可还原为会话、查看全部答案并加以证明：
+stored.long|Made by Pellucid {program}. These commands make it a session again, show all answers, and prove it:|由 Pellucid {program} 生成。以下命令可还原为会话、查看全部答案并加以证明：
 stored|This file|此文件
 export|Export|导出
 export.long|One HTML file that opens in a browser; \`pellucid capsule open\` turns it into a session again.|一个可在浏览器打开的 HTML 文件；\`pellucid capsule open\` 可还原为会话。
@@ -353,7 +353,6 @@ export function useLanguage() {
   document.documentElement.lang = language();
 }
 
-/** @param {string} to changes the language, and has the view drawn again */
 export function setLanguage(to) {
   remember(CHOSEN, to);
   useLanguage();

@@ -198,7 +198,7 @@ CHECKS["a line of 10 MB and a name of 4 KB hang nothing"] = (world) => world.wat
     window.longest = 0;
     new PerformanceObserver((list) => { for (const it of list.getEntries()) window.longest = Math.max(window.longest, it.duration); }).observe({ type: "longtask", buffered: true });
   });
-  for (const [hash, ready] of [["#/", ".sessions .list-row"], [`#/s/${id}`, ".stage"], [`#/s/${id}/r/2?part=model&item=4`, ".text-block"], [`#/s/${id}/r/2/b/8000000`, ".bytes .chosen-row"], [`#/s/${id}/r/2?read=tree`, ".tree li"], [`#/s/${id}/r/2/map`, ".stage"], [`#/s/${id}/r/2/diff`, ".change"]]) {
+  for (const [hash, ready] of [["#/", ".sessions .list-row"], [`#/s/${id}`, ".stage"], [`#/s/${id}/r/2?part=model&item=4`, ".text-block"], [`#/s/${id}/r/2/b/8000000`, ".bytes .chosen-row"], [`#/s/${id}/r/2?read=tree`, ".tree li"], [`#/s/${id}/r/2/map`, ".stage"], [`#/s/${id}/proof`, ".proof .list-row"]]) {
     await page.goto("about:blank");
     await page.goto(world.address(hash));
     await page.locator(ready).first().waitFor({ state: "attached" });

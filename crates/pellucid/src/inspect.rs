@@ -24,6 +24,7 @@ use pellucid_store::redact::Redactor;
 use pellucid_tasks::Task;
 
 use self::questions::CommandAnswers;
+use self::questions::ServedCapsule;
 use crate::app_server::asked_to_end;
 use crate::args::inspect::InspectArgs;
 use crate::args::shared::Shared;
@@ -44,13 +45,13 @@ pub fn run(shared: &Shared, args: &InspectArgs) -> Result<ExitCode, ProgramFailu
         return Ok(ExitCode::SUCCESS);
     }
     let home = sessions::home()?;
-    let (home, mut started_for) = match &args.reference {
+    let (home, mut started_for, capsule) = match &args.reference {
         Some(text) => named(&home, text)?,
-        None => (home, StartedFor { is_live: args.live, ..StartedFor::default() }),
+        None => (home, StartedFor { is_live: args.live, ..StartedFor::default() }, None),
     };
     started_for.allows_fork = args.allow_fork;
     let failed = |error: io::Error| ProgramFailure::new(format!("{error}"));
-    let inspector = inspector(shared, home, started_for, args.port)?;
+    let inspector = inspector(shared, home, started_for, args.port, capsule)?;
     // The page asks many times, and what a command would warn about is the same each time.
     style::print_each_line_once();
     let runtime = exec::runtime()?;
@@ -79,11 +80,12 @@ pub fn inspector(
     home: PathBuf,
     started_for: StartedFor,
     port: u16,
+    capsule: Option<ServedCapsule>,
 ) -> Result<Inspector, ProgramFailure> {
     let plan = InspectorPlan {
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
         started_for,
-        questions: Arc::new(CommandAnswers::new(shared.clone(), home.clone())),
+        questions: Arc::new(CommandAnswers::new(shared.clone(), home.clone(), capsule)),
         redactor: Redactor::new(export::secrets(&home)),
         home,
     };
@@ -103,7 +105,7 @@ pub struct ServedPage {
 /// # Errors
 /// When the address cannot be bound.
 pub fn beside(shared: &Shared, home: PathBuf, started_for: StartedFor) -> Result<ServedPage, ProgramFailure> {
-    let inspector = inspector(shared, home, started_for, 0)?;
+    let inspector = inspector(shared, home, started_for, 0, None)?;
     let url = inspector.url().to_owned();
     Ok(ServedPage { url, _serving: Task::spawn("inspector", inspector.serve()) })
 }
@@ -118,8 +120,11 @@ pub fn tell_beside(shared: &Shared, home: PathBuf, started_for: StartedFor) -> R
     Ok(page)
 }
 
+/// What is looked at: the home folder, the session or request in it, and the capsule if it is one.
+type Looked = (PathBuf, StartedFor, Option<ServedCapsule>);
+
 /// The home folder and the session or request that a name means.
-fn named(home: &Path, text: &str) -> Result<(PathBuf, StartedFor), ProgramFailure> {
+fn named(home: &Path, text: &str) -> Result<Looked, ProgramFailure> {
     let name = RequestName::parse(text).map_err(|error| ProgramFailure::usage(error.to_string()))?;
     let (session, number) = match &name {
         RequestName::Sent { session, number } => (session.clone(), *number),
@@ -132,7 +137,9 @@ fn named(home: &Path, text: &str) -> Result<(PathBuf, StartedFor), ProgramFailur
     };
     let looked_at = capsule::look(home, &session)?;
     let request = number.and_then(|number| usize::try_from(number).ok());
-    Ok((looked_at.home, StartedFor { session: Some(looked_at.id), request, ..StartedFor::default() }))
+    let capsule = ServedCapsule { session: looked_at.id.clone(), name: session };
+    let capsule = capsule::is_named(&capsule.name).then_some(capsule);
+    Ok((looked_at.home, StartedFor { session: Some(looked_at.id), request, ..StartedFor::default() }, capsule))
 }
 
 /// Opens an address in the user's browser. If that fails, the printed address is still there.

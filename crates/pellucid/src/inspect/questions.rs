@@ -36,12 +36,45 @@ use crate::stored;
 pub struct CommandAnswers {
     shared: Shared,
     home: PathBuf,
+    capsule: Option<ServedCapsule>,
+}
+
+/// The session of a capsule. Commands know it by the name of its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedCapsule {
+    /// The id of the session.
+    pub session: String,
+    /// `file:` and the path of the capsule.
+    pub name: String,
+}
+
+impl ServedCapsule {
+    /// The same name for a command: the session's id becomes the name of the file, with what follows it.
+    fn named(&self, name: &str) -> String {
+        match name.strip_prefix(self.session.as_str()) {
+            Some(rest) if rest.is_empty() || rest.starts_with('#') => format!("{}{rest}", self.name),
+            _ => name.to_owned(),
+        }
+    }
+
+    /// The same question for commands.
+    fn renamed(&self, question: &Question) -> Question {
+        match question.clone() {
+            Question::Diff { a, b } => Question::Diff { a: self.named(&a), b: self.named(&b) },
+            Question::Why { about, request } => Question::Why { about, request: self.named(&request) },
+            Question::Cost { sessions, by, settings } => {
+                Question::Cost { sessions: sessions.iter().map(|it| self.named(it)).collect(), by, settings }
+            }
+            // These are asked of the folder that the capsule is unpacked in.
+            question => question,
+        }
+    }
 }
 
 impl CommandAnswers {
     /// Answers about the sessions of a home folder.
-    pub fn new(shared: Shared, home: PathBuf) -> Self {
-        Self { shared, home }
+    pub fn new(shared: Shared, home: PathBuf, capsule: Option<ServedCapsule>) -> Self {
+        Self { shared, home, capsule }
     }
 
     /// What came of the provider's cache.
@@ -61,7 +94,8 @@ impl Questions for CommandAnswers {
         if let Question::Cache { session } = question {
             return self.cache(session).map(String::into_bytes);
         }
-        let args = Args::try_parse_from(words(question)).map_err(|error| wrong(&error))?;
+        let renamed = self.capsule.as_ref().map(|capsule| capsule.renamed(question));
+        let args = Args::try_parse_from(words(renamed.as_ref().unwrap_or(question))).map_err(|error| wrong(&error))?;
         let refused = |refusal: RequestRefusal| none(refusal.failure());
         let text = match args.command {
             Some(ProgramCommand::Context(context)) => match context.command {
@@ -193,6 +227,16 @@ fn words(question: &Question) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_session_of_a_capsule_is_named_by_its_file() {
+        let capsule = ServedCapsule { session: "abc".to_owned(), name: "file:a b.html".to_owned() };
+        for (name, expected) in
+            [("abc", "file:a b.html"), ("abc#2", "file:a b.html#2"), ("abcd#2", "abcd#2"), ("now", "now")]
+        {
+            assert_eq!(capsule.named(name), expected);
+        }
+    }
 
     #[track_caller]
     fn check_words(question: &Question, expected: &str) {

@@ -165,6 +165,8 @@ pub enum Verdict {
         /// The request's number there.
         number: usize,
     },
+    /// Another program made the request, so it cannot be rebuilt; the bytes that were recorded when it was sent are unaltered.
+    Unaltered,
     /// The content is replaced by filler, and the rebuilt bytes are as many as were sent, in as many items of the same
     /// lengths.
     EqualInLength,
@@ -192,6 +194,9 @@ impl fmt::Display for Verdict {
         match self {
             Self::Equal => f.write_str("equal"),
             Self::EqualInParent { parent, number } => write!(f, "equal (parent {parent}#{number})"),
+            Self::Unaltered => {
+                f.write_str("unaltered since it was sent; another program made it, so it cannot be rebuilt")
+            }
             Self::EqualInLength => f.write_str("not provable: its content is replaced; equal in length"),
             Self::NotProvable { why } => write!(f, "not provable: {why}"),
             Self::Foreign { why } => write!(f, "foreign: {why}"),
@@ -223,7 +228,7 @@ impl Replay {
     pub fn counts(&self) -> (usize, usize, usize) {
         let count = |is_meant: fn(&Verdict) -> bool| self.requests.iter().filter(|it| is_meant(&it.verdict)).count();
         (
-            count(|it| matches!(it, Verdict::Equal | Verdict::EqualInParent { .. })),
+            count(|it| matches!(it, Verdict::Equal | Verdict::EqualInParent { .. } | Verdict::Unaltered)),
             count(|it| matches!(it, Verdict::Differs(_) | Verdict::Altered { .. })),
             count(|it| matches!(it, Verdict::NotProvable { .. } | Verdict::EqualInLength)),
         )
@@ -484,6 +489,7 @@ impl<'a> Run<'a> {
         }
         let verdict = checker.check(request, frame, history, parts);
         Ok(match verdict {
+            Verdict::Equal if history.is_watched() => Verdict::Unaltered,
             Verdict::Differs(_) if history.is_redacted() => Verdict::NotProvable { why: BLANKED.to_owned() },
             Verdict::Differs(_) if history.has_server_ids() => Verdict::NotProvable { why: SERVER_IDS.to_owned() },
             verdict => verdict,

@@ -1,6 +1,10 @@
 //! The record of a session's requests, from which each request can be rebuilt and checked.
 //!
+//! - `watched`: requests that another program sent
+//!
 //! Not here: the format (`pellucid_store::requests`), and rebuilding (`replay`).
+
+mod watched;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -46,6 +50,7 @@ use pellucid_store::requests::seal;
 use pellucid_tools::notes::NotedCall;
 use serde_json::Value;
 
+pub use self::watched::WatchedSend;
 use crate::identity::VERSION;
 use crate::replay::Recalled;
 
@@ -218,6 +223,7 @@ impl SentLog {
             files,
             blanked: None,
             terms: Some(Box::new(opening.terms.clone())),
+            watched: None,
         });
         self.looked_at = opening.origins_from;
     }
@@ -258,6 +264,7 @@ impl SentLog {
             cache_break,
             sent_at: Some(sent_at.to_string()),
             files: self.take_files(),
+            watched: None,
         };
         self.request = self.write(LogEntry::Request(Box::new(request)));
     }

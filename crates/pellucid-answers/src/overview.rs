@@ -86,15 +86,20 @@ impl OverviewOrigin {
     }
 
     pub(crate) fn of(kind: OverviewKind, origin: &Origin) -> Self {
-        match origin {
+        match origin.claim() {
             Origin::Provided { .. } if kind == OverviewKind::McpTools => Self::Tool,
             Origin::File { .. } | Origin::Skill { .. } | Origin::Provided { .. } | Origin::User => Self::Yours,
             Origin::Pack { .. } | Origin::Catalogue => Self::Pack,
             Origin::Model => Self::Model,
             Origin::Tool { .. } => Self::Tool,
-            Origin::Fact { .. } | Origin::Recorded { .. } | Origin::Layout | Origin::Repair | Origin::Wire => {
-                Self::Session
-            }
+            Origin::Fact { .. }
+            | Origin::Recorded { .. }
+            | Origin::Layout
+            | Origin::Repair
+            | Origin::Wire
+            | Origin::Program { .. }
+            | Origin::Likely(_)
+            | Origin::Unknown => Self::Session,
         }
     }
 }
@@ -140,17 +145,26 @@ impl OverviewKind {
 
     pub(crate) fn of(row: &Row) -> Self {
         let is_tool = &*row.part == "tools" || row.part.starts_with("tools/");
-        match &row.origin {
+        match row.origin.claim() {
             Origin::Wire | Origin::Layout | Origin::Repair => Self::Notation,
             Origin::Provided { place } if is_tool && place.starts_with(MCP_SERVERS) => Self::McpTools,
             _ if is_tool => Self::Tools,
             Origin::Skill { .. } => Self::Skills,
             _ if row.part.starts_with("memory") => Self::Memory,
-            Origin::User | Origin::Model | Origin::Tool { .. } | Origin::Recorded { .. } => Self::Conversation,
+            Origin::User | Origin::Model | Origin::Tool { .. } | Origin::Recorded { .. } | Origin::Unknown => {
+                Self::Conversation
+            }
             Origin::File { .. } | Origin::Provided { .. } => Self::Yours,
             Origin::Fact { .. } if row.bytes < SHORT_BYTES => Self::Notation,
-            Origin::Pack { .. } | Origin::Catalogue if row.item.is_none() => Self::Instructions,
-            Origin::Pack { .. } | Origin::Catalogue | Origin::Fact { .. } => Self::Session,
+            Origin::Program { .. } if row.part.starts_with("settings") => Self::Notation,
+            Origin::Pack { .. } | Origin::Catalogue | Origin::Program { .. } if row.item.is_none() => {
+                Self::Instructions
+            }
+            Origin::Pack { .. }
+            | Origin::Catalogue
+            | Origin::Fact { .. }
+            | Origin::Program { .. }
+            | Origin::Likely(_) => Self::Session,
         }
     }
 }

@@ -75,7 +75,7 @@ impl PackFact {
     /// The fact that a row of a report belongs to.
     fn of(row: &Row) -> Self {
         let detail = || row.origin.detail().to_owned();
-        let (kind, name) = match (&row.origin, row.part.strip_prefix("tools/")) {
+        let (kind, name) = match (row.origin.claim(), row.part.strip_prefix("tools/")) {
             (Origin::Wire | Origin::Layout | Origin::Repair, None) => (FactKind::Notation, String::new()),
             (_, Some(tool)) => (FactKind::Tool, tool.to_owned()),
             _ if row.part.starts_with("memory") => (FactKind::Memory, row.part.to_string()),
@@ -84,10 +84,13 @@ impl PackFact {
             (Origin::Provided { .. }, _) => (FactKind::Provided, detail()),
             (Origin::Fact { .. }, _) => (FactKind::Fact, detail()),
             (Origin::User, _) => (FactKind::Message, String::new()),
-            (Origin::Pack { .. } | Origin::Catalogue, _) => (FactKind::Text, row.part.to_string()),
-            (Origin::Model | Origin::Tool { .. } | Origin::Recorded { .. }, _) => {
-                (FactKind::Conversation, row.part.to_string())
+            (Origin::Pack { .. } | Origin::Catalogue | Origin::Program { .. }, _) => {
+                (FactKind::Text, row.part.to_string())
             }
+            (
+                Origin::Model | Origin::Tool { .. } | Origin::Recorded { .. } | Origin::Likely(_) | Origin::Unknown,
+                _,
+            ) => (FactKind::Conversation, row.part.to_string()),
         };
         Self { kind, name }
     }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use pellucid_protocol::cache::CacheChange;
 use pellucid_protocol::cache::CacheChangeKind;
+use pellucid_protocol::event::CacheBreak;
 use pellucid_protocol::provider::ReadSection;
 use serde_json::Value;
 use serde_json::json;
@@ -49,6 +50,20 @@ pub struct Continuity {
 }
 
 impl Continuity {
+    /// Where the request differs from the one before, as events and the record have it; absent if it extends that one.
+    pub fn cache_break(&self) -> Option<CacheBreak> {
+        let broken = self.broken.as_ref()?;
+        Some(CacheBreak {
+            first_byte: broken.first_byte,
+            part: broken.part.to_string(),
+            tokens_rebilled: broken.tokens_rebilled,
+            span: (broken.first_byte, broken.first_byte + broken.part_bytes),
+            source: broken.source.clone(),
+            cause: broken.cause.as_str().to_owned(),
+            changes: self.changes.clone(),
+        })
+    }
+
     /// The comparison as reports have it in JSON.
     pub fn to_json(&self) -> Value {
         let broken = self.broken.as_ref().map(|broken| {
@@ -454,7 +469,7 @@ fn main_span(item: &Rendered) -> Option<&crate::encode::Span> {
 
 /// Whether an origin says more than that something was put around a text, or written down.
 fn is_known(origin: &Origin) -> bool {
-    !matches!(origin, Origin::Wire | Origin::Layout | Origin::Recorded { .. })
+    !matches!(origin, Origin::Wire | Origin::Layout | Origin::Recorded { .. } | Origin::Unknown)
 }
 
 fn source(origin: &Origin) -> String {

@@ -35,6 +35,13 @@ pub struct Span {
     pub raw_len: usize,
 }
 
+impl Span {
+    /// Bytes of which nothing is known.
+    pub fn unknown(len: usize) -> Self {
+        Self { part: "unknown".into(), origin: Origin::Unknown, len, raw_len: len }
+    }
+}
+
 /// Writes parts of a request.
 #[derive(Debug)]
 pub struct Encoder {

@@ -74,6 +74,15 @@ pub enum Origin {
     Repair,
     /// The notation of the wire itself: braces, keys, settings.
     Wire,
+    /// A text of another program, which was watched.
+    Program {
+        /// The name of the program.
+        name: Arc<str>,
+    },
+    /// An origin that the place and the form of the bytes suggest, and nothing proves.
+    Likely(Arc<Origin>),
+    /// Bytes of another program whose origin is not known.
+    Unknown,
 }
 
 impl Origin {
@@ -98,6 +107,26 @@ impl Origin {
             Self::Recorded { .. } => "session",
             Self::Repair => "repair",
             Self::Wire => "wire",
+            Self::Program { .. } => "program",
+            Self::Likely(origin) => origin.kind(),
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// How sure the origin is: `exact`, `likely` or `unknown`. The origins of our own requests are exact.
+    pub fn certainty(&self) -> &'static str {
+        match self {
+            Self::Likely(_) => "likely",
+            Self::Unknown => "unknown",
+            _ => "exact",
+        }
+    }
+
+    /// The origin without the remark that it is only likely.
+    pub fn claim(&self) -> &Self {
+        match self {
+            Self::Likely(origin) => origin.claim(),
+            origin => origin,
         }
     }
 
@@ -105,6 +134,7 @@ impl Origin {
     pub fn file_sha256(&self) -> Option<&Digest> {
         match self {
             Self::Pack { file: path } | Self::File { path, .. } => path.sha256(),
+            Self::Likely(origin) => origin.file_sha256(),
             _ => None,
         }
     }
@@ -118,8 +148,9 @@ impl Origin {
             Self::Provided { place } => place,
             Self::Fact { name } => name,
             Self::Recorded { path } => path,
-            Self::Tool { name } => name,
-            Self::Layout | Self::Catalogue | Self::User | Self::Model | Self::Repair | Self::Wire => "",
+            Self::Tool { name } | Self::Program { name } => name,
+            Self::Likely(origin) => origin.detail(),
+            Self::Layout | Self::Catalogue | Self::User | Self::Model | Self::Repair | Self::Wire | Self::Unknown => "",
         }
     }
 }

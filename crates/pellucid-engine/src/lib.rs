@@ -99,5 +99,6 @@ pub mod user_command;
 pub mod user_message;
 pub mod utf16;
 pub mod visible;
+pub mod watched;
 pub mod window;
 pub mod wire;

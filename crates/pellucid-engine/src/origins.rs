@@ -76,6 +76,9 @@ fn place<T: PartialEq>(table: &mut Vec<T>, value: T) -> usize {
 
 /// An origin, with the place of its file's hash at the end where there is one.
 fn origin_value(origin: &Origin, file: Option<usize>) -> Value {
+    if let Origin::Likely(origin) = origin {
+        return json!(["likely", origin_value(origin, file)]);
+    }
     let mut value = vec![json!(origin.kind())];
     if !origin.detail().is_empty() {
         value.push(json!(origin.detail()));
@@ -114,6 +117,13 @@ fn read_origin(value: &Value, files: &[Digest]) -> Option<Origin> {
         "session" => Origin::Recorded { path: detail },
         "repair" => Origin::Repair,
         "wire" => Origin::Wire,
+        "program" => Origin::Program { name: detail },
+        "unknown" => Origin::Unknown,
+        // One within another says no more.
+        "likely" => match read_origin(list.get(1)?, files)? {
+            Origin::Likely(_) => return None,
+            origin => Origin::Likely(Arc::new(origin)),
+        },
         _ => return None,
     })
 }
@@ -255,6 +265,12 @@ mod tests {
             "[a-z]{1,4}".prop_map(|it| Origin::Fact { name: it.into() }),
             "[a-z]{0,4}".prop_map(|it| Origin::Tool { name: it.into() }),
             "[a-z]{1,4}".prop_map(|it| Origin::Recorded { path: it.into() }),
+            "[a-z]{1,4}".prop_map(|it| Origin::Program { name: it.into() }),
+            "[a-z]{1,4}".prop_map(|it| Origin::Likely(Arc::new(Origin::Program { name: it.into() }))),
+            (any_file(), 0_u64..9)
+                .prop_map(|(path, end)| { Origin::Likely(Arc::new(Origin::File { path, range: 0..end, size: 9 })) }),
+            Just(Origin::Unknown),
+            Just(Origin::Likely(Arc::new(Origin::User))),
             Just(Origin::Layout),
             Just(Origin::Catalogue),
             Just(Origin::User),

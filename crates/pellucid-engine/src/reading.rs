@@ -17,6 +17,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::request::Frame;
+use crate::watched::WatchedFormat;
 use crate::wire::messages::BREAKPOINT;
 
 /// The parts of a frame in the order in which the model reads them.
@@ -85,6 +86,10 @@ impl Reading {
         let mut parts = Vec::new();
         let mut model = None;
         for (key, value) in &members {
+            if frame.view().watched == Some(WatchedFormat::Gemini) {
+                taker.of_gemini(key, value, &mut parts)?;
+                continue;
+            }
             match (key.as_ref(), frame.view().wire) {
                 ("model", _) => model = taker.part(ReadSection::Settings, "model", value.get()),
                 ("tools", _) => taker.tools(value, &mut parts)?,
@@ -144,6 +149,27 @@ impl Taker<'_> {
             let text = tool.get().strip_suffix('}').unwrap_or_default();
             let text = text.strip_suffix(BREAKPOINT).unwrap_or(text);
             parts.extend(self.part(ReadSection::Tools, &format!("tools/{name}"), text));
+        }
+        Some(())
+    }
+
+    /// A member of a request in Google's format, which names its model in the address.
+    fn of_gemini(&self, key: &str, value: &RawValue, parts: &mut Vec<ReadPart>) -> Option<()> {
+        match key {
+            "systemInstruction" | "system_instruction" => {
+                parts.extend(self.part(ReadSection::Instructions, "base", value.get()));
+            }
+            "contents" => {}
+            "tools" => {
+                let groups: Vec<Members<'_>> = serde_json::from_str(value.get()).ok()?;
+                for (kind, declared) in groups.iter().flatten() {
+                    match kind.as_ref() {
+                        "functionDeclarations" | "function_declarations" => self.tools(declared, parts)?,
+                        kind => parts.extend(self.part(ReadSection::Tools, &format!("tools/{kind}"), declared.get())),
+                    }
+                }
+            }
+            _ => parts.extend(self.part(ReadSection::Settings, &format!("settings/{key}"), value.get())),
         }
         Some(())
     }

@@ -48,6 +48,7 @@ use crate::tokens::Counter;
 use crate::tokens::Estimate;
 use crate::tokens::tokens_of_bytes;
 use crate::transcript::Rendered;
+use crate::watched::WatchedFormat;
 
 /// The key of the rows in JSON.
 const ROWS: &str = "rows";
@@ -73,6 +74,8 @@ pub struct Report {
     pub counted_by: Arc<str>,
     /// The bytes of images, which a count leaves out; an estimate includes them.
     pub image_bytes: usize,
+    /// The format of a request that another program made; absent for requests of ours.
+    pub watched: Option<WatchedFormat>,
 }
 
 /// A run of bytes of one origin.
@@ -99,7 +102,7 @@ pub struct Row {
 impl Row {
     /// The bytes of its file that the row has, for rows of files.
     pub fn file_range(&self) -> Option<&Range<u64>> {
-        match &self.origin {
+        match self.origin.claim() {
             Origin::File { range, .. } => Some(range),
             _ => None,
         }
@@ -107,7 +110,7 @@ impl Row {
 
     /// Whether its file has more bytes than those up to its end.
     pub fn is_cut(&self) -> bool {
-        matches!(&self.origin, Origin::File { range, size, .. } if range.end < *size)
+        matches!(self.origin.claim(), Origin::File { range, size, .. } if range.end < *size)
     }
 }
 
@@ -154,6 +157,7 @@ impl Report {
             image_bytes: 0,
             continuity: None,
             said_again: BTreeMap::new(),
+            watched: frame.view().watched,
         }
     }
 
@@ -230,7 +234,7 @@ impl Report {
             changed_files: self.changed_files.iter().map(ChangedFile::to_json).collect(),
             purpose: None,
             rows_kept,
-            rows: self.statuses().skip(rows_kept).map(|row| json!(RowJson::new(row))).collect(),
+            rows: self.statuses().skip(rows_kept).map(|row| json!(RowJson::new(row, self.watched))).collect(),
         }
     }
 
@@ -244,12 +248,12 @@ impl Report {
 
     /// The rows as JSON, one by one.
     pub fn rows_json(&self) -> impl Iterator<Item = Value> {
-        self.statuses().map(|row| json!(RowJson::new(row)))
+        self.statuses().map(|row| json!(RowJson::new(row, self.watched)))
     }
 
     /// A row with its status as JSON, as [`Report::rows_json`] has it.
-    pub fn row_json((row, status): (&Row, SourceStatus)) -> String {
-        serde_json::to_string(&RowJson::new((row, status))).unwrap_or_default()
+    pub fn row_json(&self, row: (&Row, SourceStatus)) -> String {
+        serde_json::to_string(&RowJson::new(row, self.watched)).unwrap_or_default()
     }
 
     /// The report as JSON.
@@ -301,7 +305,7 @@ struct RowsJson<'r>(&'r Report);
 
 impl Serialize for RowsJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.statuses().map(RowJson::new))
+        serializer.collect_seq(self.0.statuses().map(|row| RowJson::new(row, self.0.watched)))
     }
 }
 
@@ -350,12 +354,15 @@ struct RowJson<'r> {
     file_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     file_sha256: Option<String>,
+    /// How sure the origin is, in requests of other programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    certainty: Option<&'static str>,
 }
 
 impl<'r> RowJson<'r> {
-    fn new((row, status): (&'r Row, SourceStatus)) -> Self {
+    fn new((row, status): (&'r Row, SourceStatus), watched: Option<WatchedFormat>) -> Self {
         // An image is encoded and not the bytes of its file, so it has no range.
-        let file = match &row.origin {
+        let file = match row.origin.claim() {
             Origin::File { range, size, .. } if !range.is_empty() => Some(([range.start, range.end], *size)),
             _ => None,
         };
@@ -373,6 +380,7 @@ impl<'r> RowJson<'r> {
             file_range: file.map(|(range, _)| range),
             file_bytes: file.map(|(_, size)| size),
             file_sha256: row.origin.file_sha256().map(ToString::to_string),
+            certainty: watched.map(|_| row.origin.certainty()),
         }
     }
 }

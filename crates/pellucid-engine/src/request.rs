@@ -30,6 +30,7 @@ use crate::transcript::ItemIds;
 use crate::transcript::ShownImages;
 use crate::transcript::Transcript;
 use crate::transcript::View;
+use crate::watched::WatchedFormat;
 use crate::wire;
 use crate::wire::chat;
 use crate::wire::messages;
@@ -194,6 +195,7 @@ impl Frame {
     /// The name of the list with the items.
     pub fn list(&self) -> &'static str {
         match self.view.wire {
+            _ if self.view.watched.is_some() => self.view.watched.map_or("", WatchedFormat::list),
             WireApi::Responses => responses::LIST,
             WireApi::Chat => chat::LIST,
             WireApi::Messages => messages::LIST,
@@ -273,7 +275,7 @@ impl Frame {
 
 fn view(facts: &Facts, wire: &WireSettings, exec_outputs: ExecOutputs) -> View {
     let images = if facts.settings.model.takes_images() { ShownImages::Shown } else { ShownImages::Replaced };
-    View { images, exec_outputs, wire: wire.wire, developer: wire.developer }
+    View { images, exec_outputs, wire: wire.wire, developer: wire.developer, watched: None }
 }
 
 /// Whether the patch tool is offered in the form that goes with output as text.

@@ -9,12 +9,14 @@
 //! - `draft`: messages that are still in fragments
 //! - `ready`: items that are recorded as they are
 //! - `origin`: the origins of items that come back
+//! - `watched`: items that another program sent
 
 mod draft;
 mod entry;
 mod origin;
 mod ready;
 mod rendering;
+mod watched;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -12,6 +12,7 @@ use pellucid_engine::origins::Origins;
 use pellucid_engine::transcript::ItemIds;
 use pellucid_engine::transcript::Transcript;
 use pellucid_engine::transcript::View;
+use pellucid_engine::watched::WatchedPlace;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::settings::TruncationMode;
@@ -43,6 +44,9 @@ pub(super) const UNCUT: TruncationPolicy = TruncationPolicy { mode: TruncationMo
 /// The reason given for missing lines.
 const SHORTER: &str = "the session file is shorter than it was";
 
+/// The reason given for stretches that fit no history.
+const STRANGE: &str = "the record speaks of items that the history does not have";
+
 /// The items of a session at a place of its file.
 pub(super) struct History<'a> {
     pub transcript: Transcript,
@@ -55,6 +59,8 @@ pub(super) struct History<'a> {
     /// Why the items are not known, if they are not.
     unknown: Option<String>,
     is_redacted: bool,
+    /// Whether another program sent the requests, whose items only the record has.
+    is_watched: bool,
 }
 
 impl<'a> History<'a> {
@@ -85,12 +91,18 @@ impl<'a> History<'a> {
         let is_redacted = opened.at > 0 && has_blanks(file, opened.at)?;
         let lines = forwards(file, opened.at)?;
         let origin = Origin::Recorded { path: file.path.to_string_lossy().as_ref().into() };
-        Ok(Self { transcript, origin, file, parts, lines, at: opened.at, unknown, is_redacted })
+        let is_watched = opened.watched.is_some();
+        Ok(Self { transcript, origin, file, parts, lines, at: opened.at, unknown, is_redacted, is_watched })
     }
 
     /// Why the items are not known, if they are not.
     pub fn unknown(&self) -> Option<&str> {
         self.unknown.as_deref()
+    }
+
+    /// Whether another program sent the requests.
+    pub fn is_watched(&self) -> bool {
+        self.is_watched
     }
 
     /// Whether secrets are blanked in what was read.
@@ -118,6 +130,9 @@ impl<'a> History<'a> {
             };
             self.at = line.end;
             self.is_redacted |= redact::has_blank(line.bytes);
+            if self.is_watched {
+                continue;
+            }
             if let LineReading::Record(record) = read_line(line.bytes) {
                 let rebuilt = rebuilt.get(&line.end).copied();
                 let kept = Kept { origins, at: line.start, otherwise: &self.origin };
@@ -146,7 +161,12 @@ impl<'a> History<'a> {
     /// Shows other items from here on.
     pub fn show(&mut self, stretches: &[Stretch], at: u64, origins: &Origins) {
         let kept = Kept { origins, at, otherwise: &self.origin };
-        if let Err(why) = put(&mut self.transcript, stretches, self.parts, kept) {
+        let shown = if self.is_watched {
+            put_watched(&mut self.transcript, stretches, self.parts, kept)
+        } else {
+            put(&mut self.transcript, stretches, self.parts, kept)
+        };
+        if let Err(why) = shown {
             self.unknown = Some(why);
         }
     }
@@ -213,7 +233,7 @@ fn put(transcript: &mut Transcript, stretches: &[Stretch], parts: &PartStore, ke
             Stretch::Before { from, n } => {
                 let range = usize::try_from(*from).ok().zip(usize::try_from(from.saturating_add(*n)).ok());
                 let run = range.and_then(|(from, to)| before.get(from..to));
-                items.extend_from_slice(run.ok_or("the record speaks of items that the history does not have")?);
+                items.extend_from_slice(run.ok_or(STRANGE)?);
             }
         }
     }
@@ -221,6 +241,32 @@ fn put(transcript: &mut Transcript, stretches: &[Stretch], parts: &PartStore, ke
     transcript.set_truncation(UNCUT);
     replace(transcript, &items, kept);
     transcript.set_truncation(truncation);
+    Ok(())
+}
+
+/// Puts the items of a request that another program sent in place of those of the request before.
+fn put_watched(
+    transcript: &mut Transcript,
+    stretches: &[Stretch],
+    parts: &PartStore,
+    kept: Kept<'_>,
+) -> Result<(), String> {
+    let n_before = transcript.n_items();
+    let mut places = Vec::new();
+    for stretch in stretches {
+        match stretch {
+            Stretch::Item(piece) => {
+                let text = parts.text(piece).map_err(|error| error.to_string())?;
+                places.push(WatchedPlace::New(Transcript::watched_item(&text, kept.origins, kept.at)));
+            }
+            Stretch::Before { from, n } => {
+                let range = usize::try_from(*from).ok().zip(usize::try_from(from.saturating_add(*n)).ok());
+                let (from, to) = range.filter(|(_, to)| *to <= n_before).ok_or(STRANGE)?;
+                places.extend((from..to).map(WatchedPlace::Before));
+            }
+        }
+    }
+    transcript.show_watched(places);
     Ok(())
 }
 

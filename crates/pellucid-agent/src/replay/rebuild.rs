@@ -153,7 +153,7 @@ fn rebuild_within(
             Err(RebuildError::NotProvable { number, why })
         }
         Err(Verdict::Differs(difference)) => Err(RebuildError::Differs { number, difference }),
-        Err(Verdict::Equal | Verdict::EqualInParent { .. } | Verdict::EqualInLength) => {
+        Err(Verdict::Equal | Verdict::EqualInParent { .. } | Verdict::EqualInLength | Verdict::Unaltered) => {
             Err(RebuildError::NotProvable { number, why: "its digest fits, its bytes do not".to_owned() })
         }
     }

@@ -72,6 +72,8 @@ pub struct ProvedRequest<'w> {
     items: WalkedItems<'w>,
     files: FilesOf<'w>,
     parts: &'w PartStore,
+    /// The model that the request's address names, where its body does not.
+    addressed: Option<&'w str>,
 }
 
 /// The pieces of the record with the files that the request before and this one were made from.
@@ -103,7 +105,7 @@ impl ProvedRequest<'_> {
 
     /// The model that the body asks.
     pub fn model(&self) -> Option<String> {
-        self.frame.model()
+        self.frame.model().or_else(|| self.addressed.map(str::to_owned))
     }
 
     /// The API format of the body.
@@ -262,11 +264,11 @@ fn unknown<'w>(file: &'w SessionFile, number: usize, verdict: &Verdict) -> Walke
 /// The bytes of a request that the run comes to next.
 fn reached<'r>(
     run: &'r mut Run<'_>,
-    entry: &entry::RequestEntry,
+    entry: &'r entry::RequestEntry,
     files: FilesOf<'r>,
 ) -> Result<WalkedBytes<'r>, ReplayError> {
     let verdict = run.verdict(entry)?;
-    if !matches!(verdict, Verdict::Equal | Verdict::EqualInLength) {
+    if !matches!(verdict, Verdict::Equal | Verdict::EqualInLength | Verdict::Unaltered) {
         return Ok(WalkedBytes::Unknown(verdict.to_string()));
     }
     let Reached { frame, history, parts, .. } = match run.reach(entry)? {
@@ -283,5 +285,6 @@ fn reached<'r>(
         }
     };
     let request = frame.request(items.transcript());
-    Ok(WalkedBytes::Proved(ProvedRequest { frame, request, items, files, parts }))
+    let addressed = entry.watched.as_ref().and_then(|watched| watched.model.as_deref());
+    Ok(WalkedBytes::Proved(ProvedRequest { frame, request, items, files, parts, addressed }))
 }

@@ -272,7 +272,7 @@ impl Requests {
 
     /// Where the last request differs from the one before, if it does.
     pub(super) fn cache_break(&self) -> Option<CacheBreak> {
-        cache_break(self.last.as_ref()?.continuity.as_ref()?)
+        self.last.as_ref()?.continuity.as_ref()?.cache_break()
     }
 
     /// Refuses requests from now on that diverge from the one before without an expected cause.
@@ -438,18 +438,4 @@ impl Requests {
     pub(super) fn spent(&self) -> UsageSplit {
         self.spent
     }
-}
-
-/// Where a request differs from the one before, if it does.
-pub(super) fn cache_break(continuity: &Continuity) -> Option<CacheBreak> {
-    let broken = continuity.broken.as_ref()?;
-    Some(CacheBreak {
-        first_byte: broken.first_byte,
-        part: broken.part.to_string(),
-        tokens_rebilled: broken.tokens_rebilled,
-        span: (broken.first_byte, broken.first_byte + broken.part_bytes),
-        source: broken.source.clone(),
-        cause: broken.cause.as_str().to_owned(),
-        changes: continuity.changes.clone(),
-    })
 }

@@ -10,6 +10,7 @@ use pellucid_engine::compaction::Region;
 use pellucid_engine::compaction::WINDOW_SUMMARY;
 use pellucid_engine::compaction::local_summary;
 use pellucid_engine::continuity::Cause;
+use pellucid_engine::continuity::Continuity;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::digest::RequestDigest;
 use pellucid_engine::facts::Facts;
@@ -38,7 +39,6 @@ use serde_json::json;
 
 use super::Session;
 use super::conversation::Conversation;
-use super::requests;
 use crate::habits::Happened;
 use crate::sent::Extent;
 
@@ -373,7 +373,7 @@ impl Session {
         let by = self.summarised_by();
         let is_recording = self.log.is_recording();
         let continuity = self.requests.continuity_beside(frame, request, &self.setup, is_recording);
-        let cache_break = continuity.as_ref().and_then(requests::cache_break);
+        let cache_break = continuity.as_ref().and_then(Continuity::cache_break);
         let sent_at = self.requests.sends_for_summary(continuity);
         let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) else {
             return;

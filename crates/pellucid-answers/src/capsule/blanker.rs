@@ -339,6 +339,9 @@ impl Blanker {
             | Origin::User
             | Origin::Model
             | Origin::Tool { .. }
+            | Origin::Program { .. }
+            | Origin::Likely(_)
+            | Origin::Unknown
             | Origin::Recorded { .. } => false,
         }
     }

@@ -402,7 +402,7 @@ fn key(item: &Item) -> (u64, String) {
 
 /// The folder of the file that a text comes from.
 fn folder(origin: &Origin) -> Option<String> {
-    let path: &str = match origin {
+    let path: &str = match origin.claim() {
         Origin::File { path, .. } => path,
         Origin::Pack { file } => file,
         Origin::Skill { path } | Origin::Recorded { path } => path,
@@ -439,6 +439,7 @@ fn origin(blanker: &Blanker, origin: &Origin) -> Origin {
         Origin::Tool { name } => Origin::Tool { name: blanker.tool(name).into() },
         Origin::Recorded { path } => Origin::Recorded { path: blanker.path(path).into() },
         Origin::Provided { place } if place.contains('/') => Origin::Provided { place: blanker.path(place).into() },
+        Origin::Likely(claim) => Origin::Likely(Arc::new(self::origin(blanker, claim))),
         other => other.clone(),
     }
 }

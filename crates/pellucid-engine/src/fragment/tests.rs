@@ -21,6 +21,9 @@ fn origins() -> Vec<Origin> {
         Origin::Recorded { .. } => 10,
         Origin::Repair => 11,
         Origin::Wire => 12,
+        Origin::Program { .. } => 13,
+        Origin::Likely(_) => 14,
+        Origin::Unknown => 15,
     };
     let all = vec![
         Origin::Pack { file: FileVersion::of("/packs/mine/base.md", b"x") },
@@ -36,8 +39,11 @@ fn origins() -> Vec<Origin> {
         Origin::Recorded { path: "/s.jsonl".into() },
         Origin::Repair,
         Origin::Wire,
+        Origin::Program { name: "codex".into() },
+        Origin::Likely(Arc::new(Origin::File { path: FileVersion::of("/w/CLAUDE.md", b"x"), range: 0..1, size: 9 })),
+        Origin::Unknown,
     ];
-    assert_eq!(all.iter().map(place).collect::<Vec<_>>(), (0..13).collect::<Vec<_>>());
+    assert_eq!(all.iter().map(place).collect::<Vec<_>>(), (0..16).collect::<Vec<_>>());
     all
 }
 

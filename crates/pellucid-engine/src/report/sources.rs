@@ -142,13 +142,13 @@ impl Report {
 
     /// Whether some row of the request is known to be of this file.
     pub fn has_rows_of(&self, file: &InstructionFile) -> bool {
-        self.rows.iter().any(|row| matches!(&row.origin, Origin::File { path, .. } if **path == *file.path))
+        self.rows.iter().any(|row| matches!(row.origin.claim(), Origin::File { path, .. } if **path == *file.path))
     }
 
     /// How much of a file that was read is in the request, by the request's own rows, or by its words in a history
     /// that was read back.
     pub fn delivery(&self, file: &InstructionFile) -> (SourceStatus, u64) {
-        let ranges = self.rows.iter().filter_map(|row| match &row.origin {
+        let ranges = self.rows.iter().filter_map(|row| match row.origin.claim() {
             Origin::File { path, range, size } if **path == *file.path => Some((range.clone(), range.end >= *size)),
             _ => None,
         });
@@ -186,13 +186,13 @@ impl Report {
         let starts: BTreeSet<(&str, u64)> = self
             .rows
             .iter()
-            .filter_map(|row| match &row.origin {
+            .filter_map(|row| match row.origin.claim() {
                 Origin::File { path, range, .. } => Some((&**path, range.start)),
                 _ => None,
             })
             .collect();
         self.rows.iter().map(move |row| {
-            let Origin::File { path, range, .. } = &row.origin else {
+            let Origin::File { path, range, .. } = row.origin.claim() else {
                 return (row, SourceStatus::Full);
             };
             let is_new = seen.insert((path, range.start, range.end));

@@ -19,6 +19,7 @@ fn report(rows: Vec<Row>, omissions: Vec<Omission>, candidates: Vec<Candidate>) 
         said_again: BTreeMap::new(),
         counted_by: Estimate::NAME.into(),
         image_bytes: 0,
+        watched: None,
     }
 }
 

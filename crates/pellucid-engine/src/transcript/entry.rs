@@ -19,6 +19,7 @@ use crate::encode::Encoded;
 use crate::encode::Span;
 use crate::encode::to_json;
 use crate::tokens::tokens_of_bytes;
+use crate::watched::WatchedItem;
 
 /// The kind of messages.
 pub(super) const MESSAGE: &str = "message";
@@ -54,6 +55,8 @@ pub(super) struct Entry {
     /// The origins of its bytes.
     pub spans: Arc<[Span]>,
     pub bytes: Stored,
+    /// The notation before the item, if another program sent it; absent for items of ours.
+    pub lead: Option<Arc<str>>,
 }
 
 /// The place of an item's bytes.
@@ -84,6 +87,7 @@ impl Entry {
             tokens: tokens_of_bytes(estimated_bytes(item, &encoded)),
             spans: encoded.spans.into(),
             bytes: Stored::Own(encoded.bytes.into()),
+            lead: None,
         }
     }
 
@@ -104,6 +108,29 @@ impl Entry {
             tokens: tokens_of_bytes(ready.estimated_bytes),
             spans: [span].into(),
             bytes: Stored::Own(bytes.into()),
+            lead: None,
+        }
+    }
+
+    /// An item that another program sent. Calls and outputs are not paired: the item is shown as it was sent.
+    pub fn watched(item: WatchedItem) -> Self {
+        let is_model_made = matches!(item.role.as_deref(), Some("assistant" | "model"))
+            || matches!(item.kind, "reasoning" | "function_call" | "custom_tool_call" | "local_shell_call");
+        Self {
+            kind: item.kind,
+            role: item.role,
+            call_id: None,
+            tool: None,
+            is_exec_call: false,
+            has_images: false,
+            is_user_turn: false,
+            is_model_made,
+            is_sealed_reasoning: false,
+            is_signed_thought: false,
+            tokens: tokens_of_bytes(item.bytes.len()),
+            spans: item.spans,
+            bytes: Stored::Own(item.bytes),
+            lead: Some(item.lead),
         }
     }
 

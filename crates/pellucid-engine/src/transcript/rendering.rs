@@ -29,6 +29,7 @@ use crate::exec_output;
 use crate::fragment::Omission;
 use crate::fragment::Origin;
 use crate::fragment::Why;
+use crate::watched::WatchedFormat;
 use crate::wire::chat;
 use crate::wire::messages;
 use crate::wire::piece::Piece;
@@ -52,6 +53,9 @@ pub struct View {
     pub wire: WireApi,
     /// The role of our messages, in formats where it varies.
     pub developer: DeveloperRole,
+    /// The format of a request that another program made, whose items are shown as they were sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched: Option<WatchedFormat>,
 }
 
 /// How images are shown.
@@ -172,6 +176,7 @@ impl Rendering {
     /// The bytes that close the list after the last item.
     pub fn closing(&self) -> &'static str {
         match &self.notation {
+            _ if self.view.watched.is_some() => "",
             Notation::Responses | Notation::Chat(_) => "",
             Notation::Messages(translator) => translator.closing(),
         }
@@ -187,11 +192,34 @@ impl Rendering {
         let known = Pairs { calls, outputs };
         let fresh = &mut entries[self.n_entries..];
         let bytes = match self.view.wire {
+            _ if self.view.watched.is_some() => self.copy(fresh),
             WireApi::Responses => self.render(fresh, known),
             WireApi::Chat | WireApi::Messages => self.translate(fresh, known),
         };
         self.n_entries = entries.len();
         self.chunks.append(&bytes);
+    }
+
+    /// Copies items that another program sent.
+    fn copy(&mut self, entries: &mut [Entry]) -> Vec<u8> {
+        let mut fresh = Vec::new();
+        let base = self.chunks.len();
+        for entry in entries {
+            let lead = entry.lead.as_deref().unwrap_or_default().as_bytes();
+            fresh.extend_from_slice(lead);
+            let start = base + fresh.len();
+            fresh.extend_from_slice(entry.recorded(&self.chunks));
+            let row = Rendered {
+                kind: entry.kind,
+                role: entry.role.clone(),
+                lead: lead.len(),
+                spans: entry.spans.clone(),
+                trail: 0,
+            };
+            self.rows.push(row);
+            entry.bytes = Stored::Rendered(start..base + fresh.len());
+        }
+        fresh
     }
 
     /// Renders items one after the other, in recorded order.

@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use pellucid_engine::report::Report;
 use pellucid_engine::report::Row;
 use pellucid_engine::report::RowText;
 use pellucid_engine::report::SourceStatus;
@@ -78,7 +77,7 @@ impl RequestRows {
                         Some(known) => known.text,
                         None => self.text(&texts[at - first], &sent.body[row.start..row.start + row.bytes]),
                     };
-                    let number = self.row(format!("[{text},{}]", Report::row_json((row, status))));
+                    let number = self.row(format!("[{text},{}]", report.row_json((row, status))));
                     AddedRow { status, text, number }
                 }
             };

@@ -259,6 +259,7 @@ mod tests {
             files: None,
             blanked: None,
             terms: None,
+            watched: None,
         }));
         for request in 0..n_lines {
             let n = log.write(LogEntry::Reply(Box::new(ReplyEntry { request, ..ReplyEntry::default() })));

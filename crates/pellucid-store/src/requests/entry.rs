@@ -171,6 +171,20 @@ pub struct OpenedEntry {
     /// The settings that answers about the requests depend on. Records of earlier versions have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terms: Option<Box<RequestTerms>>,
+    /// The program that sends the requests, if it is another one that is watched. Its requests are kept as they were sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched: Option<Box<WatchedProgram>>,
+}
+
+/// Another program whose requests are recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchedProgram {
+    /// The name of the program: the last part of its path.
+    pub program: String,
+    /// The API format of the conversation.
+    pub format: String,
+    /// The address that the requests are forwarded to.
+    pub upstream: String,
 }
 
 /// Settings that answers about past requests depend on, so that a later change of the configuration does not change them.
@@ -324,6 +338,30 @@ pub struct RequestEntry {
     /// The hashes of the files that it was made from, if they are not those of the request before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<StoredPiece>,
+    /// How another program sent it, if one that is watched did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched: Option<Box<WatchedRequest>>,
+}
+
+/// What is kept of a request of another program besides its body.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchedRequest {
+    /// The method of HTTP.
+    pub method: String,
+    /// The path at the upstream server. Values of its query are left out.
+    pub path: String,
+    /// The model that the path names, where the API format has it there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The headers that may be kept. Keys, cookies and tokens never are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<(String, String)>,
+    /// The encoding of the body on the way, such as `zstd`. The body is recorded as it was before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<String>,
+    /// The SHA-256 of the encoded bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoded_sha256: Option<String>,
 }
 
 /// The purposes of a request.

@@ -144,13 +144,14 @@ fn injected_messages(report: &Report) -> Vec<InjectedMessage> {
     let mut messages: Vec<InjectedMessage> = Vec::new();
     for row in &report.rows {
         let is_said = matches!(
-            row.origin,
+            row.origin.claim(),
             Origin::User
                 | Origin::Model
                 | Origin::Tool { .. }
                 | Origin::Recorded { .. }
                 | Origin::Repair
                 | Origin::Wire
+                | Origin::Unknown
         );
         let Some(item) = row.item.filter(|_| !is_said) else { continue };
         if messages.last().is_none_or(|message| message.item != item) {

@@ -257,6 +257,15 @@ impl Transport {
         client.execute(request).await.map_err(|error| with_causes(&error))
     }
 
+    /// A client that forwards requests of another program to an address. It follows no redirect: that is for the program.
+    ///
+    /// # Errors
+    /// If the address is invalid, or TLS cannot be set up.
+    pub fn forwarding_client(address: &str) -> Result<Client, String> {
+        let url = reqwest::Url::parse(address).map_err(|error| format!("`{address}` is not valid: {error}"))?;
+        if url.scheme() == "https" { tls_client() } else { plain_client() }
+    }
+
     /// A client for other kinds of requests to an address. It follows redirects within the same server only.
     ///
     /// # Errors

@@ -89,6 +89,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "pellucid-watch",
+        &[
+            "pellucid-protocol",
+            "pellucid-files",
+            "pellucid-tasks",
+            "pellucid-engine",
+            "pellucid-model",
+            "pellucid-store",
+            "pellucid-agent",
+        ],
+    ),
+    (
         "pellucid-tui",
         &[
             "pellucid-protocol",
@@ -120,6 +132,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-answers",
             "pellucid-server",
             "pellucid-inspect",
+            "pellucid-watch",
             "pellucid-tui",
         ],
     ),
@@ -127,9 +140,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("xtask", &["pellucid-protocol", "pellucid-engine", "pellucid-config", "pellucid-workspace"]),
 ];
 
-/// Large dependencies that one crate uses, so that a change elsewhere neither builds nor waits for them.
-const SOLE_USER: &[(&str, &str)] = &[
+/// Large dependencies that one crate uses, or two, so that a change elsewhere neither builds nor waits for them.
+const SOLE_USERS: &[(&str, &str)] = &[
     ("hyper", "pellucid-inspect"),
+    ("hyper", "pellucid-watch"),
     ("rmcp", "pellucid-mcp"),
     ("rusqlite", "pellucid-store"),
     ("starlark", "pellucid-rules"),
@@ -206,8 +220,9 @@ fn problems_of(manifest: &Manifest) -> Vec<Problem> {
         } else if PURE.contains(&name) && !in_tests && is_impure(used) {
             Some(format!("{name} is pure and may not use {used}"))
         } else {
-            let owner = SOLE_USER.iter().find(|(it, owner)| *it == used && *owner != name);
-            owner.map(|(_, owner)| format!("{name} may not use {used}; only {owner} does"))
+            let owners: Vec<&str> = SOLE_USERS.iter().filter(|(it, _)| *it == used).map(|(_, owner)| *owner).collect();
+            let is_refused = !owners.is_empty() && !owners.contains(&name);
+            is_refused.then(|| format!("{name} may not use {used}; only {} does", owners.join(" or ")))
         };
         problems.extend(what.map(|what| Problem::at_line(&manifest.path, dependency.line, what)));
     }

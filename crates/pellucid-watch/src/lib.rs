@@ -1,0 +1,33 @@
+//! Watching other programs: forwards what a program sends to its model, and records it as a session.
+//!
+//! A server on a loopback address stands between the program and the servers of its models. Bytes are forwarded as they
+//! come, in both directions. A copy of every body becomes a request of a session, with the same record that Pellucid keeps of
+//! its own requests, so that every command about requests works on it.
+//!
+//! - [`services`]: the variables by which programs find their servers
+//! - [`proxy`]: the server: takes requests, forwards them, streams answers
+//! - `headers`: which headers are forwarded, and which are kept
+//! - `tee`: an answer on its way, with a copy for the record
+//! - `frames`: the messages of a WebSocket
+//! - `scan`, `taken`: a body taken apart into what surrounds the items, and the items
+//! - `documents`: files whose text a request may have
+//! - `origins`: where the bytes of a body came from, found by content
+//! - `answer`: usage and items of an answer
+//! - `said`: the conversation in the form of a session file
+//! - `conversation`, `record`: conversations told apart, and written
+//!
+//! Not here: starting the program (`pellucid-exec`), and all answers about requests (`pellucid-answers`).
+
+mod answer;
+mod conversation;
+mod documents;
+mod frames;
+mod headers;
+mod origins;
+pub mod proxy;
+pub mod record;
+mod said;
+mod scan;
+pub mod services;
+mod taken;
+mod tee;

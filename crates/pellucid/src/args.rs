@@ -42,6 +42,7 @@ pub mod stored;
 pub mod trust;
 pub mod turn;
 pub mod undo;
+pub mod watch;
 pub mod why;
 
 use clap::Parser;
@@ -83,6 +84,7 @@ use crate::args::skills::SkillsArgs;
 use crate::args::trust::TrustArgs;
 use crate::args::undo::RedoArgs;
 use crate::args::undo::UndoArgs;
+use crate::args::watch::WatchArgs;
 
 /// A coding agent you can see through.
 ///
@@ -132,6 +134,8 @@ pub enum ProgramCommand {
     Cost(CostArgs),
     /// Serve a page about sessions and what they sent.
     Inspect(InspectArgs),
+    /// Run another agent, and show and record what it sends to its model.
+    Watch(WatchArgs),
     /// Open a session that was packed into one file.
     Capsule(CapsuleArgs),
     /// Print the JSON Schema of what a command prints with --json.

@@ -143,7 +143,7 @@ fn named(home: &Path, text: &str) -> Result<Looked, ProgramFailure> {
 }
 
 /// Opens an address in the user's browser. If that fails, the printed address is still there.
-fn open(url: &str) {
+pub fn open(url: &str) {
     let argv: Vec<OsString> = [OPENER, url].map(OsString::from).into();
     if let Err(error) = waited::start_left_alone(&argv, &BTreeSet::new()) {
         style::line(&format!("warning: {OPENER} cannot be started: {error}; open the printed address yourself"));

@@ -9,6 +9,7 @@
 //! - `resume`, `sessions`, `replay`: stored sessions
 //! - `prompt`, `context`: the next request, and the origins of its bytes
 //! - `inspect`: a page about what sessions sent
+//! - `watch`: what another program sends to its model
 //! - `compact`: replaces a stored session's history by a summary
 //! - `undo`: goes back to before a turn
 //! - `memory`: the cards of a session's memory
@@ -74,6 +75,7 @@ mod style;
 mod trust;
 mod tui;
 mod undo;
+mod watch;
 
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
@@ -163,6 +165,7 @@ fn run(args: Args) -> Result<ExitCode, ProgramFailure> {
         ProgramCommand::Cache(args) => cache::run(&shared, &args).map_err(ProgramFailure::of_question),
         ProgramCommand::Cost(args) => cost::run(&shared, &args).map_err(ProgramFailure::of_question),
         ProgramCommand::Inspect(args) => inspect::run(&shared, &args),
+        ProgramCommand::Watch(args) => watch::run(&shared, &args),
         ProgramCommand::Capsule(args) => capsule::run(&args),
         ProgramCommand::Schema(args) => schema::run(&args),
         ProgramCommand::Compact(args) => compact::run(&shared, &args),

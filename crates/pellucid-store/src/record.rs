@@ -13,6 +13,9 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
+/// The source of sessions that another program sent, which was watched.
+pub const WATCHED_SOURCE: &str = "watched";
+
 /// The payload of a line, by kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "payload", rename_all = "snake_case")]

@@ -37,6 +37,7 @@ use pellucid_store::moment::Moment;
 use pellucid_store::name;
 use pellucid_store::record::Record;
 use pellucid_store::record::SessionMeta;
+use pellucid_store::record::WATCHED_SOURCE;
 use pellucid_store::recorder;
 use pellucid_store::recorder::Recorder;
 use pellucid_store::requests::entry;
@@ -117,7 +118,7 @@ impl Conversation {
             cwd: cwd.to_string_lossy().into_owned(),
             originator: program.to_owned(),
             cli_version: env!("CARGO_PKG_VERSION").to_owned(),
-            source: Value::from("watched"),
+            source: Value::from(WATCHED_SOURCE),
             model_provider: None,
             base_instructions: None,
             dynamic_tools: None,

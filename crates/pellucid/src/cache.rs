@@ -21,6 +21,7 @@ use pellucid_answers::inspected::Inspected;
 use pellucid_protocol::price::Money;
 use pellucid_store::read;
 use pellucid_store::read::SessionFile;
+use pellucid_store::record::WATCHED_SOURCE;
 use pellucid_store::token_counts::token_counts;
 
 use crate::args::cache::CacheArgs;
@@ -77,7 +78,9 @@ pub fn answer(
     looked_at: &LookedAt,
     file: &SessionFile,
 ) -> Result<Option<CacheAnswer>, ProgramFailure> {
-    let has_next = |answer: &CacheAnswer| looked_at.home == home && !answer.is_estimated;
+    // What another program will send next is not known here.
+    let is_ours = looked_at.home == home && file.meta.source != WATCHED_SOURCE;
+    let has_next = |answer: &CacheAnswer| is_ours && !answer.is_estimated;
     Ok(recorded(looked_at, file, home)?.map(|answer| match has_next(&answer) {
         true => CacheAnswer { next: Some(next(shared, &looked_at.id)), ..answer },
         false => answer,

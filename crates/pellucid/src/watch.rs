@@ -70,9 +70,8 @@ fn variables_text(services: &[WatchedService]) -> String {
 fn record_plan(home: &Path, args: &WatchArgs) -> Result<RecordPlan, ProgramFailure> {
     let cwd = std::env::current_dir()
         .map_err(|error| ProgramFailure::new(format!("the working directory cannot be found: {error}")))?;
-    let command = args.command.first().map(Path::new).unwrap_or(Path::new(""));
-    let program = command.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let words = args.command.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let words: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let program = program_name(&words);
     let folder = |name: &&str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let places = DocumentPlaces {
         cwd: cwd.clone(),
@@ -80,6 +79,18 @@ fn record_plan(home: &Path, args: &WatchArgs) -> Result<RecordPlan, ProgramFailu
         program_homes: PROGRAM_HOMES.iter().filter_map(folder).collect(),
     };
     Ok(RecordPlan { home: home.to_owned(), cwd, program, words, name: args.name.clone(), places })
+}
+
+/// The name of the program that a command runs: the first word that does not start another program.
+fn program_name(words: &[String]) -> String {
+    const STARTERS: [&str; 9] = ["env", "nice", "nohup", "time", "npx", "bunx", "node", "bun", "timeout"];
+    let name = |word: &String| {
+        let name = Path::new(word).file_name().map_or_else(|| word.clone(), |name| name.to_string_lossy().into_owned());
+        let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
+        let is_program = !name.starts_with('-') && !name.contains('=') && !is_number;
+        (is_program && !STARTERS.contains(&name.as_str())).then_some(name)
+    };
+    words.iter().find_map(name).or_else(|| words.first().cloned()).unwrap_or_default()
 }
 
 async fn watched(
@@ -141,5 +152,25 @@ fn tell(home: &Path, summary: &WatchSummary) {
             counted(names.len(), "session"),
             names.join(", "),
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_named_by_the_word_that_is_not_about_starting_it() {
+        for (command, expected) in [
+            ("codex exec hi", "codex"),
+            ("/usr/bin/codex", "codex"),
+            ("env A=1 /opt/claude -p hi", "claude"),
+            ("npx -y @google/gemini-cli", "gemini-cli"),
+            ("timeout 60 pi", "pi"),
+            ("node --version", "node"),
+        ] {
+            let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            assert_eq!(program_name(&words), expected, "{command}");
+        }
     }
 }

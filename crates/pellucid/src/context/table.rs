@@ -89,10 +89,13 @@ fn origins(rows: &[&Row]) -> Vec<(String, usize, usize)> {
     let mut origins: Vec<(String, usize, usize)> = Vec::new();
     for row in rows {
         let mut name = format!("{} {}", row.origin.kind(), row.origin.detail()).trim_end().to_owned();
-        if let Origin::File { range, size, .. } = &row.origin
+        if let Origin::File { range, size, .. } = row.origin.claim()
             && range.end < *size
         {
             name += &format!(" (cut at byte {} of {size})", range.end);
+        }
+        if matches!(row.origin, Origin::Likely(_)) {
+            name += " (likely)";
         }
         let name = crate::screen::name(&name).into_owned();
         match origins.iter_mut().find(|(known, ..)| *known == name) {

@@ -67,6 +67,8 @@ mod truth;
 mod undo;
 #[cfg(unix)]
 mod visible;
+#[cfg(unix)]
+mod watch;
 mod why;
 #[cfg(unix)]
 mod widths;

@@ -133,6 +133,7 @@ const OTHERS: &[&str] = &[
     "sessions unarchive",
     "trust accept",
     "trust revoke",
+    "watch",
 ];
 
 /// Commands of a terminal, a link, hidden and turned around text, a tab, wide characters, a word that no line holds.

@@ -64,8 +64,7 @@ pub fn of_shown(text: &str, shown: &ShownRequest) -> Result<Inspected, RequestRe
         ShownRequest::Coming(coming) => Ok(of_coming(text, coming)),
         ShownRequest::Sent(sent) => {
             let rebuilt = &sent.rebuilt;
-            let model = request::model_of(&rebuilt.body)?;
-            Ok(Inspected::of_body(text, &model, rebuilt.wire, &rebuilt.body, &rebuilt.report))
+            Ok(Inspected::of_body(text, &rebuilt.model(), rebuilt.wire, &rebuilt.body, &rebuilt.report))
         }
         ShownRequest::Saved(report) => Inspected::of_saved(text, report)
             .map_err(|error| RequestRefusal::usage(format!("{text} is not a report of `context --json`: {error}"))),

@@ -56,6 +56,15 @@ pub struct RebuiltRequest {
     pub broken: Option<String>,
 }
 
+impl RebuiltRequest {
+    /// The model that the request asks: its body says so, or its address, where the API format has it there.
+    pub fn model(&self) -> String {
+        let body: serde_json::Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        let addressed = || self.entry.watched.as_ref()?.model.clone();
+        body["model"].as_str().map(str::to_owned).or_else(addressed).unwrap_or_default()
+    }
+}
+
 /// Why a request cannot be rebuilt.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -203,8 +203,8 @@ fn plan_text(plan: &UnfinishedRequest) -> String {
 fn of_sent(shared: &Shared, sent: &mut PastRequest, args: &ContextArgs) -> Result<String, ProgramFailure> {
     let name = sent.name();
     let session = &sent.session;
+    let model = sent.rebuilt.model();
     let RebuiltRequest { number: _, of, entry, reply, body, report, wire, .. } = &mut sent.rebuilt;
-    let model = request::model_of(body)?;
     let is_whole = args.json || args.verbose > 0;
     let of_body = || Inspected::of_body(&name, &model, *wire, body, report);
     let inherited = is_whole.then(|| inherited::of(shared, session, of_body)).flatten();

@@ -18,13 +18,13 @@ use crate::encode::Span;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WatchedFormat {
-    /// OpenAI's Responses.
+    /// The Responses format of OpenAI.
     Responses,
     /// Chat Completions, as many providers have it.
     Chat,
-    /// Anthropic's Messages.
+    /// The Messages format of Anthropic.
     Messages,
-    /// Google's `generateContent`.
+    /// The format of Google's `generateContent` requests.
     Gemini,
     /// Another format: the body is kept as one piece.
     Raw,
@@ -120,7 +120,7 @@ fn kind(item: &Value) -> &'static str {
 pub enum WatchedPlace {
     /// The item at this place of the history before.
     Before(usize),
-    /// Another item.
+    /// An item that the history before does not have.
     New(WatchedItem),
 }
 

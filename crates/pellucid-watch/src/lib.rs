@@ -1,8 +1,8 @@
 //! Watching other programs: forwards what a program sends to its model, and records it as a session.
 //!
-//! A server on a loopback address stands between the program and the servers of its models. Bytes are forwarded as they
-//! come, in both directions. A copy of every body becomes a request of a session, with the same record that Pellucid keeps of
-//! its own requests, so that every command about requests works on it.
+//! A server on a loopback address is between the program and the servers of its models. Bytes are forwarded as they
+//! come, in both directions. A copy of every body becomes a request of a session, with the record that Pellucid keeps of
+//! every request, so that every command about requests works on it.
 //!
 //! - [`services`]: the variables by which programs find their servers
 //! - [`proxy`]: the server: takes requests, forwards them, streams answers
@@ -14,7 +14,7 @@
 //! - `origins`: where the bytes of a body came from, found by content
 //! - `answer`: usage and items of an answer
 //! - `said`: the conversation in the form of a session file
-//! - `conversation`, `record`: conversations told apart, and written
+//! - `conversation`, `record`: conversations, distinguished and written
 //!
 //! Not here: starting the program (`pellucid-exec`), and all answers about requests (`pellucid-answers`).
 

@@ -57,7 +57,7 @@ pub enum ForwardNote {
 pub struct SentNote {
     /// The number of the exchange.
     pub exchange: u64,
-    /// The service.
+    /// The service that the body went to.
     pub slot: String,
     /// The address that the service is forwarded to.
     pub upstream: String,
@@ -88,7 +88,7 @@ pub struct AnswerNote {
     pub done_at: Moment,
     /// The encoding of the answer.
     pub encoding: Option<String>,
-    /// The answer.
+    /// The bytes of the answer.
     pub content: AnswerContent,
     /// Why there is no whole answer, in a word.
     pub failure: Option<&'static str>,

@@ -29,7 +29,7 @@ pub fn is_models(item: &Item) -> bool {
     }
 }
 
-/// The text of a message of a person, as far as that can be told: no tag encloses it.
+/// The text of a message of a person, as far as its form shows it: no tag encloses it.
 pub fn said_by_person(item: &Item) -> Option<String> {
     let Item::Message { role, content, .. } = item else {
         return None;

@@ -29,7 +29,7 @@ const VARIABLES: [AddressVariable; 8] = [
 pub struct WatchedService {
     /// The name of the variable.
     pub variable: String,
-    /// The part of the path that stands for the service.
+    /// The part of the path that names the service.
     pub slot: String,
     /// The address that requests are forwarded to, without a slash at its end.
     pub upstream: String,

@@ -83,7 +83,7 @@ impl<'a> TakenBody<'a> {
     }
 }
 
-/// The format that a path stands for.
+/// The format of requests to a path.
 fn format(path: &str) -> WatchedFormat {
     let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
     if path.ends_with("/responses") {

@@ -138,6 +138,18 @@ impl Compaction {
         Self::with(items, transcript.ids(), prompt, set_aside)
     }
 
+    /// The items of the request for a summary of the whole history in these words. The bytes of the history are shared and
+    /// not copied. Absent if a note on a model switch has to be left out, which takes a copy.
+    pub fn shared_with_prompt(transcript: &Transcript, prompt: Vec<Fragment>) -> Option<Transcript> {
+        let messages: Vec<Item> = transcript.messages().collect();
+        if model_switch(messages.iter()).is_some() {
+            return None;
+        }
+        let mut items = transcript.clone();
+        items.record_draft(&Draft::text("compact_prompt", "user", prompt));
+        Some(items)
+    }
+
     /// Begins with some items of the history, by their places, and asks in these words.
     pub fn asking_of(transcript: &Transcript, prompt: Vec<Fragment>, shown: &[usize]) -> Self {
         let all: Vec<Copied> = copies(transcript).collect();

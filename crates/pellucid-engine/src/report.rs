@@ -13,6 +13,7 @@
 mod sources;
 mod texts;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use serde_json::json;
 
 pub use self::sources::SourceRow;
 pub use self::sources::SourceStatus;
+pub use self::texts::TextPlace;
 pub use self::texts::bytes_at;
 pub use self::texts::text_of;
 use crate::continuity::Continuity;
@@ -41,9 +43,11 @@ use crate::fragment::Why;
 use crate::hidden::Hidden;
 use crate::not_utf8::NotUtf8;
 use crate::reinject::again::SaidAgain;
+use crate::report::texts::IMAGE;
 use crate::report::texts::RunText;
 use crate::report::texts::Texts;
 use crate::request::Frame;
+use crate::request::Request;
 use crate::tokens::Counter;
 use crate::tokens::Estimate;
 use crate::tokens::tokens_of_bytes;
@@ -106,6 +110,21 @@ impl Row {
             Origin::File { range, .. } => Some(range),
             _ => None,
         }
+    }
+
+    /// The text of the row with its escapes undone, and where the byte behind it is. Its first byte is at `place` of the
+    /// request that the row is of.
+    pub fn text_at(&self, request: &Request, place: TextPlace) -> (RowText, TextPlace) {
+        let bytes = self.with_next(request);
+        let mut texts = Texts::at(&bytes, place);
+        let RunText { text, image_bytes } = texts.next_run(self.bytes);
+        (RowText { text, image_bytes }, texts.place())
+    }
+
+    /// The bytes of the row and some behind it: whether a string is an image may show only there.
+    fn with_next<'r>(&self, request: &'r Request) -> Cow<'r, [u8]> {
+        let end = self.start + self.bytes;
+        request.slice(self.start..(end + IMAGE.len()).min(request.len()))
     }
 
     /// Whether its file has more bytes than those up to its end.
@@ -188,6 +207,22 @@ impl Report {
             RowText { text, image_bytes }
         };
         self.rows[first.min(self.rows.len())..].iter().map(text).collect()
+    }
+
+    /// Where the first byte of each row is, and where the byte behind the last would be. No text is made for that.
+    /// `request` is the one that this report is about.
+    pub fn text_places(&self, request: &Request) -> Vec<TextPlace> {
+        let mut places = Vec::with_capacity(self.rows.len() + 1);
+        let mut place = TextPlace::default();
+        for row in &self.rows {
+            places.push(place);
+            let bytes = row.with_next(request);
+            let mut texts = Texts::at(&bytes, place);
+            texts.pass_run(row.bytes);
+            place = texts.place();
+        }
+        places.push(place);
+        places
     }
 
     /// How many bytes the request has.

@@ -4,6 +4,8 @@
 //! them) is encoded once as a [`Frame`]. A request is the frame around the transcript's shared bytes: its cost does
 //! not grow with the history.
 
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::OnceLock;
 
@@ -114,6 +116,45 @@ impl Request {
     pub fn body(&self) -> Vec<u8> {
         self.segments.concat()
     }
+
+    /// Some of the bytes, to be held. They are copied only if they span segments.
+    ///
+    /// # Panics
+    /// When the request is shorter.
+    pub fn shared(&self, range: Range<usize>) -> Bytes {
+        let mut start = 0;
+        for segment in &self.segments {
+            let end = start + segment.len();
+            if start <= range.start && range.end <= end {
+                return segment.slice(range.start - start..range.end - start);
+            }
+            start = end;
+        }
+        Bytes::from(self.slice(range).into_owned())
+    }
+
+    /// Some of the bytes. They are copied only if they span segments.
+    ///
+    /// # Panics
+    /// When the request is shorter.
+    pub fn slice(&self, range: Range<usize>) -> Cow<'_, [u8]> {
+        let mut start = 0;
+        let mut copied = Vec::new();
+        for segment in &self.segments {
+            let end = start + segment.len();
+            let (from, to) = (range.start.max(start), range.end.min(end));
+            if from < to {
+                let bytes = &segment[from - start..to - start];
+                if bytes.len() == range.len() {
+                    return Cow::Borrowed(bytes);
+                }
+                copied.extend_from_slice(bytes);
+            }
+            start = end;
+        }
+        assert_eq!(copied.len(), range.len(), "the request has these bytes");
+        Cow::Owned(copied)
+    }
 }
 
 impl Frame {
@@ -176,10 +217,14 @@ impl Frame {
     /// The request with everything that is recorded so far.
     pub fn request(&self, transcript: &mut Transcript) -> Request {
         let items = transcript.view(self.view);
+        self.around(items, transcript.closing())
+    }
+
+    /// The request with these bytes of items and the notation that closes their list.
+    pub fn around(&self, items: Vec<Bytes>, closing: &'static str) -> Request {
         let mut segments = Vec::with_capacity(items.len() + 3);
         segments.push(self.head.bytes.clone());
         segments.extend(items);
-        let closing = transcript.closing();
         if !closing.is_empty() {
             segments.push(Bytes::from_static(closing.as_bytes()));
         }

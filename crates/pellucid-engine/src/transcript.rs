@@ -210,6 +210,21 @@ impl Transcript {
         (kept < before.len()).then_some(Divergence { kept, of: before.len() })
     }
 
+    /// How the last view showed items.
+    pub fn shown_view(&self) -> View {
+        self.rendering.view
+    }
+
+    /// Whether the next view has other items than a continuation of those of the last view, as far as recorded items say.
+    pub fn begins_again(&self) -> bool {
+        self.shown_before.is_some()
+    }
+
+    /// The bytes of the items of the last view, also after others have taken their place.
+    pub fn last_shown(&self) -> Vec<Bytes> {
+        self.shown_before.as_ref().unwrap_or_else(|| self.rendering.chunks()).view()
+    }
+
     /// How many bytes of the items of the last view a roll-back left, if there was one. A second call gives nothing.
     pub fn take_left(&mut self) -> Option<usize> {
         match std::mem::take(&mut self.left) {
@@ -246,6 +261,17 @@ impl Transcript {
     /// The recorded items, read back.
     pub fn items(&self) -> impl Iterator<Item = Item> {
         self.entries.iter().filter_map(|entry| entry.item(self.rendering.chunks()))
+    }
+
+    /// The recorded item at a place, read back. No other item is parsed.
+    pub fn item(&self, n: usize) -> Option<Item> {
+        self.entries.get(n)?.item(self.rendering.chunks())
+    }
+
+    /// The recorded messages and snapshots of the work tree, read back, in their order. No other item is parsed.
+    pub fn messages_and_snapshots(&self) -> impl Iterator<Item = Item> {
+        let entries = self.entries.iter().filter(|entry| matches!(entry.kind, entry::MESSAGE | entry::SNAPSHOT));
+        entries.filter_map(|entry| entry.item(self.rendering.chunks()))
     }
 
     /// The recorded messages, read back. Calls and their outputs, which most bytes of a long history belong to, are not

@@ -7,7 +7,7 @@
 //! Images travel as data URLs. No model reads those as text, so the text has their number of bytes instead.
 
 /// The beginning of a data URL of an image.
-const IMAGE: &[u8] = b"data:image/";
+pub(super) const IMAGE: &[u8] = b"data:image/";
 
 /// A run of bytes, read back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,21 +22,62 @@ pub struct RunText {
 #[derive(Debug)]
 pub struct Texts<'a> {
     rest: &'a [u8],
-    place: Place,
+    place: TextPlace,
 }
 
-/// The state of the JSON scanner at the next byte.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+/// Where a byte of a JSON text is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TextPlace {
+    /// Outside of strings.
+    #[default]
     Notation,
+    /// Inside of a string.
     String,
+    /// Inside of a string that is an image.
     Image,
+}
+
+/// Takes the text of a run.
+trait TextSink {
+    fn take(&mut self, bytes: &[u8]);
+}
+
+impl TextSink for Vec<u8> {
+    fn take(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+/// Lets the text go, if only the place behind it is wanted.
+struct Passed;
+
+impl TextSink for Passed {
+    fn take(&mut self, _: &[u8]) {}
 }
 
 impl<'a> Texts<'a> {
     /// Starts at the first byte of a JSON text.
     pub fn new(json: &'a [u8]) -> Self {
-        Self { rest: json, place: Place::Notation }
+        Self::at(json, TextPlace::Notation)
+    }
+
+    /// Starts within a JSON text, at this place.
+    pub fn at(rest: &'a [u8], place: TextPlace) -> Self {
+        Self { rest, place }
+    }
+
+    /// The place of the next byte.
+    pub fn place(&self) -> TextPlace {
+        self.place
+    }
+
+    /// Passes over the next run of so many bytes.
+    pub fn pass_run(&mut self, len: usize) {
+        let (mut run, rest) = self.rest.split_at(len.min(self.rest.len()));
+        self.rest = rest;
+        while !run.is_empty() {
+            run = self.step(run, &mut Passed);
+        }
     }
 
     /// Reads the next run of so many bytes, or what is left if that is less.
@@ -46,7 +87,7 @@ impl<'a> Texts<'a> {
         let mut text = Vec::with_capacity(run.len());
         let mut image_bytes = 0;
         while !run.is_empty() {
-            let (is_image, before) = (self.place == Place::Image, run.len());
+            let (is_image, before) = (self.place == TextPlace::Image, run.len());
             run = self.step(run, &mut text);
             if is_image {
                 image_bytes += before - run.len();
@@ -56,42 +97,42 @@ impl<'a> Texts<'a> {
     }
 
     /// Reads the beginning of a run, and gives what follows it.
-    fn step<'r>(&mut self, run: &'r [u8], text: &mut Vec<u8>) -> &'r [u8] {
+    fn step<'r>(&mut self, run: &'r [u8], text: &mut impl TextSink) -> &'r [u8] {
         match self.place {
-            Place::Notation => self.notation(run, text),
-            Place::String => self.string(run, text),
-            Place::Image => {
+            TextPlace::Notation => self.notation(run, text),
+            TextPlace::String => self.string(run, text),
+            TextPlace::Image => {
                 let end = run.iter().position(|byte| *byte == b'"').unwrap_or(run.len());
                 if end < run.len() {
-                    self.place = Place::String;
+                    self.place = TextPlace::String;
                 }
                 &run[end..]
             }
         }
     }
 
-    fn notation<'r>(&mut self, run: &'r [u8], text: &mut Vec<u8>) -> &'r [u8] {
+    fn notation<'r>(&mut self, run: &'r [u8], text: &mut impl TextSink) -> &'r [u8] {
         let Some(quote) = run.iter().position(|byte| *byte == b'"') else {
-            text.extend_from_slice(run);
+            text.take(run);
             return &[];
         };
         let (before, after) = run.split_at(quote + 1);
-        text.extend_from_slice(before);
+        text.take(before);
         // A string and its opening quote may belong to different runs.
         let ahead = if after.is_empty() { self.rest } else { after };
-        self.place = if ahead.starts_with(IMAGE) { Place::Image } else { Place::String };
+        self.place = if ahead.starts_with(IMAGE) { TextPlace::Image } else { TextPlace::String };
         after
     }
 
-    fn string<'r>(&mut self, run: &'r [u8], text: &mut Vec<u8>) -> &'r [u8] {
+    fn string<'r>(&mut self, run: &'r [u8], text: &mut impl TextSink) -> &'r [u8] {
         let plain = run.iter().position(|byte| matches!(byte, b'"' | b'\\')).unwrap_or(run.len());
         let (before, after) = run.split_at(plain);
-        text.extend_from_slice(before);
+        text.take(before);
         match after {
             [] => after,
             [b'"', after @ ..] => {
-                text.push(b'"');
-                self.place = Place::Notation;
+                text.take(b"\"");
+                self.place = TextPlace::Notation;
                 after
             }
             _ => escape(after, text),
@@ -109,11 +150,11 @@ pub fn text_of(json: &[u8]) -> String {
 pub fn bytes_at(json: &[u8], offsets: &[usize]) -> Vec<usize> {
     let mut found = Vec::with_capacity(offsets.len());
     let mut wanted = offsets.iter().copied().peekable();
-    let mut texts = Texts { rest: &[], place: Place::Notation };
+    let mut texts = Texts { rest: &[], place: TextPlace::Notation };
     let (mut run, mut text, mut end) = (json, Vec::new(), 0);
     while !run.is_empty() {
         text.clear();
-        let (before, was_string) = (run, texts.place == Place::String);
+        let (before, was_string) = (run, texts.place == TextPlace::String);
         run = texts.step(run, &mut text);
         let (start, taken) = (json.len() - before.len(), before.len() - run.len());
         let plain = match was_string {
@@ -130,24 +171,24 @@ pub fn bytes_at(json: &[u8], offsets: &[usize]) -> Vec<usize> {
 }
 
 /// Undoes the escape that the run begins with and gives what follows it.
-fn escape<'r>(run: &'r [u8], text: &mut Vec<u8>) -> &'r [u8] {
-    let short = |byte: u8, rest: &'r [u8], text: &mut Vec<u8>| {
-        text.push(byte);
+fn escape<'r>(run: &'r [u8], text: &mut impl TextSink) -> &'r [u8] {
+    let mut short = |byte: u8, rest: &'r [u8]| {
+        text.take(&[byte]);
         rest
     };
     match run {
-        [_, b'n', rest @ ..] => short(b'\n', rest, text),
-        [_, b't', rest @ ..] => short(b'\t', rest, text),
-        [_, b'r', rest @ ..] => short(b'\r', rest, text),
-        [_, b'b', rest @ ..] => short(8, rest, text),
-        [_, b'f', rest @ ..] => short(12, rest, text),
+        [_, b'n', rest @ ..] => short(b'\n', rest),
+        [_, b't', rest @ ..] => short(b'\t', rest),
+        [_, b'r', rest @ ..] => short(b'\r', rest),
+        [_, b'b', rest @ ..] => short(8, rest),
+        [_, b'f', rest @ ..] => short(12, rest),
         [_, b'u', digits @ ..] if digits.len() >= 4 => {
             let (digits, rest) = digits.split_at(4);
             let (character, rest) = unicode(digits, rest);
-            text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            text.take(character.encode_utf8(&mut [0; 4]).as_bytes());
             rest
         }
-        [_, byte, rest @ ..] => short(*byte, rest, text),
+        [_, byte, rest @ ..] => short(*byte, rest),
         _ => &[],
     }
 }
@@ -232,9 +273,11 @@ mod tests {
 
         #[test]
         fn any_bytes_in_any_runs_are_read(bytes in any::<Vec<u8>>(), lens in prop::collection::vec(0_usize..9, 0..40)) {
-            let mut texts = Texts::new(&bytes);
+            let (mut texts, mut passed) = (Texts::new(&bytes), Texts::new(&bytes));
             for len in lens {
                 texts.next_run(len);
+                passed.pass_run(len);
+                prop_assert_eq!((texts.place(), texts.rest), (passed.place(), passed.rest));
             }
         }
     }

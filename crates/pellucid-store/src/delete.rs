@@ -112,6 +112,7 @@ impl DeletePlan {
                 add(&record, &mut files)?;
             }
             add(&side::path(home, id), &mut files)?;
+            add(&name::inspect_index(home, id), &mut files)?;
             for path in beside(id) {
                 add(&path, &mut files)?;
             }
@@ -199,7 +200,7 @@ impl DeletePlan {
 fn add(path: &Path, files: &mut Vec<DoomedFile>) -> Result<(), DeleteError> {
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(()),
         Err(error) => return Err(failed(path)(error)),
     };
     if !metadata.is_dir() {
@@ -289,11 +290,12 @@ mod tests {
         home.write(format!("session_state/{}.json", id(1)), "{}");
         home.write(format!("session_state/{}.json", id(2)), "{}");
         home.write(format!("outputs/{}/call.txt", id(1)), "whole");
+        home.write(format!("inspect/{}.idx", id(1)), "what the page knows");
         names::set(home.root(), &id(1), "mine").unwrap();
         names::set(home.root(), &id(2), "theirs").unwrap();
         let beside = |id: &str| vec![home.path(format!("outputs/{id}"))];
         let plan = DeletePlan::new(home.root(), &[one], &beside).unwrap();
-        assert_eq!((plan.sessions[0].files.len(), plan.parts.len(), plan.n_parts_kept), (4, 1, 1));
+        assert_eq!((plan.sessions[0].files.len(), plan.parts.len(), plan.n_parts_kept), (5, 1, 1));
         let before = files(&home);
         assert!(plan.bytes() > 0);
         drop(plan);

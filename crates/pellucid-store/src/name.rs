@@ -48,6 +48,11 @@ pub fn day_folder(name: &str) -> Option<PathBuf> {
     Some(PathBuf::from(stamp(name)?.strftime("%Y/%m/%d").to_string()))
 }
 
+/// The path of the index that `pellucid inspect` keeps of a session.
+pub fn inspect_index(home: &Path, id: &str) -> PathBuf {
+    home.join("inspect").join(format!("{id}.idx"))
+}
+
 /// The path of the record of requests that belongs to a session file.
 pub fn requests_path(home: &Path, session_file: &str) -> Option<PathBuf> {
     let folder = day_folder(session_file)?;

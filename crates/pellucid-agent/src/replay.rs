@@ -13,6 +13,9 @@
 //! - `recall`: the origins that a record keeps
 //! - `walk`: every request, rebuilt in one pass
 //! - `said`: the conversation alone, without what a pack made
+//! - `shared`: requests that extend each other, rebuilt together
+//! - `source`: the files of a session, read once for any number of questions
+//! - `survey`: what a session file says between its items
 //! - `last`: the last request, for saying how the next one continues it
 
 mod check;
@@ -24,6 +27,9 @@ mod last;
 mod rebuild;
 mod recall;
 mod said;
+mod shared;
+mod source;
+mod survey;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -38,6 +44,8 @@ use pellucid_engine::fragment::Origin;
 use pellucid_engine::origins;
 use pellucid_engine::origins::Origins;
 use pellucid_engine::request::Frame;
+use pellucid_engine::transcript::Transcript;
+use pellucid_engine::transcript::View;
 use pellucid_protocol::event::CacheBreak;
 use pellucid_store::name;
 use pellucid_store::read::ReadError;
@@ -76,11 +84,16 @@ pub use self::said::SaidAnswer;
 pub use self::said::SaidError;
 pub use self::said::SaidSession;
 pub use self::said::SaidTurn;
+pub use self::shared::SharedRequest;
+pub use self::shared::SharedRequests;
+pub use self::source::ReplaySource;
+pub use self::survey::FileSurvey;
 pub use self::walk::ProvedRequest;
 pub use self::walk::WalkedBytes;
 pub use self::walk::WalkedRequest;
 pub use self::walk::numbers;
 pub use self::walk::walk;
+pub use self::walk::walk_from;
 
 /// Why an exported session proves less.
 const BLANKED: &str = "secrets were blanked when the session was exported";
@@ -290,23 +303,19 @@ pub fn replay_with(
     if let Some(anchor) = anchor.filter(|anchor| !chain.has(anchor)) {
         return Err(ReplayError::Anchor(anchor.to_owned()));
     }
-    replay_within(home, file, &chain, anchors, &mut BTreeSet::new())
+    let survey = FileSurvey::read(file)?;
+    replay_within(&ReplaySource::new(home, file, chain, survey), anchors, &mut BTreeSet::new())
 }
 
 /// Replays a session and those that belong to it, but for the ones that are being replayed already.
-fn replay_within(
-    home: &Path,
-    file: &SessionFile,
-    chain: &Chain,
-    anchors: &Anchors,
-    seen: &mut BTreeSet<String>,
-) -> Result<Replay, ReplayError> {
+fn replay_within(source: &ReplaySource, anchors: &Anchors, seen: &mut BTreeSet<String>) -> Result<Replay, ReplayError> {
+    let ReplaySource { home, file, chain, survey, .. } = source;
     let parts = PartStore::new(home);
     let files = damage::look(home, file, record_path(home, file).as_deref(), chain, &parts)?;
     let mut own = Run::new(file, &parts, chain).all(chain)?;
-    files.settle(&mut own, unrecorded(file, chain)?);
+    files.settle(&mut own, unrecorded(file, chain, survey)?);
     own.sort_by_key(|(at, _)| *at);
-    let inherited = Numbering::of(home, file, chain, seen)?.inherited;
+    let inherited = Numbering::of(source, seen)?.inherited;
     seen.insert(file.meta.id.clone());
     let mut requests = match &inherited {
         Some(inherited) => inherited.outcomes(home, seen)?,
@@ -348,7 +357,11 @@ fn chain(home: &Path, file: &SessionFile, anchors: &Anchors) -> Result<Chain, Re
 }
 
 /// Requests that the session file speaks of and the record does not, with their places.
-fn unrecorded(file: &SessionFile, chain: &Chain) -> Result<Vec<(u64, ReplayedRequest)>, ReadError> {
+fn unrecorded(
+    file: &SessionFile,
+    chain: &Chain,
+    survey: &FileSurvey,
+) -> Result<Vec<(u64, ReplayedRequest)>, ReadError> {
     let requests = || {
         chain.links.iter().filter_map(|link| match &link.entry {
             LogEntry::Request(request) => Some(request),
@@ -361,7 +374,7 @@ fn unrecorded(file: &SessionFile, chain: &Chain) -> Result<Vec<(u64, ReplayedReq
         _ => None,
     });
     let turns = requests().map(|request| request.turn.as_str()).chain(unsent).collect();
-    history::unrecorded(file, &requests().map(|request| request.at).collect(), &turns)
+    history::unrecorded(file, &requests().map(|request| request.at).collect(), &turns, survey)
 }
 
 /// What a request is rebuilt from.
@@ -380,6 +393,8 @@ struct Run<'a> {
     /// Histories that summaries made, by the offset behind the line that says so.
     rebuilt: BTreeMap<u64, &'a [Stretch]>,
     frames: BTreeMap<&'a str, Result<Frame, FrameError>>,
+    /// How the first request of a process shows items, by the address of the line that says how the process began.
+    views: BTreeMap<usize, View>,
     history: Option<History<'a>>,
     checker: Checker,
     is_filled: bool,
@@ -400,6 +415,18 @@ impl<'a> Run<'a> {
                 _ => {}
             }
         }
+        let mut views = BTreeMap::new();
+        let mut opened = None;
+        for link in &chain.links {
+            match &link.entry {
+                LogEntry::Opened(it) => opened = Some(address(it)),
+                LogEntry::Request(it) => {
+                    let frame = frames.get(it.frame.as_str()).and_then(|frame| frame.as_ref().ok());
+                    views.extend(opened.take().zip(frame.map(Frame::view)));
+                }
+                _ => {}
+            }
+        }
         let origins = recall::origins(chain.links.iter().map(|link| &link.entry), parts);
         Self {
             file,
@@ -407,6 +434,7 @@ impl<'a> Run<'a> {
             origins,
             rebuilt,
             frames,
+            views,
             history: None,
             checker: Checker::default(),
             is_filled: chain.is_filled,
@@ -418,7 +446,7 @@ impl<'a> Run<'a> {
         let mut outcomes = Vec::new();
         for link in &chain.links {
             if let LogEntry::Request(request) = &link.entry {
-                let verdict = self.verdict(request)?;
+                let (verdict, _) = self.verdict(request)?;
                 outcomes.push((request.at, outcome(request, verdict)));
             } else {
                 self.follow(&link.entry)?;
@@ -432,7 +460,10 @@ impl<'a> Run<'a> {
         match entry {
             LogEntry::Opened(opened) => {
                 self.checker = Checker::default();
-                self.history = Some(History::open(self.file, opened, self.parts, &self.origins)?);
+                // The history of the process before is let go first, so that no two are held.
+                self.history = None;
+                let view = self.views.get(&address(opened)).copied();
+                self.history = Some(History::open(self.file, opened, self.parts, &self.origins, view)?);
             }
             LogEntry::Noted(noted) => {
                 if let Some(history) = &mut self.history {
@@ -478,23 +509,30 @@ impl<'a> Run<'a> {
         Ok(Ok(Reached { frame, history, checker: &mut self.checker, parts: self.parts }))
     }
 
-    fn verdict(&mut self, request: &entry::RequestEntry) -> Result<Verdict, ReadError> {
+    /// Whether a request is as it was, and if it is, its items unless they are those of the history.
+    fn verdict(&mut self, request: &entry::RequestEntry) -> Result<(Verdict, Option<Transcript>), ReadError> {
         let is_filled = self.is_filled;
         let Reached { frame, history, checker, parts } = match self.reach(request)? {
             Ok(reached) => reached,
-            Err(verdict) => return Ok(verdict),
+            Err(verdict) => return Ok((verdict, None)),
         };
         if is_filled {
-            return Ok(checker.check_lengths(request, frame, history, parts));
+            return Ok((checker.check_lengths(request, frame, history, parts), None));
         }
-        let verdict = checker.check(request, frame, history, parts);
-        Ok(match verdict {
+        let (verdict, items) = checker.check(request, frame, history, parts);
+        let verdict = match verdict {
             Verdict::Equal if history.is_watched() => Verdict::Unaltered,
             Verdict::Differs(_) if history.is_redacted() => Verdict::NotProvable { why: BLANKED.to_owned() },
             Verdict::Differs(_) if history.has_server_ids() => Verdict::NotProvable { why: SERVER_IDS.to_owned() },
             verdict => verdict,
-        })
+        };
+        Ok((verdict, items))
     }
+}
+
+/// Tells lines apart that may say the same.
+fn address(opened: &entry::OpenedEntry) -> usize {
+    std::ptr::from_ref(opened).addr()
 }
 
 fn outcome(request: &entry::RequestEntry, verdict: Verdict) -> ReplayedRequest {

@@ -198,7 +198,8 @@ impl<'a> Fold<'a> {
             }
             Record::Compacted(Compacted { replacement_history: Some(items), .. }) => self.replace(&items, at),
             Record::Compacted(Compacted { message, replacement_history: None }) => {
-                let items: Vec<Item> = restored.transcript.items().collect();
+                // Nothing else of the history stays with a summary.
+                let items: Vec<Item> = restored.transcript.messages_and_snapshots().collect();
                 restored.has_used_context = true;
                 let RestoreOptions { summary_prefix, context, .. } = self.rules;
                 self.replace(&compaction::restored(&items, summary_prefix, context, &message), at);

@@ -13,9 +13,11 @@ use pellucid_protocol::usage::UsageSplit;
 use pellucid_store::moment::Moment;
 use pellucid_store::requests::entry;
 use pellucid_store::token_counts::TokenCountLine;
+use serde::Deserialize;
+use serde::Serialize;
 
 /// The figures of a request.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RequestFigures {
     /// The number of the request in its session, from 1.
     pub number: usize,
@@ -66,6 +68,11 @@ pub struct GatheredFigures {
 }
 
 impl GatheredFigures {
+    /// Continues figures that were gathered before. `wire` is the API format of the last request whose bytes are proved.
+    pub fn continuing(figures: Vec<RequestFigures>, wire: Option<WireApi>) -> Self {
+        Self { figures, wire }
+    }
+
     /// Adds the next request. A request whose bytes are not known is taken to ask the model of the request before.
     pub fn add(&mut self, request: ReachedRequest<'_>) {
         let ReachedRequest { number, entry, reply, terms, known } = request;

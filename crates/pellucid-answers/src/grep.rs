@@ -9,18 +9,25 @@ mod tests;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use globset::Glob;
 use globset::GlobMatcher;
 use globset::GlobSet;
 use globset::GlobSetBuilder;
+use pellucid_engine::encode::Span;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::report::Report;
 use pellucid_engine::report::Row;
+use pellucid_engine::request::Frame;
+use pellucid_engine::request::Request;
+use pellucid_engine::transcript::Rendered;
 use regex_syntax::hir::Hir;
 use regex_syntax::hir::HirKind;
 use serde_json::Value;
 use serde_json::json;
+
+use crate::shared::SharedItems;
 
 /// The name and version of the form.
 pub const SCHEMA: &str = "pellucid.grep/1";
@@ -275,6 +282,11 @@ pub struct Grep<'p> {
     pattern: &'p GrepPattern,
     filter: &'p GrepFilter,
     hits: Vec<GrepHit>,
+    /// The items of the request before, and the hits of each.
+    shared: SharedItems,
+    found: Vec<Vec<usize>>,
+    /// The frame of the request before, and the hits in front of its items and behind them.
+    frame: Option<(Frame, [Vec<usize>; 2])>,
     /// The tools of calls that were seen in the session file, by the ids of the calls.
     called: BTreeMap<String, String>,
     /// The hits of each text that was searched, by its place and its bytes.
@@ -284,37 +296,90 @@ pub struct Grep<'p> {
 impl<'p> Grep<'p> {
     /// A search that has found nothing yet.
     pub fn new(pattern: &'p GrepPattern, filter: &'p GrepFilter) -> Self {
-        Self { pattern, filter, hits: Vec::new(), called: BTreeMap::new(), searched: BTreeMap::new() }
+        Self {
+            pattern,
+            filter,
+            hits: Vec::new(),
+            shared: SharedItems::default(),
+            found: Vec::new(),
+            frame: None,
+            called: BTreeMap::new(),
+            searched: BTreeMap::new(),
+        }
     }
 
-    /// Searches a request. `report` must be the report of `body`.
-    pub fn request(&mut self, number: usize, body: &[u8], report: &Report) {
-        if !self.pattern.may_match(body) {
-            return;
+    /// Searches a request: what surrounds the items, and those that the request before did not have. `request` must be what the
+    /// frame makes around the items.
+    pub fn request(&mut self, number: usize, frame: &Frame, items: &[Rendered], request: &Request) {
+        let is_same = |(before, _): &(Frame, [Vec<usize>; 2])| {
+            std::ptr::eq(before.head_bytes().as_ptr(), frame.head_bytes().as_ptr())
+                && std::ptr::eq(before.tail_bytes().as_ptr(), frame.tail_bytes().as_ptr())
+        };
+        let around = self.frame.take().filter(is_same).map(|(_, around)| around);
+        let head = match &around {
+            Some([head, _]) => head.clone(),
+            None => self.bytes(number, frame.head_bytes(), &rows(frame.head_spans(), None, None)),
+        };
+        self.again(number, &head);
+        let n_kept = self.shared.next(items);
+        self.found.truncate(n_kept);
+        let known: Vec<usize> = self.found.iter().flatten().copied().collect();
+        self.again(number, &known);
+        let mut start = frame.head_bytes().len();
+        for (n, item) in items.iter().enumerate() {
+            let end = start + item.len();
+            if n >= n_kept {
+                let bytes = request.slice(start + item.lead..end);
+                let found = self.bytes(number, &bytes, &rows(&item.spans, Some(n), item.role.as_ref()));
+                self.found.push(found);
+            }
+            start = end + item.trail;
         }
-        let texts = report.texts(body);
+        let tail = match around {
+            Some([_, tail]) => tail,
+            None => self.bytes(number, frame.tail_bytes(), &rows(frame.tail_spans(), None, None)),
+        };
+        self.again(number, &tail);
+        self.frame = Some((frame.clone(), [head, tail]));
+    }
+
+    /// Notes that a request contains what was found before.
+    fn again(&mut self, number: usize, found: &[usize]) {
+        found.iter().for_each(|at| self.hits[*at].add(number));
+    }
+
+    /// Searches what surrounds items, or an item. Gives the indexes of the hits.
+    fn bytes(&mut self, number: usize, bytes: &[u8], rows: &[Row]) -> Vec<usize> {
+        if !self.pattern.may_match(bytes) {
+            return Vec::new();
+        }
+        let report = Report { rows: rows.to_vec(), ..Report::default() };
+        let texts = report.texts(bytes);
         let rows: Vec<(&Row, &str)> =
             report.rows.iter().zip(&texts).map(|(row, text)| (row, text.text.as_str())).collect();
         let is_joined = |(a, _): &(&Row, &str), (b, _): &(&Row, &str)| {
             let is_wire = |row: &Row| row.origin == Origin::Wire;
             a.item == b.item && (a.item.is_some() || a.part == b.part) && !is_wire(a) && !is_wire(b)
         };
+        let mut found = Vec::new();
         for group in rows.chunk_by(is_joined) {
             if group.iter().all(|(row, _)| row.origin != Origin::Wire) {
-                self.text(number, body, group);
+                found.extend(self.text(number, bytes, group));
             }
         }
+        found
     }
 
-    /// Searches a text that consists of several rows. A hit belongs to the row in which the match begins.
-    fn text(&mut self, number: usize, body: &[u8], rows: &[(&Row, &str)]) {
+    /// Searches a text that consists of several rows, and gives the indexes of its hits. A hit belongs to the row in which
+    /// the match begins.
+    fn text(&mut self, number: usize, body: &[u8], rows: &[(&Row, &str)]) -> Vec<usize> {
         let (Some((first, _)), Some((last, _))) = (rows.first(), rows.last()) else {
-            return;
+            return Vec::new();
         };
         let key = (place(first), body[first.start..last.start + last.bytes].into());
         if let Some(known) = self.searched.get(&key) {
             known.iter().for_each(|at| self.hits[*at].add(number));
-            return;
+            return known.clone();
         }
         let mut found = Vec::new();
         // What the model wrote is one row with its notation, which is not searched.
@@ -341,8 +406,9 @@ impl<'p> Grep<'p> {
         }
         // Texts without a hit are not kept: searching them again takes no more time than comparing them.
         if !found.is_empty() {
-            self.searched.insert(key, found);
+            self.searched.insert(key, found.clone());
         }
+        found
     }
 
     /// Searches a text line by line, and notes the indexes of its hits.
@@ -411,6 +477,26 @@ impl<'p> Grep<'p> {
         self.hits.sort_by_key(|hit| hit.requests.first().map_or(usize::MAX, |(first, _)| *first));
         self.hits
     }
+}
+
+/// The rows of what surrounds items, or of an item, from its first byte on.
+fn rows(spans: &[Span], item: Option<usize>, role: Option<&Arc<str>>) -> Vec<Row> {
+    let mut start = 0;
+    let row = |span: &Span| {
+        let row = Row {
+            part: span.part.clone(),
+            item,
+            role: role.cloned(),
+            origin: span.origin.clone(),
+            start,
+            bytes: span.len,
+            raw_bytes: span.raw_len,
+            tokens: 0,
+        };
+        start += span.len;
+        row
+    };
+    spans.iter().filter(|span| span.len > 0).map(row).collect()
 }
 
 /// How many bytes of its line come before a byte of a text.

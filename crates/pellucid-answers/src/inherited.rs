@@ -83,8 +83,8 @@ mod tests {
             bytes: text.len(),
             tokens: 0,
             content: Some(RowContent {
-                wire: text.as_bytes().into(),
-                text: (*text).to_owned(),
+                wire: (*text).to_owned().into(),
+                text: (*text).into(),
                 image_bytes: 0,
                 whence: Origin::Wire,
             }),

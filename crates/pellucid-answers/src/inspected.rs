@@ -7,9 +7,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::report::Report;
+use pellucid_engine::report::Row;
 use pellucid_engine::report::RowText;
+use pellucid_engine::report::TextPlace;
+use pellucid_engine::request::Request;
 use pellucid_protocol::provider::WireApi;
 use serde::Deserialize;
 use serde_json::Value;
@@ -56,13 +60,43 @@ pub struct InspectedRow {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowContent {
     /// The bytes as they are sent.
-    pub wire: Box<[u8]>,
+    pub wire: Bytes,
     /// The text with escapes undone; images are left out.
-    pub text: String,
+    pub text: Arc<str>,
     /// How many of the bytes are an image.
     pub image_bytes: usize,
     /// The origin of the bytes, as the engine keeps it.
     pub whence: Origin,
+}
+
+/// Texts of rows by the address of their bytes. The bytes are held, so that no other bytes get the same address.
+#[derive(Debug, Default)]
+pub struct SharedTexts {
+    known: BTreeMap<(usize, usize), KnownText>,
+}
+
+#[derive(Debug)]
+struct KnownText {
+    _wire: Bytes,
+    text: Arc<str>,
+    image_bytes: usize,
+    /// The places of the first byte and of the byte behind the last.
+    places: (TextPlace, TextPlace),
+}
+
+impl SharedTexts {
+    /// The text of a row, how many of its bytes are an image, and the place behind it.
+    fn of(&mut self, row: &Row, request: &Request, wire: &Bytes, place: TextPlace) -> (Arc<str>, usize, TextPlace) {
+        let key = (wire.as_ptr() as usize, wire.len());
+        if let Some(known) = self.known.get(&key).filter(|known| known.places.0 == place) {
+            return (known.text.clone(), known.image_bytes, known.places.1);
+        }
+        let (RowText { text, image_bytes }, behind) = row.text_at(request, place);
+        let text: Arc<str> = text.into();
+        let known = KnownText { _wire: wire.clone(), text: text.clone(), image_bytes, places: (place, behind) };
+        self.known.insert(key, known);
+        (text, image_bytes, behind)
+    }
 }
 
 /// Why a value is not a saved report.
@@ -73,11 +107,25 @@ pub struct SavedError(#[from] serde_json::Error);
 impl Inspected {
     /// A request with its body. `report` must be the report of `body`.
     pub fn of_body(name: &str, model: &str, wire: WireApi, body: &[u8], report: &Report) -> Self {
-        let mut at = 0;
-        let texts = report.texts(body);
-        let rows = report.rows.iter().zip(texts).map(|(row, RowText { text, image_bytes })| {
-            let wire = body[at..at + row.bytes].into();
-            at += row.bytes;
+        let request = Request { segments: vec![Bytes::copy_from_slice(body)] };
+        Self::of_request(name, model, wire, &request, report, &mut SharedTexts::default())
+    }
+
+    /// A request with its bytes, which are shared and not copied. `report` must be the report of `request`. A text that
+    /// `texts` has is shared too.
+    pub fn of_request(
+        name: &str,
+        model: &str,
+        wire: WireApi,
+        request: &Request,
+        report: &Report,
+        texts: &mut SharedTexts,
+    ) -> Self {
+        let mut place = TextPlace::default();
+        let rows = report.rows.iter().map(|row| {
+            let wire = request.shared(row.start..row.start + row.bytes);
+            let (text, image_bytes, behind) = texts.of(row, request, &wire, place);
+            place = behind;
             let file_range = match row.file_range() {
                 Some(range) if !range.is_empty() => Some(range.clone()),
                 _ => None,

@@ -20,6 +20,7 @@
 //! - `packs`: the same facts under several packs
 //! - `panel`: the rows of a request, with cost and cache
 //! - `seen`: what the model has been shown of files, and whether they are still so
+//! - `shared`: which items a request has in common with the request before
 //! - `tree`: the parts of a request by size, nested by origin
 //! - `why`: why something is in a request, or is not
 //! - `grep`: which requests contain a text
@@ -46,6 +47,7 @@ pub mod packs;
 pub mod panel;
 pub mod schemas;
 pub mod seen;
+pub mod shared;
 pub mod timeline;
 pub mod transcript;
 pub mod tree;

@@ -10,6 +10,8 @@ use pellucid_engine::fragment::Origin;
 use pellucid_engine::report::Report;
 use pellucid_engine::report::Row;
 use pellucid_engine::tool_list::MCP_SERVERS;
+use serde::Deserialize;
+use serde::Serialize;
 
 /// A row of a fact that is shorter than this is notation: a folder's name, a setting.
 const SHORT_BYTES: usize = 16;
@@ -56,7 +58,8 @@ pub struct OverviewSource {
 }
 
 /// Whose words the bytes of a row are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OverviewOrigin {
     /// Files, settings and messages of the user.
     Yours,

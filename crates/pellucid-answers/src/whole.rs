@@ -3,13 +3,13 @@
 //! The comparison itself is the engine's (`continuity`), so a diff of any two requests names the same part, cause and number of
 //! tokens as the report of a session does.
 
+use bytes::Bytes;
 use pellucid_engine::continuity::Continuity;
 use pellucid_engine::continuity::NextRequest;
 use pellucid_engine::continuity::SentRequest;
 use pellucid_engine::encode::Encoded;
 use pellucid_engine::encode::Span;
 use pellucid_engine::request::Frame;
-use pellucid_engine::request::Request;
 use pellucid_engine::transcript::Divergence;
 use pellucid_engine::transcript::Rendered;
 use pellucid_engine::transcript::View;
@@ -24,7 +24,7 @@ struct Whole {
     frame: Frame,
     items: Vec<Rendered>,
     /// The bytes of the items, without the notation that closes their list.
-    bytes: Vec<u8>,
+    bytes: Vec<Bytes>,
     wire: WireApi,
 }
 
@@ -35,11 +35,11 @@ pub fn continuity(a: &Inspected, b: &Inspected) -> Option<Continuity> {
     if before.wire != after.wire {
         return None;
     }
-    let kept = before.bytes.iter().zip(&after.bytes).take_while(|(one, two)| one == two).count();
-    let divergence = (kept < before.bytes.len()).then_some(Divergence { kept, of: before.bytes.len() });
-    let sent = SentRequest::new(&before.frame, before.bytes.len(), before.items.len());
-    let segments = [after.frame.head_bytes().to_vec(), after.bytes, after.frame.tail_bytes().to_vec()];
-    let request = Request { segments: segments.into_iter().map(Into::into).collect() };
+    let kept = common_prefix(&before.bytes, &after.bytes);
+    let of = before.bytes.iter().map(Bytes::len).sum();
+    let divergence = (kept < of).then_some(Divergence { kept, of });
+    let sent = SentRequest::new(&before.frame, of, before.items.len());
+    let request = after.frame.around(after.bytes, "");
     let next = NextRequest {
         frame: &after.frame,
         request: &request,
@@ -64,7 +64,32 @@ impl Whole {
             serde_json::from_slice::<IgnoredAny>(&rest).is_ok().then_some((start, end))
         })?;
         let frame = Frame::recorded(View { wire, ..View::default() }, encoded(&rows[..start])?, encoded(&rows[end..])?);
-        Some(Self { frame, items: items(&rows[start..behind])?, bytes: bytes_of(&rows[start..behind])?, wire })
+        let bytes =
+            rows[start..behind].iter().map(|row| Some(row.content.as_ref()?.wire.clone())).collect::<Option<_>>()?;
+        Some(Self { frame, items: items(&rows[start..behind])?, bytes, wire })
+    }
+}
+
+/// How many bytes are the same from the start on. Bytes that both share are not looked at.
+fn common_prefix(one: &[Bytes], two: &[Bytes]) -> usize {
+    let mut n = 0;
+    let (mut ones, mut twos) = (one.iter(), two.iter());
+    let (mut a, mut b): (&[u8], &[u8]) = (&[], &[]);
+    loop {
+        while a.is_empty() {
+            let Some(next) = ones.next() else { return n };
+            a = next;
+        }
+        while b.is_empty() {
+            let Some(next) = twos.next() else { return n };
+            b = next;
+        }
+        let len = a.len().min(b.len());
+        if !std::ptr::eq(a.as_ptr(), b.as_ptr()) && a[..len] != b[..len] {
+            return n + a.iter().zip(b).take_while(|(one, two)| one == two).count();
+        }
+        n += len;
+        (a, b) = (&a[len..], &b[len..]);
     }
 }
 
@@ -79,7 +104,8 @@ fn bytes_of(rows: &[InspectedRow]) -> Option<Vec<u8>> {
 fn span(row: &InspectedRow) -> Option<Span> {
     let content = row.content.as_ref()?;
     let (part, origin) = (row.part.clone(), content.whence.clone());
-    Some(Span { part, origin, len: row.bytes, raw_len: content.text.len() })
+    // No comparison asks how long texts are before they are escaped.
+    Some(Span { part, origin, len: row.bytes, raw_len: row.bytes })
 }
 
 fn encoded(rows: &[InspectedRow]) -> Option<Encoded> {

@@ -41,7 +41,6 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::answer::items::ItemLists;
 use crate::answer::sessions::Totals;
 use crate::bodies::Bodies;
 use crate::bodies::SentBody;
@@ -94,7 +93,6 @@ pub struct Answers {
     views: Views,
     bodies: Bodies,
     totals: Totals,
-    item_lists: ItemLists,
     /// What came of replaying sessions, by id.
     proofs: Mutex<BTreeMap<String, (Stamp, &'static str)>>,
 }
@@ -137,7 +135,6 @@ impl Answers {
             views: Views::default(),
             bodies: Bodies::default(),
             totals: Totals::default(),
-            item_lists: ItemLists::default(),
             proofs: Mutex::default(),
         }
     }
@@ -159,7 +156,7 @@ impl Answers {
             Asked::Fork => self.fork(body)?,
             Asked::Session { session, what: OfSession::Request { number, what: OfRequest::Body } } => {
                 let files = self.session(session)?;
-                let sent = self.bodies.get(&self.home, &files, *number)?;
+                let sent = self.sent(&files, *number)?;
                 return request::body(&sent, &self.redactor, route.reveals, range);
             }
             // A proof may be long, and a part of it proves nothing.
@@ -220,7 +217,7 @@ impl Answers {
     }
 
     fn of_request(&self, files: &SessionFiles, number: usize, what: OfRequest) -> Result<Vec<u8>, ApiError> {
-        let sent = || self.bodies.get(&self.home, files, number);
+        let sent = || self.sent(files, number);
         match what {
             OfRequest::Head => {
                 let view = self.view(files)?;
@@ -254,6 +251,11 @@ impl Answers {
     /// When its files cannot be read.
     pub fn view(&self, files: &SessionFiles) -> Result<Arc<SessionView>, ApiError> {
         self.views.get(&self.home, files.clone())
+    }
+
+    fn sent(&self, files: &SessionFiles, number: usize) -> Sent {
+        let survey = |stamp: &Stamp| self.views.known(files, stamp).map(|view| view.survey.clone()).unwrap_or_default();
+        self.bodies.get(&self.home, files, number, survey)
     }
 
     /// The prices of the home folder.

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use pellucid_agent::replay;
+use pellucid_agent::replay::ReplaySource;
 use pellucid_store::lines::Forwards;
 use pellucid_store::read;
-use pellucid_store::requests::chain::Chain;
 use pellucid_store::requests::entry::ChainLink;
 use pellucid_store::requests::entry::LogEntry;
 use pellucid_tasks::Task;
@@ -106,13 +106,13 @@ impl Follower {
 
     /// Counts the requests that the record has now.
     fn count(&mut self) {
-        let Some(chain) = self.files.record.as_deref().and_then(|record| Chain::read(record).ok()) else {
-            return;
-        };
         let Ok(file) = read::open_damaged(&self.files.path) else {
             return;
         };
-        self.numbers = replay::numbers(&self.home, &file, &chain).unwrap_or_default();
+        let Ok(source) = ReplaySource::open(&self.home, &file) else {
+            return;
+        };
+        self.numbers = replay::numbers(&source).unwrap_or_default();
         self.n_requests = self.numbers.values().copied().max().unwrap_or(0);
     }
 

@@ -8,6 +8,7 @@
 //! - `route`, `query`: from a path to what is asked for
 //! - `answer`: the answers, one file for each group of paths
 //! - `view`, `bodies`: what is known of a session and of its requests, kept between answers
+//! - `index`: what is known of a session, kept beside its record for the next server
 //! - `events`: a record that grows, as events
 //! - `mask`: hides what looks like a secret
 //! - `reply`, `error`: answers and refusals as HTTP has them
@@ -16,7 +17,7 @@
 //! - [`export`]: the page about one session as one file
 //! - [`schemas`]: the JSON Schemas of the answers
 //!
-//! Not here: figures, drawing, and everything that writes.
+//! Not here: figures, drawing, and everything that writes but the index.
 
 mod answer;
 mod bodies;
@@ -24,6 +25,7 @@ pub mod doors;
 mod error;
 mod events;
 pub mod export;
+mod index;
 mod mask;
 mod paced;
 mod page;

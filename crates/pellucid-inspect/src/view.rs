@@ -1,43 +1,54 @@
 //! What is known of a session: its requests in one pass through its record, kept until its files change.
+//!
+//! A session that was looked at before has an index beside its record (`index`). A session that has grown is followed from
+//! where it was left.
+//!
+//! - `gather`: the pass through the record
 
-use std::collections::BTreeMap;
+mod gather;
+
+use std::borrow::Cow;
 use std::fs;
-use std::ops::ControlFlow;
+use std::fs::Metadata;
+use std::io::Read;
+use std::io::Seek;
+use std::io::SeekFrom;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::time::Duration;
-use std::time::SystemTime;
+use std::time::UNIX_EPOCH;
 
-use pellucid_agent::calls::Calls;
-use pellucid_agent::replay;
-use pellucid_agent::replay::WalkedBytes;
-use pellucid_answers::figures::GatheredFigures;
-use pellucid_answers::figures::ReachedRequest;
+use pellucid_agent::replay::FileSurvey;
 use pellucid_answers::figures::RequestFigures;
 use pellucid_answers::timeline::TimelineCells;
-use pellucid_protocol::cache::CacheWord;
+use pellucid_engine::digest::Digest;
 use pellucid_protocol::provider::WireApi;
+use pellucid_store::find;
 use pellucid_store::name;
-use pellucid_store::read;
-use pellucid_store::requests::chain::Chain;
-use pellucid_store::requests::entry::How;
-use pellucid_store::requests::entry::LogEntry;
-use pellucid_store::token_counts::token_counts;
+use serde::Deserialize;
 use serde::Serialize;
 
 use crate::error::ApiError;
+use crate::index;
+use crate::index::IndexedItems;
+use crate::index::StoredIndex;
 
 /// How many sessions are kept.
 const N_VIEWS_MAX: usize = 8;
 
-/// How long the providers of other programs' sessions keep what they have read.
-const KEPT_FOR: Duration = Duration::from_secs(300);
+/// How many bytes in front of the end of a file tell whether the file has only grown.
+const END_BYTES: u64 = 4096;
+
+/// A session that has grown by this share is written to its index again: one in so many requests.
+const SAVED_SHARE: usize = 8;
+
+/// A session that has grown by fewer requests than this is not written to its index again.
+const N_NEW_MIN: usize = 16;
 
 /// A session file and its record.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionFiles {
     /// The id of the session.
     pub id: String,
@@ -55,28 +66,88 @@ impl SessionFiles {
         Self { id: id.to_owned(), path, record }
     }
 
+    /// The files of the session with an id, if there is one.
+    pub fn find(home: &Path, id: &str) -> Option<Self> {
+        Some(Self::new(home, id, find::anywhere(home, id)?))
+    }
+
     /// The sizes and times of the files.
     pub fn stamp(&self) -> Stamp {
-        let of = |path: &Path| {
-            let metadata = fs::metadata(path).ok()?;
-            Some((metadata.len(), metadata.modified().ok()?))
-        };
+        let of = |path: &Path| fs::metadata(path).ok().map(|metadata| FileStamp::of(&metadata));
         Stamp { session: of(&self.path), record: self.record.as_deref().and_then(of) }
     }
 }
 
 /// The sizes and times of a session's files, which change when something is added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
-    session: Option<(u64, SystemTime)>,
-    record: Option<(u64, SystemTime)>,
+    session: Option<FileStamp>,
+    record: Option<FileStamp>,
+}
+
+/// The size and time of a file, and its number in its file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct FileStamp {
+    bytes: u64,
+    /// Seconds and nanoseconds since 1970.
+    modified: (u64, u32),
+    number: u64,
+}
+
+impl FileStamp {
+    fn of(metadata: &Metadata) -> Self {
+        let modified = metadata.modified().ok().and_then(|it| it.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        Self {
+            bytes: metadata.len(),
+            modified: (modified.as_secs(), modified.subsec_nanos()),
+            number: number(metadata),
+        }
+    }
+
+    /// Whether a file with this stamp can have grown from one with the other.
+    fn can_extend(&self, before: &Self) -> bool {
+        self.number == before.number && self.bytes >= before.bytes
+    }
+}
+
+#[cfg(unix)]
+fn number(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+fn number(_: &Metadata) -> u64 {
+    0
+}
+
+impl Stamp {
+    /// Whether files with this stamp can have grown from those with the other.
+    fn can_extend(&self, before: &Self) -> bool {
+        let is_grown = |now: &Option<FileStamp>, before: &Option<FileStamp>| match (now, before) {
+            (Some(now), Some(before)) => now.can_extend(before),
+            _ => false,
+        };
+        is_grown(&self.session, &before.session) && is_grown(&self.record, &before.record)
+    }
+}
+
+/// The digest of the last bytes of a file that has so many bytes; absent if it cannot be read.
+fn end_digest(path: &Path, bytes: u64) -> Option<String> {
+    let mut file = pellucid_files::open(path).ok()?;
+    let start = bytes.saturating_sub(END_BYTES);
+    file.seek(SeekFrom::Start(start)).ok()?;
+    let mut end = Vec::new();
+    file.take(bytes - start).read_to_end(&mut end).ok()?;
+    (end.len() as u64 == bytes - start).then(|| Digest::of([&end[..]]).to_string())
 }
 
 /// A request of a session.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ViewedRequest {
     /// The number of the request, from 1.
     pub number: usize,
+    /// The number of its line in the session's own record, if that has it.
+    pub line: Option<u64>,
     /// Why the bytes are not known, if they are not.
     pub why: Option<String>,
     /// The place of the request's figures; absent for a request that the record does not have.
@@ -98,21 +169,37 @@ pub struct ViewedRequest {
 }
 
 /// Something that happened before a request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// The number of the request.
     pub n: usize,
     /// What happened, in a word.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// What happened, for people.
     pub text: String,
 }
 
 /// What is known of a session.
-#[derive(Debug, Clone)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct SessionView {
     /// The files that the view is of.
+    #[serde(skip)]
     pub files: SessionFiles,
+    /// The sessions that this one is a copy of, with the stamps of their files.
+    #[serde(skip)]
+    pub parents: Vec<(String, Option<Stamp>)>,
+    /// The items of all requests.
+    #[serde(skip)]
+    pub items: IndexedItems,
+    /// What the session file says between its items.
+    pub survey: FileSurvey,
+    /// The digest of the end of the session file, as it was read.
+    end: Option<String>,
+    /// How many lines the record has.
+    n_lines: usize,
+    /// Of how many requests the index has something.
+    #[serde(skip)]
+    n_saved: usize,
     /// Every request, in order.
     pub requests: Vec<ViewedRequest>,
     /// The figures of the requests that the record has.
@@ -146,164 +233,24 @@ pub struct SessionView {
 }
 
 impl SessionView {
-    /// Goes through the record of a session.
-    fn of(home: &Path, files: SessionFiles) -> Result<Self, ApiError> {
-        let failed = |error: &dyn std::fmt::Display| ApiError::internal("reading the session", error);
-        let file = read::open_damaged(&files.path).map_err(|error| failed(&error))?;
-        let chain = match &files.record {
-            Some(record) => Chain::read(record).map_err(|error| failed(&error))?,
-            None => Chain::default(),
-        };
-        let mut gathered = GatheredFigures::default();
-        let mut cells = TimelineCells::default();
-        let mut requests: Vec<ViewedRequest> = Vec::new();
-        let mut n_figures = 0;
-        let walked = replay::walk(home, &file, &mut |walked| {
-            let (model, why) = match walked.bytes {
-                WalkedBytes::Proved(mut proved) => {
-                    cells.add(&proved.report());
-                    (Some((proved.model(), proved.wire())), None)
-                }
-                WalkedBytes::Again(number) => {
-                    cells.add_again(number);
-                    let before = number.checked_sub(1).and_then(|at| requests.get(at));
-                    (None, before.and_then(|it| it.why.clone()))
-                }
-                WalkedBytes::Unknown(why) => {
-                    cells.add_unknown();
-                    (None, Some(why))
-                }
-            };
-            gathered.add(ReachedRequest {
-                number: walked.number,
-                entry: walked.entry,
-                reply: walked.reply,
-                terms: walked.terms,
-                known: model.as_ref().map(|(model, wire)| (model.as_deref(), *wire)),
-            });
-            let figures = walked.entry.map(|_| n_figures);
-            n_figures += usize::from(walked.entry.is_some());
-            requests.push(ViewedRequest {
-                number: walked.number,
-                why,
-                figures,
-                sha256: walked.entry.map(|entry| entry.body.clone()),
-                items: walked.entry.map_or(0, |entry| entry.items),
-                wire: model.map(|(_, wire)| wire).or_else(|| requests.last().and_then(|it| it.wire)),
-                pack: walked.terms.map(|terms| terms.pack.clone()),
-                first_event_at: walked.reply.and_then(|reply| reply.first_event_at.clone()),
-                done_at: walked.reply.and_then(|reply| reply.done_at.clone()),
-                attempts: walked.reply.map(|reply| reply.attempts.clone()).unwrap_or_default(),
-            });
-            ControlFlow::Continue(())
-        });
-        walked.map_err(|error| failed(&error))?;
-        let mut figures = gathered.finish();
-        let is_estimated = figures.is_empty();
-        if is_estimated {
-            let counts = token_counts(&files.path).map_err(|error| failed(&error))?;
-            figures = RequestFigures::estimated(&counts, KEPT_FOR);
-            cells = TimelineCells::default();
-            requests = figures.iter().enumerate().map(|(at, it)| ViewedRequest::estimated(it.number, at)).collect();
-            requests.iter().for_each(|_| cells.add_unknown());
-        }
-        let numbers = replay::numbers(home, &file, &chain).map_err(|error| failed(&error))?;
-        let marks = marks(&chain, &numbers, &requests, &figures);
-        let n_compactions = replay::compaction_lines(&file, &chain).map_err(|error| failed(&error))?.len();
-        let sealed = chain.links.iter().rev().find_map(|link| match &link.entry {
-            LogEntry::Sealed(sealed) => Some(sealed.at),
-            _ => None,
-        });
-        let started = chain.links.iter().filter_map(|link| match &link.entry {
-            LogEntry::Child(child) => Some(child.session.clone()),
-            _ => None,
-        });
-        Ok(Self {
-            requests,
-            figures,
-            cells,
-            marks,
-            is_estimated,
-            has_record: !chain.links.is_empty(),
-            n_calls: Calls::of(&chain).calls.len(),
-            n_compactions,
-            anchor: chain.anchor().map(str::to_owned),
-            sealed_at: sealed,
-            is_redacted: chain.is_redacted,
-            is_filled: chain.is_filled,
-            broken: chain.broken.as_ref().map(ToString::to_string),
-            started: started.collect(),
-            torn: chain.torn,
-            files,
-        })
+    /// Whether places point to what there is. A view that was stored may have become anything.
+    pub fn is_sound(&self) -> bool {
+        let figures_of = |it: &ViewedRequest| it.figures.is_none_or(|at| at < self.figures.len());
+        let is_numbered = self.requests.iter().zip(1..).all(|(it, number)| it.number == number);
+        let bytes: Vec<u64> = self.requests.iter().map(|it| self.figures_of(it).map_or(0, |it| it.bytes)).collect();
+        is_numbered && self.requests.iter().all(figures_of) && (self.is_estimated || self.cells.are_of(&bytes))
+    }
+
+    /// Whether files with this stamp have only grown since the view was made with the other.
+    fn is_extended_by(&self, now: &Stamp, then: &Stamp) -> bool {
+        let has_end = |before: &FileStamp| end_digest(&self.files.path, before.bytes) == self.end && self.end.is_some();
+        now.can_extend(then) && then.session.as_ref().is_some_and(has_end)
     }
 
     /// The figures of a request.
     pub fn figures_of(&self, request: &ViewedRequest) -> Option<&RequestFigures> {
         self.figures.get(request.figures?)
     }
-}
-
-impl ViewedRequest {
-    /// A request that only the token counts of a session file tell of.
-    fn estimated(number: usize, figures: usize) -> Self {
-        Self {
-            number,
-            why: Some("the session has no record of what it sent".to_owned()),
-            figures: Some(figures),
-            sha256: None,
-            items: 0,
-            wire: None,
-            pack: None,
-            first_event_at: None,
-            done_at: None,
-            attempts: Vec::new(),
-        }
-    }
-}
-
-/// What happened between the requests of a session, in order.
-fn marks(
-    chain: &Chain,
-    numbers: &BTreeMap<u64, usize>,
-    requests: &[ViewedRequest],
-    figures: &[RequestFigures],
-) -> Vec<Mark> {
-    let n_last = requests.last().map_or(0, |it| it.number);
-    // The first request behind a line of the record.
-    let behind = |line: u64| numbers.range(line..).next().map_or(n_last + 1, |(_, number)| *number);
-    let mut marks = Vec::new();
-    for link in &chain.links {
-        let n = behind(link.n);
-        let (kind, text) = match &link.entry {
-            LogEntry::Opened(opened) if opened.how == How::Forked => {
-                let parent = opened.parent.as_ref().map_or_else(String::new, |it| format!(" from {}", it.session));
-                ("forked", format!("forked{parent}"))
-            }
-            LogEntry::Opened(opened) if opened.how == How::Resumed => {
-                ("opened", format!("continued by Pellucid {}", opened.version))
-            }
-            LogEntry::Rebuilt(_) => ("compaction", "a summary replaced the history".to_owned()),
-            LogEntry::Child(child) => ("child", format!("{} {} was started", child.purpose, child.session)),
-            _ => continue,
-        };
-        marks.push(Mark { n, kind, text });
-    }
-    let mut before: Option<&RequestFigures> = None;
-    for it in figures {
-        if let Some(before) = before.filter(|before| before.model != it.model && !before.model.is_empty()) {
-            let text = format!("the model changed from {} to {}", before.model, it.model);
-            marks.push(Mark { n: it.number, kind: "model", text });
-        }
-        if it.verdict.verdict == CacheWord::Expired {
-            let seconds = it.verdict.idle_ms.unwrap_or(0) / 1000;
-            let text = format!("{} without a request", pellucid_answers::cache::span(seconds));
-            marks.push(Mark { n: it.number, kind: "idle", text });
-        }
-        before = Some(it);
-    }
-    marks.sort_by_key(|mark| mark.n);
-    marks
 }
 
 /// The sessions that were looked at last.
@@ -329,7 +276,7 @@ impl Views {
         if let Some(view) = self.known(&files, &stamp) {
             return Ok(view);
         }
-        let view = Arc::new(SessionView::of(home, files)?);
+        let view = Arc::new(self.look(home, files, stamp)?);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|(_, it)| it.files.id != view.files.id);
         if kept.len() >= N_VIEWS_MAX {
@@ -337,6 +284,51 @@ impl Views {
         }
         kept.push((stamp, view.clone()));
         Ok(view)
+    }
+
+    /// Looks at a session: at its index, and at what the index does not have.
+    fn look(&self, home: &Path, files: SessionFiles, stamp: Stamp) -> Result<SessionView, ApiError> {
+        let before = match self.take(&files) {
+            Some(before) => Some(before),
+            None => index::read(home, &files).map(|StoredIndex { mut view, stamp }| {
+                view.n_saved = view.requests.len();
+                (stamp, view)
+            }),
+        };
+        let before = match before {
+            Some((then, view)) if then == stamp => return Ok(view),
+            Some((then, view)) if view.is_extended_by(&stamp, &then) => Some(view),
+            _ => None,
+        };
+        let mut view = SessionView::gather(home, files, &stamp, before)?;
+        let n_new = view.requests.len().saturating_sub(view.n_saved);
+        if (view.n_saved == 0 && n_new > 0) || n_new >= N_NEW_MIN.max(view.n_saved / SAVED_SHARE) {
+            // A server that cannot write its index works without it.
+            match index::write(home, &view, stamp) {
+                Ok(items) => {
+                    view.items = items;
+                    view.n_saved = view.requests.len();
+                }
+                Err(error) => tracing::debug!(%error, "the index of the session is not kept"),
+            }
+        }
+        Ok(view)
+    }
+
+    /// Forgets a session and its index.
+    pub fn throw_away(&self, home: &Path, files: &SessionFiles) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).retain(|(_, view)| view.files != *files);
+        if let Err(error) = fs::remove_file(index::path(home, &files.id)) {
+            tracing::debug!(%error, "the index of the session stays");
+        }
+    }
+
+    /// Takes a view of earlier files out, if nobody else has it.
+    fn take(&self, files: &SessionFiles) -> Option<(Stamp, SessionView)> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = kept.iter().position(|(_, view)| view.files == *files)?;
+        let (stamp, view) = kept.remove(at);
+        Some((stamp, Arc::into_inner(view)?))
     }
 
     /// The view of a session, if it is known and its files are as they were.

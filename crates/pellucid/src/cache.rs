@@ -233,7 +233,7 @@ fn explain(home: &Path, file: &SessionFile, wanted: usize) -> Result<ExitCode, P
     let n = replay::walk(home, file, &mut |walked| {
         let is_answer = walked.entry.is_some_and(|entry| matches!(entry.purpose.word(), "answer" | "answer_again"));
         match walked.bytes {
-            WalkedBytes::Proved(mut proved) if is_answer || walked.number == wanted => {
+            WalkedBytes::Proved(proved) if is_answer || walked.number == wanted => {
                 let name = format!("#{}", walked.number);
                 let (body, report) = (proved.body(), proved.report());
                 let model = request::model_of(&body).unwrap_or_default();

@@ -213,7 +213,7 @@ impl CostedSession {
         let Self { file, requests, wire: last_wire, order: last_order, .. } = &mut costed;
         replay::walk(home, file, &mut |walked| {
             let read = match walked.bytes {
-                WalkedBytes::Proved(mut proved) => {
+                WalkedBytes::Proved(proved) => {
                     let wire = proved.wire();
                     let order = walked.terms.map_or(wire.reading_order(), |terms| &terms.cache_order);
                     let (body, report) = (proved.body(), proved.report());

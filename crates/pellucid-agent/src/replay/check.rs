@@ -38,29 +38,31 @@ pub(super) struct Checker {
 }
 
 impl Checker {
+    /// Compares a request with its record. The items of a request that does not ask for an answer are given too, if the
+    /// request is as it was.
     pub fn check(
         &mut self,
         recorded: &RequestEntry,
         frame: &Frame,
         history: &mut History<'_>,
         parts: &PartStore,
-    ) -> Verdict {
-        let body = match &recorded.purpose {
-            Purpose::Answer => return self.check_answer(recorded, frame, history),
-            Purpose::AnswerAgain => self.last,
+    ) -> (Verdict, Option<Transcript>) {
+        let (body, items) = match &recorded.purpose {
+            Purpose::Answer => return (self.check_answer(recorded, frame, history), None),
+            Purpose::AnswerAgain => (self.last, None),
             Purpose::Summary { .. } | Purpose::ProviderSummary | Purpose::MemorySummary { .. } | Purpose::Vectors => {
                 match own_items(recorded, history, parts) {
-                    Ok(mut items) => Some(Digest::of_body(&frame.request(&mut items))),
-                    Err(why) => return Verdict::NotProvable { why },
+                    Ok(mut items) => (Some(Digest::of_body(&frame.request(&mut items))), Some(items)),
+                    Err(why) => return (Verdict::NotProvable { why }, None),
                 }
             }
         };
         if body.is_some_and(|body| body.to_string() == recorded.body) {
-            return Verdict::Equal;
+            return (Verdict::Equal, items);
         }
         let (part, byte) = (frame.list().to_owned(), frame.head_bytes().len() as u64);
         let what = "the items come out differently".to_owned();
-        Verdict::Differs(Difference { part, item: None, byte, what })
+        (Verdict::Differs(Difference { part, item: None, byte, what }), None)
     }
 
     /// Compares lengths alone, for a record whose content is replaced by filler: those of the request, and those up to the
@@ -154,6 +156,12 @@ pub(super) fn own_items(
     };
     let spans = kept.as_ref().map(lists).and_then(|lists| lists.into_iter().next()).unwrap_or_default();
     let prompt = fragments(&prompt_text(prompt, parts)?, &spans);
+    if shown.is_none()
+        && *dropped == 0
+        && let Some(items) = Compaction::shared_with_prompt(&history.transcript, prompt.clone())
+    {
+        return Ok(items);
+    }
     let mut compaction = match shown {
         None => Compaction::asking(&history.transcript, prompt),
         Some(shown) => {

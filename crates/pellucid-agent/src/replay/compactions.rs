@@ -1,25 +1,14 @@
 //! The summaries that took the place of a session's history, each with the items before and after it.
 
-use std::path::Path;
-
 use pellucid_protocol::item::Item;
-use pellucid_store::read::LineReading;
-use pellucid_store::read::ReadError;
-use pellucid_store::read::RecordKind;
-use pellucid_store::read::SessionFile;
-use pellucid_store::read::read_line;
-use pellucid_store::read::split;
-use pellucid_store::record::Record;
-use pellucid_store::requests::anchors::Anchors;
-use pellucid_store::requests::chain::Chain;
+use pellucid_store::requests::entry::ChainLink;
 use pellucid_store::requests::entry::LogEntry;
 use pellucid_store::requests::parts::PartStore;
 
 use super::ReplayError;
 use super::Run;
-use super::history;
-use crate::compact::is_redo;
-use crate::compact::is_undo;
+use super::source::ReplaySource;
+use super::survey::SummaryWhat;
 
 /// The line of a session file that puts a summary in place of the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,40 +31,32 @@ pub struct CompactedHistory {
 }
 
 /// The compactions of a session, without those of the session that it was forked from.
-///
-/// # Errors
-/// When the session file cannot be read.
-pub fn compaction_lines(file: &SessionFile, chain: &Chain) -> Result<Vec<CompactionLine>, ReadError> {
-    let begins = chain.links.iter().find_map(|link| match &link.entry {
+pub fn compaction_lines(source: &ReplaySource) -> Vec<CompactionLine> {
+    let begins = source.chain.links.iter().find_map(|link| match &link.entry {
         LogEntry::Opened(opened) => Some(opened.at),
         _ => None,
     });
     let Some(begins) = begins else {
-        return Ok(Vec::new());
+        return Vec::new();
     };
-    let mut lines = history::forwards(file, begins)?;
     let mut found: Vec<CompactionLine> = Vec::new();
     // The places of those that an undo would take back.
     let mut standing: Vec<usize> = Vec::new();
-    while let Some(line) = lines.next_line().map_err(|error| ReadError::io(&file.path, error))? {
-        if split(line.bytes).is_some_and(|(kind, _)| kind != RecordKind::Compacted) {
-            continue;
-        }
-        let LineReading::Record(Record::Compacted(compacted)) = read_line(line.bytes) else {
-            continue;
-        };
-        if is_undo(&compacted) {
-            if let Some(at) = standing.pop() {
-                found[at].is_undone = true;
+    for line in source.survey.summaries(begins) {
+        match line.what {
+            SummaryWhat::Undo => {
+                if let Some(at) = standing.pop() {
+                    found[at].is_undone = true;
+                }
             }
-        } else if is_redo(&compacted) {
-            standing.clear();
-        } else {
-            standing.push(found.len());
-            found.push(CompactionLine { start: line.start, end: line.end, is_undone: false });
+            SummaryWhat::Redo => standing.clear(),
+            SummaryWhat::Summary => {
+                standing.push(found.len());
+                found.push(CompactionLine { start: line.start, end: line.end, is_undone: false });
+            }
         }
     }
-    Ok(found)
+    found
 }
 
 /// The history before and after a compaction, or why it is not known. The history before is the one at the offset `from`:
@@ -84,22 +65,25 @@ pub fn compaction_lines(file: &SessionFile, chain: &Chain) -> Result<Vec<Compact
 /// # Errors
 /// When the files cannot be read.
 pub fn compacted(
-    home: &Path,
-    file: &SessionFile,
+    source: &ReplaySource,
     line: &CompactionLine,
     from: u64,
 ) -> Result<Result<CompactedHistory, String>, ReplayError> {
-    let chain = super::chain(home, file, &Anchors::read(home, Some(&file.meta.id)))?;
+    let ReplaySource { home, file, chain, .. } = source;
     let parts = PartStore::new(home);
-    let mut run = Run::new(file, &parts, &chain);
-    for link in &chain.links {
+    let mut run = Run::new(file, &parts, chain);
+    let from = from.min(line.start);
+    // Each process begins with the history that it has opened, so what earlier ones did is not needed.
+    let is_opening = |link: &ChainLink| matches!(&link.entry, LogEntry::Opened(opened) if opened.at <= from);
+    let opened = chain.links.iter().rposition(is_opening).unwrap_or(0);
+    for link in &chain.links[opened..] {
         let at = match &link.entry {
             LogEntry::Opened(opened) => opened.at,
             LogEntry::Noted(noted) => noted.at,
             LogEntry::Shown(shown) => shown.at,
             _ => continue,
         };
-        if at > from.min(line.start) {
+        if at > from {
             break;
         }
         run.follow(&link.entry)?;
@@ -108,7 +92,7 @@ pub fn compacted(
     let Some(history) = &mut run.history else {
         return unknown("the record does not say how the session was opened");
     };
-    history.advance(from.min(line.start), &run.rebuilt, &run.origins)?;
+    history.advance(from, &run.rebuilt, &run.origins)?;
     let before: Vec<Item> = history.transcript.items().collect();
     history.advance(line.end, &run.rebuilt, &run.origins)?;
     match history.unknown() {

@@ -24,8 +24,8 @@ use super::ReplayError;
 use super::ReplayStatus;
 use super::ReplayedRequest;
 use super::Verdict;
-use super::chain;
 use super::replay_within;
+use super::source::ReplaySource;
 
 /// A session that was started from another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -54,6 +54,7 @@ pub(super) fn copied_from(chain: &Chain) -> Option<(&entry::Parent, u64)> {
 }
 
 /// How the requests of a session are counted.
+#[derive(Debug)]
 pub(super) struct Numbering {
     /// What came before its own, if it is a copy and its parent is there.
     pub inherited: Option<Box<Inherited>>,
@@ -62,22 +63,24 @@ pub(super) struct Numbering {
 }
 
 /// What a copy has of its parent.
+#[derive(Debug)]
 pub(super) struct Inherited {
     /// Where the copy's own lines begin.
     pub at: u64,
     /// How many requests of the parent belong to it, from the first on.
     pub n: usize,
-    pub file: SessionFile,
-    pub chain: Chain,
+    pub parent: ReplaySource,
 }
 
 /// A request, and its place in the session file.
+#[derive(Debug)]
 pub(super) struct Place {
     pub at: u64,
     pub found: Found,
 }
 
 /// Where a request is found.
+#[derive(Debug)]
 pub(super) enum Found {
     /// In the record, on this line.
     Recorded { link: usize },
@@ -86,7 +89,8 @@ pub(super) enum Found {
 }
 
 impl Numbering {
-    pub fn of(home: &Path, file: &SessionFile, chain: &Chain, seen: &BTreeSet<String>) -> Result<Self, ReadError> {
+    pub fn of(source: &ReplaySource, seen: &BTreeSet<String>) -> Result<Self, ReadError> {
+        let ReplaySource { home, file, chain, survey, .. } = source;
         let seen: BTreeSet<String> = seen.iter().cloned().chain([file.meta.id.clone()]).collect();
         let inherited = inherited(home, chain, &seen)?;
         let mut own: Vec<Place> = Vec::new();
@@ -95,7 +99,7 @@ impl Numbering {
                 own.push(Place { at: request.at, found: Found::Recorded { link } });
             }
         }
-        for (at, outcome) in super::unrecorded(file, chain)? {
+        for (at, outcome) in super::unrecorded(file, chain, survey)? {
             own.push(Place { at, found: Found::Unrecorded(Box::new(outcome.verdict)) });
         }
         own.sort_by_key(|place| place.at);
@@ -120,23 +124,23 @@ fn inherited(home: &Path, chain: &Chain, seen: &BTreeSet<String>) -> Result<Opti
     let Some((parent, at)) = copied_from(chain) else {
         return Ok(None);
     };
-    let Some((file, chain)) = open(home, &parent.session, seen) else {
+    let Some(source) = open(home, &parent.session, seen) else {
         return Ok(None);
     };
-    let numbering = Numbering::of(home, &file, &chain, seen)?;
+    let numbering = Numbering::of(&source, seen)?;
     let n_sent = numbering.own.iter().filter(|place| place.at <= parent.upto).count();
-    Ok(Some(Box::new(Inherited { at, n: numbering.n_inherited() + n_sent, file, chain })))
+    Ok(Some(Box::new(Inherited { at, n: numbering.n_inherited() + n_sent, parent: source })))
 }
 
 impl Inherited {
     /// What came of the parent's requests.
     pub fn outcomes(&self, home: &Path, seen: &mut BTreeSet<String>) -> Result<Vec<ReplayedRequest>, ReplayError> {
-        let anchors = Anchors::read(home, Some(&self.file.meta.id));
-        let replay = replay_within(home, &self.file, &self.chain, &anchors, seen)?;
+        let id = &self.parent.file.meta.id;
+        let replay = replay_within(&self.parent, &Anchors::read(home, Some(id)), seen)?;
         let numbered = |(n, outcome): (usize, ReplayedRequest)| ReplayedRequest {
             verdict: match outcome.verdict {
                 Verdict::Equal | Verdict::EqualInParent { .. } => {
-                    Verdict::EqualInParent { parent: self.file.meta.id.clone(), number: n + 1 }
+                    Verdict::EqualInParent { parent: id.clone(), number: n + 1 }
                 }
                 other => other,
             },
@@ -161,9 +165,9 @@ pub(super) fn children(
     let agents = agents.into_iter().map(|session| (session, "agent".to_owned()));
     let mut children = Vec::new();
     for (session, purpose) in reviewers.chain(agents) {
-        let replay = open(home, &session, seen).and_then(|(file, record)| {
+        let replay = open(home, &session, seen).and_then(|source| {
             let anchors = Anchors::read(home, Some(&session));
-            replay_within(home, &file, &record, &anchors, seen).ok().map(Box::new)
+            replay_within(&source, &anchors, seen).ok().map(Box::new)
         });
         children.push(ChildSession { session, purpose, replay });
     }
@@ -203,11 +207,10 @@ fn agents(file: &SessionFile, from: u64) -> Vec<String> {
 }
 
 /// Opens a session that belongs to another; absent if it is gone, or being replayed already.
-pub(super) fn open(home: &Path, id: &str, seen: &BTreeSet<String>) -> Option<(SessionFile, Chain)> {
+pub(super) fn open(home: &Path, id: &str, seen: &BTreeSet<String>) -> Option<ReplaySource> {
     if seen.contains(id) {
         return None;
     }
     let file = read::open(&find::anywhere(home, id)?).ok()?;
-    let record = chain(home, &file, &Anchors::read(home, Some(id))).ok()?;
-    Some((file, record))
+    ReplaySource::open(home, &file).ok()
 }

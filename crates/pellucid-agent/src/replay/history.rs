@@ -3,9 +3,11 @@
 //! A history begins as the session was opened, empty or restored, and then follows the file line by
 //! line, as the session itself did.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::io;
+use std::sync::Arc;
 
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::origins::Origins;
@@ -36,6 +38,7 @@ use pellucid_store::requests::parts::PartStore;
 
 use super::ReplayedRequest;
 use super::Verdict;
+use super::survey::FileSurvey;
 use crate::restore;
 use crate::restore::RestoreOptions;
 
@@ -52,24 +55,40 @@ pub(super) struct History<'a> {
     pub transcript: Transcript,
     /// The origin of items whose own was not kept.
     pub origin: Origin,
+    /// The part of items with that origin.
+    part: Arc<str>,
     file: &'a SessionFile,
     parts: &'a PartStore,
     lines: Forwards,
     at: u64,
     /// Why the items are not known, if they are not.
     unknown: Option<String>,
-    is_redacted: bool,
+    /// Where the session was opened.
+    opened_at: u64,
+    /// Whether secrets are blanked before that. The whole file up to there is read for it, and only what does not fit
+    /// its record asks.
+    is_redacted_before: OnceCell<bool>,
+    /// Whether secrets are blanked in what was read since.
+    is_redacted_since: bool,
     /// Whether another program sent the requests, whose items only the record has.
     is_watched: bool,
 }
 
+/// What the payload of an event that changes the history begins with.
+const ROLLED_BACK: &[u8] = b"{\"type\":\"thread_rolled_back\"";
+
+/// What the payload of an event begins with, as this program and the Codex CLI write it.
+const EVENT: &[u8] = b"{\"type\":\"";
+
 impl<'a> History<'a> {
-    /// The history that a session was opened with.
+    /// The history that a session was opened with. `view` is how its first request shows items, if that is known: then a long
+    /// history is not held twice.
     pub fn open(
         file: &'a SessionFile,
         opened: &OpenedEntry,
         parts: &'a PartStore,
         origins: &Origins,
+        view: Option<View>,
     ) -> Result<Self, ReadError> {
         let ids = serde_json::from_value(opened.ids.clone()).unwrap_or_default();
         let mut unknown = None;
@@ -80,7 +99,7 @@ impl<'a> History<'a> {
                 Transcript::new(ids, opened.truncation)
             }
             How::New => Transcript::new(ids, opened.truncation),
-            How::Resumed | How::Forked => match restored(file, opened, ids, parts, origins)? {
+            How::Resumed | How::Forked => match restored(file, opened, (ids, view), parts, origins)? {
                 Ok(transcript) => transcript,
                 Err(error) => {
                     unknown = Some(error.to_string());
@@ -88,11 +107,23 @@ impl<'a> History<'a> {
                 }
             },
         };
-        let is_redacted = opened.at > 0 && has_blanks(file, opened.at)?;
         let lines = forwards(file, opened.at)?;
         let origin = Origin::Recorded { path: file.path.to_string_lossy().as_ref().into() };
         let is_watched = opened.watched.is_some();
-        Ok(Self { transcript, origin, file, parts, lines, at: opened.at, unknown, is_redacted, is_watched })
+        Ok(Self {
+            transcript,
+            part: origin.kind().into(),
+            origin,
+            file,
+            parts,
+            lines,
+            at: opened.at,
+            unknown,
+            opened_at: opened.at,
+            is_redacted_before: OnceCell::new(),
+            is_redacted_since: false,
+            is_watched,
+        })
     }
 
     /// Why the items are not known, if they are not.
@@ -107,7 +138,8 @@ impl<'a> History<'a> {
 
     /// Whether secrets are blanked in what was read.
     pub fn is_redacted(&self) -> bool {
-        self.is_redacted
+        let before = || self.opened_at > 0 && has_blanks(self.file, self.opened_at).unwrap_or(false);
+        self.is_redacted_since || *self.is_redacted_before.get_or_init(before)
     }
 
     /// Whether requests had ids that no file has.
@@ -129,14 +161,22 @@ impl<'a> History<'a> {
                 return Ok(());
             };
             self.at = line.end;
-            self.is_redacted |= redact::has_blank(line.bytes);
+            self.is_redacted_since |= redact::has_blank(line.bytes);
             if self.is_watched {
                 continue;
             }
-            if let LineReading::Record(record) = read_line(line.bytes) {
-                let rebuilt = rebuilt.get(&line.end).copied();
-                let kept = Kept { origins, at: line.start, otherwise: &self.origin };
-                follow(&mut self.transcript, record, rebuilt, self.parts, kept, &mut self.unknown);
+            match split(line.bytes) {
+                // Most items are in the file as requests have them.
+                Some((RecordKind::ResponseItem, payload))
+                    if self.transcript.record_ready_again(payload, &self.part, origins, line.start, &self.origin) => {}
+                Some((RecordKind::EventMsg, event)) if event.starts_with(EVENT) && !event.starts_with(ROLLED_BACK) => {}
+                _ => {
+                    if let LineReading::Record(record) = read_line(line.bytes) {
+                        let rebuilt = rebuilt.get(&line.end).copied();
+                        let kept = Kept { origins, at: line.start, otherwise: &self.origin };
+                        follow(&mut self.transcript, record, rebuilt, self.parts, kept, &mut self.unknown);
+                    }
+                }
             }
         }
         if self.at > upto {
@@ -147,7 +187,7 @@ impl<'a> History<'a> {
 
     /// Why lines are not where they were. Blanks are shorter or longer than what they stand for.
     fn why_moved(&self, otherwise: &str) -> String {
-        if self.is_redacted { super::BLANKED.to_owned() } else { otherwise.to_owned() }
+        if self.is_redacted() { super::BLANKED.to_owned() } else { otherwise.to_owned() }
     }
 
     /// Adds an item that the file does not have.
@@ -225,15 +265,17 @@ fn replace(transcript: &mut Transcript, items: &[Item], kept: Kept<'_>) {
 
 /// Puts what the record says in place of the history. Nothing is cut, because it was cut when it was recorded.
 fn put(transcript: &mut Transcript, stretches: &[Stretch], parts: &PartStore, kept: Kept<'_>) -> Result<(), String> {
-    let before: Vec<Item> = transcript.items().collect();
     let mut items: Vec<Item> = Vec::new();
     for stretch in stretches {
         match stretch {
             Stretch::Item(piece) => items.push(item(piece, parts)?),
+            // Only what stays is parsed: most of a history leaves it with a summary.
             Stretch::Before { from, n } => {
                 let range = usize::try_from(*from).ok().zip(usize::try_from(from.saturating_add(*n)).ok());
-                let run = range.and_then(|(from, to)| before.get(from..to));
-                items.extend_from_slice(run.ok_or(STRANGE)?);
+                let (from, to) = range.filter(|(_, to)| *to <= transcript.n_items()).ok_or(STRANGE)?;
+                for n in from..to {
+                    items.push(transcript.item(n).ok_or(STRANGE)?);
+                }
             }
         }
     }
@@ -279,7 +321,7 @@ pub(super) fn item(piece: &StoredPiece, parts: &PartStore) -> Result<Item, Strin
 fn restored(
     file: &SessionFile,
     opened: &OpenedEntry,
-    ids: ItemIds,
+    (ids, view): (ItemIds, Option<View>),
     parts: &PartStore,
     origins: &Origins,
 ) -> Result<Result<Transcript, PartError>, ReadError> {
@@ -299,7 +341,7 @@ fn restored(
     let rules = RestoreOptions {
         ids,
         truncation: opened.truncation,
-        view: None,
+        view,
         summary_prefix: &prefix,
         context: &context,
         context_messages: &[],
@@ -331,8 +373,9 @@ pub(super) fn unrecorded(
     file: &SessionFile,
     places: &BTreeSet<u64>,
     turns: &BTreeSet<&str>,
+    survey: &FileSurvey,
 ) -> Result<Vec<(u64, ReplayedRequest)>, ReadError> {
-    if !has_unrecorded(file, places, turns)? {
+    if !survey.has_other(places, turns) {
         return Ok(Vec::new());
     }
     let failed = |source| ReadError::io(&file.path, source);
@@ -374,21 +417,4 @@ pub(super) fn unrecorded(
         }
     }
     Ok(outcomes)
-}
-
-/// Whether a session file speaks of a request that the record does not have. Only the settings of turns are read for that,
-/// which are a small part of a file.
-fn has_unrecorded(file: &SessionFile, places: &BTreeSet<u64>, turns: &BTreeSet<&str>) -> Result<bool, ReadError> {
-    let mut lines = forwards(file, 0)?;
-    while let Some(line) = lines.next_line().map_err(|source| ReadError::io(&file.path, source))? {
-        if places.contains(&line.end) || split(line.bytes).is_some_and(|(kind, _)| kind != RecordKind::TurnContext) {
-            continue;
-        }
-        if let LineReading::Record(Record::TurnContext(turn)) = read_line(line.bytes)
-            && !turns.contains(turn.turn_id.unwrap_or_default().as_str())
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use pellucid_engine::digest::Digest;
 use pellucid_engine::report::Report;
+use pellucid_engine::request::Frame;
+use pellucid_engine::request::Request;
 use pellucid_engine::transcript::Transcript;
 use pellucid_protocol::provider::WireApi;
 use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
-use pellucid_store::requests::anchors::Anchors;
 use pellucid_store::requests::chain::Chain;
 use pellucid_store::requests::entry;
 use pellucid_store::requests::entry::LogEntry;
@@ -23,8 +24,9 @@ use super::Run;
 use super::Verdict;
 use super::check;
 use super::family::Found;
-use super::family::Numbering;
 use super::recall;
+use super::shared::SharedRequest;
+use super::source::ReplaySource;
 
 /// Which request is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,18 +120,17 @@ impl From<ReadError> for RebuildError {
 /// # Errors
 /// When there is no such request, or its bytes cannot be proved to be those that were sent.
 pub fn rebuild(home: &Path, file: &SessionFile, wanted: WantedRequest) -> Result<RebuiltRequest, RebuildError> {
-    let chain = super::chain(home, file, &Anchors::read(home, Some(&file.meta.id)))?;
-    rebuild_within(home, file, &chain, wanted, &mut BTreeSet::new())
+    ReplaySource::open(home, file)?.rebuild(wanted, &mut None).map(Into::into)
 }
 
-fn rebuild_within(
-    home: &Path,
-    file: &SessionFile,
-    chain: &Chain,
+/// Rebuilds a request by itself.
+pub(super) fn rebuild_within(
+    source: &ReplaySource,
     wanted: WantedRequest,
     seen: &mut BTreeSet<String>,
-) -> Result<RebuiltRequest, RebuildError> {
-    let numbering = Numbering::of(home, file, chain, seen)?;
+) -> Result<SharedRequest, RebuildError> {
+    let ReplaySource { home, file, chain, .. } = source;
+    let numbering = source.numbering(seen)?;
     let (n_inherited, of) = (numbering.n_inherited(), numbering.n());
     let number = match wanted {
         WantedRequest::Number(number) => number,
@@ -137,8 +138,8 @@ fn rebuild_within(
     };
     if let Some(inherited) = numbering.inherited.filter(|_| (1..=n_inherited).contains(&number)) {
         seen.insert(file.meta.id.clone());
-        let in_parent = rebuild_within(home, &inherited.file, &inherited.chain, WantedRequest::Number(number), seen)?;
-        return Ok(RebuiltRequest { of, ..in_parent });
+        let in_parent = rebuild_within(&inherited.parent, WantedRequest::Number(number), seen)?;
+        return Ok(SharedRequest { of, ..in_parent });
     }
     let own = number.checked_sub(n_inherited + 1);
     let place = own.and_then(|n| numbering.own.into_iter().nth(n));
@@ -154,9 +155,10 @@ fn rebuild_within(
         Found::Unrecorded(verdict) => (Err(*verdict), None),
     };
     match made {
-        Ok(Body { entry, body, report, wire }) => {
+        Ok(Body { entry, request, report, frame }) => {
             let broken = chain.broken.as_ref().map(ToString::to_string);
-            Ok(RebuiltRequest { number, of, entry, reply, body, report, wire, broken })
+            let (wire, model) = (frame.view().wire, frame.model());
+            Ok(SharedRequest { number, of, entry, reply, request, report, wire, model, broken })
         }
         Err(Verdict::NotProvable { why } | Verdict::Altered { what: why } | Verdict::Foreign { why }) => {
             Err(RebuildError::NotProvable { number, why })
@@ -169,7 +171,7 @@ fn rebuild_within(
 }
 
 /// The reply to the request of a line.
-fn reply_to(chain: &Chain, link: usize) -> Option<entry::ReplyEntry> {
+pub(super) fn reply_to(chain: &Chain, link: usize) -> Option<entry::ReplyEntry> {
     let n = chain.links[link].n;
     chain.links[link..].iter().find_map(|it| match &it.entry {
         LogEntry::Reply(reply) if reply.request == n => Some(reply.as_ref().clone()),
@@ -180,9 +182,9 @@ fn reply_to(chain: &Chain, link: usize) -> Option<entry::ReplyEntry> {
 /// A request that came out as it was sent.
 struct Body {
     entry: entry::RequestEntry,
-    body: Vec<u8>,
+    request: Request,
     report: Report,
-    wire: WireApi,
+    frame: Frame,
 }
 
 /// What comes of rebuilding: the request, or why there is none.
@@ -232,7 +234,7 @@ fn made(home: &Path, file: &SessionFile, chain: &Chain, link: usize) -> Result<M
     let items: &mut Transcript = summary.as_mut().unwrap_or(&mut history.transcript);
     let request = frame.request(items);
     let is_as_sent = if chain.is_filled {
-        request.body().len() as u64 == recorded.bytes && items.rendered().len() as u64 == recorded.items
+        request.len() as u64 == recorded.bytes && items.rendered().len() as u64 == recorded.items
     } else {
         Digest::of_body(&request).to_string() == recorded.body
     };
@@ -242,14 +244,14 @@ fn made(home: &Path, file: &SessionFile, chain: &Chain, link: usize) -> Result<M
         if let (Some(before), Some(now)) = recall::files(chain.links[..=first].iter().map(|it| &it.entry), parts) {
             report.changed_files = before.changed(&now);
         }
-        let (entry, wire) = (wanted.as_ref().clone(), frame.view().wire);
-        return Ok(Ok(Body { entry, body: request.body(), report, wire }));
+        let (entry, frame) = (wanted.as_ref().clone(), frame.clone());
+        return Ok(Ok(Body { entry, request, report, frame }));
     }
     // A replay says where it differs.
     let (mut run, mut verdict) = (Run::new(file, run.parts, chain), Verdict::Equal);
     for it in &chain.links[..=first] {
         match &it.entry {
-            LogEntry::Request(request) => verdict = run.verdict(request)?,
+            LogEntry::Request(request) => verdict = run.verdict(request)?.0,
             entry => run.follow(entry)?,
         }
     }

@@ -3,7 +3,6 @@
 //! Messages that a pack made are left out, so that another pack or setting can make its own around the same conversation.
 
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use pellucid_protocol::event::EventMessage;
@@ -17,8 +16,6 @@ use pellucid_store::read::SessionFile;
 use pellucid_store::read::read_line;
 use pellucid_store::record::Record;
 use pellucid_store::record::TurnContext;
-use pellucid_store::requests::anchors::Anchors;
-use pellucid_store::requests::chain::Chain;
 use pellucid_store::requests::entry::How;
 use pellucid_store::requests::entry::LogEntry;
 use pellucid_store::requests::entry::Purpose;
@@ -28,8 +25,8 @@ use pellucid_store::requests::parts::PartStore;
 
 use super::ReplayError;
 use super::family::Found;
-use super::family::Numbering;
 use super::history;
+use super::source::ReplaySource;
 use super::walk::replies;
 
 /// The conversation of a recorded session.
@@ -101,8 +98,8 @@ impl SaidSession {
     /// When the files cannot be read, or do not say who said what: requests of another session or
     /// program, a message while a summary was made, or a memory that asks a model.
     pub fn read(home: &Path, file: &SessionFile) -> Result<Self, SaidError> {
-        let chain = super::chain(home, file, &Anchors::read(home, Some(&file.meta.id)))?;
-        let numbers = numbers(home, file, &chain)?;
+        let source = ReplaySource::open(home, file)?;
+        let (numbers, chain) = (numbers(&source)?, source.chain());
         let parts = PartStore::new(home);
         let mut reader = Reader {
             lines: history::forwards(file, 0)?,
@@ -115,7 +112,7 @@ impl SaidSession {
             settings: None,
             last: Last::Nothing,
         };
-        let replies = replies(&chain);
+        let replies = replies(chain);
         for (link, it) in chain.links.iter().enumerate() {
             match &it.entry {
                 LogEntry::Opened(opened) => {
@@ -151,18 +148,19 @@ impl SaidSession {
 }
 
 /// The numbers of requests by their lines of the record.
-fn numbers(home: &Path, file: &SessionFile, chain: &Chain) -> Result<BTreeMap<usize, usize>, SaidError> {
-    let numbering = Numbering::of(home, file, chain, &BTreeSet::new())?;
-    let is_copy = chain.links.iter().any(|link| matches!(&link.entry, LogEntry::Opened(it) if it.how == How::Forked));
+fn numbers(source: &ReplaySource) -> Result<BTreeMap<usize, usize>, SaidError> {
+    let numbering = source.own_numbering()?;
+    let is_copy =
+        source.chain.links.iter().any(|link| matches!(&link.entry, LogEntry::Opened(it) if it.how == How::Forked));
     if is_copy {
         return Err(SaidError::Unclear(
             "the session is a copy of another, which has a part of the conversation".into(),
         ));
     }
     let mut numbers = BTreeMap::new();
-    for (at, place) in numbering.own.into_iter().enumerate() {
-        match place.found {
-            Found::Recorded { link } => drop(numbers.insert(link, at + 1)),
+    for (at, place) in numbering.own.iter().enumerate() {
+        match &place.found {
+            Found::Recorded { link } => drop(numbers.insert(*link, at + 1)),
             Found::Unrecorded(_) => {
                 let why = format!("another program sent request #{} of the session", at + 1);
                 return Err(SaidError::Unclear(why));

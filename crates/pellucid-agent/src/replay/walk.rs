@@ -1,12 +1,13 @@
 //! Every request of a session, one after the other, rebuilt in one pass.
 //!
-//! `rebuild` follows the record from its beginning for one request. A walk costs, for each request, what is new in it and
+//! `rebuild` follows the record from the last opening of the session for one request. A walk costs, for each request, what is new in it and
 //! what the visitor asks for.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::ops::Range;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use pellucid_engine::file_states::ChangedFile;
@@ -18,9 +19,9 @@ use pellucid_engine::transcript::Rendered;
 use pellucid_engine::transcript::Transcript;
 use pellucid_protocol::provider::WireApi;
 use pellucid_store::read::SessionFile;
-use pellucid_store::requests::anchors::Anchors;
 use pellucid_store::requests::chain::Chain;
 use pellucid_store::requests::entry;
+use pellucid_store::requests::entry::ChainLink;
 use pellucid_store::requests::entry::LogEntry;
 use pellucid_store::requests::entry::Purpose;
 use pellucid_store::requests::entry::StoredPiece;
@@ -32,8 +33,8 @@ use super::Run;
 use super::Verdict;
 use super::check;
 use super::family::Found;
-use super::family::Numbering;
 use super::family::Place;
+use super::source::ReplaySource;
 
 /// A request that a walk has reached.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub struct WalkedRequest<'w> {
     pub number: usize,
     /// The id of the session whose record has the request: the session itself, or the one it was forked from.
     pub session: &'w str,
+    /// The number of the request's line of that record; absent for a request that only the session file mentions.
+    pub line: Option<u64>,
     /// The request's line of the record; absent for a request that only the session file mentions.
     pub entry: Option<&'w entry::RequestEntry>,
     /// The line of the record about the reply, if one came.
@@ -89,7 +92,14 @@ enum WalkedItems<'w> {
 }
 
 impl WalkedItems<'_> {
-    fn transcript(&mut self) -> &mut Transcript {
+    fn transcript(&self) -> &Transcript {
+        match self {
+            Self::History(items) => items,
+            Self::Own(items) => items,
+        }
+    }
+
+    fn transcript_mut(&mut self) -> &mut Transcript {
         match self {
             Self::History(items) => items,
             Self::Own(items) => items,
@@ -113,17 +123,33 @@ impl ProvedRequest<'_> {
         self.frame.view().wire
     }
 
-    /// The items of the body, in order, each with its bytes in the body.
-    pub fn items(&mut self) -> Vec<(Range<usize>, Rendered)> {
-        let mut start = self.frame.head_bytes().len();
-        let items = self.items.transcript().rendered().iter().map(|item| {
-            let from = start + item.lead;
+    /// The body in segments.
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// What surrounds the items.
+    pub fn frame(&self) -> &Frame {
+        self.frame
+    }
+
+    /// The items of the body, in order.
+    pub fn items(&self) -> &[Rendered] {
+        self.items.transcript().rendered()
+    }
+
+    /// The bytes of the items from the one with this index on, in order, each without the notation before it.
+    pub fn item_bytes(&self, from: usize) -> impl Iterator<Item = Cow<'_, [u8]>> {
+        let items = self.items();
+        let before: usize = items[..from.min(items.len())].iter().map(|item| item.len() + item.trail).sum();
+        let mut start = self.frame.head_bytes().len() + before;
+        items[from.min(items.len())..].iter().map(move |item| {
+            let first = start + item.lead;
             start += item.len();
-            let range = from..start;
+            let range = first..start;
             start += item.trail;
-            (range, item.clone())
-        });
-        items.collect()
+            self.request.slice(range)
+        })
     }
 
     /// The files of instructions and of the pack that are not what they were for the request before.
@@ -136,7 +162,7 @@ impl ProvedRequest<'_> {
     }
 
     /// What the body is made of. The report of a walk has no changed files and no comparison with the request before.
-    pub fn report(&mut self) -> Report {
+    pub fn report(&self) -> Report {
         let items = self.items.transcript();
         let omissions = self.frame.omissions().iter().chain(items.omissions()).cloned().collect();
         Report::new(self.frame, items.rendered(), omissions, Vec::new())
@@ -151,38 +177,45 @@ pub type Visit<'v> = dyn FnMut(WalkedRequest<'_>) -> ControlFlow<()> + 'v;
 /// # Errors
 /// When the session's files cannot be read.
 pub fn walk(home: &Path, file: &SessionFile, visit: &mut Visit<'_>) -> Result<usize, ReplayError> {
-    let chain = super::chain(home, file, &Anchors::read(home, Some(&file.meta.id)))?;
-    walk_within(home, file, &chain, usize::MAX, &mut BTreeSet::new(), visit).map(|(n, _)| n)
+    walk_from(&ReplaySource::open(home, file)?, 1, visit)
+}
+
+/// Visits the requests of a session from one on. What an earlier process did is not followed for that. Gives how many
+/// requests the session has.
+///
+/// # Errors
+/// When the session's files cannot be read.
+pub fn walk_from(source: &ReplaySource, first: usize, visit: &mut Visit<'_>) -> Result<usize, ReplayError> {
+    walk_within(source, first..=usize::MAX, &mut BTreeSet::new(), visit).map(|(n, _)| n)
 }
 
 /// The numbers of a session's own requests, by the numbers of their lines in the record.
 ///
 /// # Errors
 /// When a file cannot be read.
-pub fn numbers(home: &Path, file: &SessionFile, chain: &Chain) -> Result<BTreeMap<u64, usize>, ReplayError> {
-    let numbering = Numbering::of(home, file, chain, &BTreeSet::new())?;
+pub fn numbers(source: &ReplaySource) -> Result<BTreeMap<u64, usize>, ReplayError> {
+    let numbering = source.own_numbering()?;
     let n_inherited = numbering.n_inherited();
     let number = |(at, place): (usize, &Place)| match place.found {
-        Found::Recorded { link } => Some((chain.links.get(link)?.n, n_inherited + at + 1)),
+        Found::Recorded { link } => Some((source.chain.links.get(link)?.n, n_inherited + at + 1)),
         Found::Unrecorded(_) => None,
     };
     Ok(numbering.own.iter().enumerate().filter_map(number).collect())
 }
 
 fn walk_within(
-    home: &Path,
-    file: &SessionFile,
-    chain: &Chain,
-    upto: usize,
+    source: &ReplaySource,
+    wanted: RangeInclusive<usize>,
     seen: &mut BTreeSet<String>,
     visit: &mut Visit<'_>,
 ) -> Result<(usize, ControlFlow<()>), ReplayError> {
-    let numbering = Numbering::of(home, file, chain, seen)?;
+    let ReplaySource { home, file, chain, .. } = source;
+    let (first, upto) = (*wanted.start(), *wanted.end());
+    let numbering = source.numbering(seen)?;
     let (n_inherited, n) = (numbering.n_inherited(), numbering.n());
-    if let Some(inherited) = &numbering.inherited {
+    if let Some(inherited) = numbering.inherited.as_ref().filter(|_| first <= n_inherited) {
         seen.insert(file.meta.id.clone());
-        let n_wanted = n_inherited.min(upto);
-        let (_, flow) = walk_within(home, &inherited.file, &inherited.chain, n_wanted, seen, visit)?;
+        let (_, flow) = walk_within(&inherited.parent, first..=n_inherited.min(upto), seen, visit)?;
         if flow.is_break() {
             return Ok((n, flow));
         }
@@ -196,7 +229,11 @@ fn walk_within(
             Found::Unrecorded(verdict) => unrecorded.push((number, *verdict)),
         }
     }
-    let mut unrecorded = unrecorded.into_iter().peekable();
+    let mut unrecorded = unrecorded.into_iter().skip_while(|(number, _)| *number < first).peekable();
+    // Each process begins with the history that it has opened, so what earlier ones did is not needed.
+    let first_link = numbers.iter().find(|(_, number)| **number >= first).map_or(chain.links.len(), |(link, _)| *link);
+    let is_opening = |link: &ChainLink| matches!(link.entry, LogEntry::Opened(_));
+    let opened = chain.links[..first_link].iter().rposition(is_opening).unwrap_or(0);
     let replies = replies(chain);
     let parts = PartStore::new(home);
     let mut run = Run::new(file, &parts, chain);
@@ -209,12 +246,18 @@ fn walk_within(
             files.1 = opened.files.as_ref().or(files.1);
         }
         let LogEntry::Request(entry) = &it.entry else {
-            run.follow(&it.entry)?;
+            if link >= opened {
+                run.follow(&it.entry)?;
+            }
             continue;
         };
         files = (files.1, entry.files.as_ref().or(files.1));
-        let Some(&number) = numbers.get(&link) else {
-            drop(run.reach(entry)?);
+        let number = numbers.get(&link).copied();
+        let Some(number) = number.filter(|number| *number >= first) else {
+            if link >= opened {
+                drop(run.reach(entry)?);
+            }
+            bodies.extend(number.map(|number| (entry.body.as_str(), number)));
             continue;
         };
         while let Some((number, verdict)) = unrecorded.next_if(|(earlier, _)| *earlier < number) {
@@ -233,7 +276,8 @@ fn walk_within(
         };
         bodies.insert(&entry.body, number);
         let reply = replies.get(&it.n).copied();
-        let flow = visit(WalkedRequest { number, session: &file.meta.id, entry: Some(entry), reply, terms, bytes });
+        let (session, line) = (file.meta.id.as_str(), Some(it.n));
+        let flow = visit(WalkedRequest { number, session, line, entry: Some(entry), reply, terms, bytes });
         if flow.is_break() {
             return Ok((n, flow));
         }
@@ -258,7 +302,7 @@ pub(super) fn replies(chain: &Chain) -> BTreeMap<u64, &entry::ReplyEntry> {
 
 fn unknown<'w>(file: &'w SessionFile, number: usize, verdict: &Verdict) -> WalkedRequest<'w> {
     let bytes = WalkedBytes::Unknown(verdict.to_string());
-    WalkedRequest { number, session: &file.meta.id, entry: None, reply: None, terms: None, bytes }
+    WalkedRequest { number, session: &file.meta.id, line: None, entry: None, reply: None, terms: None, bytes }
 }
 
 /// The bytes of a request that the run comes to next.
@@ -267,7 +311,7 @@ fn reached<'r>(
     entry: &'r entry::RequestEntry,
     files: FilesOf<'r>,
 ) -> Result<WalkedBytes<'r>, ReplayError> {
-    let verdict = run.verdict(entry)?;
+    let (verdict, own) = run.verdict(entry)?;
     if !matches!(verdict, Verdict::Equal | Verdict::EqualInLength | Verdict::Unaltered) {
         return Ok(WalkedBytes::Unknown(verdict.to_string()));
     }
@@ -275,16 +319,18 @@ fn reached<'r>(
         Ok(reached) => reached,
         Err(verdict) => return Ok(WalkedBytes::Unknown(verdict.to_string())),
     };
-    let mut items = match entry.purpose {
-        Purpose::Answer | Purpose::AnswerAgain => WalkedItems::History(&mut history.transcript),
-        Purpose::Summary { .. } | Purpose::ProviderSummary | Purpose::MemorySummary { .. } | Purpose::Vectors => {
-            match check::own_items(entry, history, parts) {
-                Ok(items) => WalkedItems::Own(Box::new(items)),
-                Err(why) => return Ok(WalkedBytes::Unknown(why)),
-            }
-        }
+    let mut items = match (&entry.purpose, own) {
+        (_, Some(items)) => WalkedItems::Own(Box::new(items)),
+        (Purpose::Answer | Purpose::AnswerAgain, None) => WalkedItems::History(&mut history.transcript),
+        (
+            Purpose::Summary { .. } | Purpose::ProviderSummary | Purpose::MemorySummary { .. } | Purpose::Vectors,
+            None,
+        ) => match check::own_items(entry, history, parts) {
+            Ok(items) => WalkedItems::Own(Box::new(items)),
+            Err(why) => return Ok(WalkedBytes::Unknown(why)),
+        },
     };
-    let request = frame.request(items.transcript());
+    let request = frame.request(items.transcript_mut());
     let addressed = entry.watched.as_ref().and_then(|watched| watched.model.as_deref());
     Ok(WalkedBytes::Proved(ProvedRequest { frame, request, items, files, parts, addressed }))
 }

@@ -211,7 +211,7 @@ fn older_turns(rows: &[(&InspectedRow, Range<usize>)]) -> Vec<RemovablePart> {
         let is_said = is_from(&["user"]) || is_from(&["session"]) && row.role.as_deref() == Some("user");
         if is_said {
             let texts = of_item().filter(|(row, _)| !row.is_notation());
-            let text: String = texts.filter_map(|(row, _)| Some(row.content.as_ref()?.text.as_str())).collect();
+            let text: String = texts.filter_map(|(row, _)| Some(&*row.content.as_ref()?.text)).collect();
             let name = format!("{} {}", turns.len() + 1, shortened(&text));
             let range = bytes.start..end;
             turns.push(RemovablePart { kind: "turn", name, ranges: vec![range] });

@@ -143,7 +143,7 @@ fn contains(request: &Inspected, wanted: &str) -> bool {
         }
         last = Some(row.item);
         if !row.is_notation() {
-            text += &content.text;
+            text += &*content.text;
         }
     }
     text.contains(wanted)

@@ -30,7 +30,12 @@ fn row(line: &str) -> InspectedRow {
         file_range: None,
         bytes: wire.len(),
         tokens: wire.len().div_ceil(4),
-        content: Some(RowContent { wire: wire.as_bytes().into(), text, image_bytes: 0, whence: Origin::Wire }),
+        content: Some(RowContent {
+            wire: wire.to_owned().into(),
+            text: text.into(),
+            image_bytes: 0,
+            whence: Origin::Wire,
+        }),
     }
 }
 

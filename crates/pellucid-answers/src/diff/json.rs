@@ -69,7 +69,7 @@ impl RequestDiff<'_> {
         if let Some(new) = new.filter(|new| old.as_ref() != Some(new)) {
             match str::from_utf8(&new) {
                 Ok(text) => value["wire"] = text.into(),
-                Err(_) => value["wire_bytes"] = json!(new),
+                Err(_) => value["wire_bytes"] = json!(&new[..]),
             }
         }
         value

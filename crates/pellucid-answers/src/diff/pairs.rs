@@ -78,7 +78,7 @@ impl Texts {
         let mut n_known = 0;
         let mut numbers: BTreeMap<(&str, usize), usize> = BTreeMap::new();
         let mut number = |row: &'r InspectedRow| {
-            let text = row.content.as_ref().filter(|_| has_texts).map_or("", |content| content.text.as_str());
+            let text = row.content.as_ref().filter(|_| has_texts).map_or("", |content| &*content.text);
             let namesakes = known.entry(text).or_default();
             let at = namesakes.iter().position(|known| known.is_same_text(row)).unwrap_or_else(|| {
                 namesakes.push(row);
@@ -95,18 +95,20 @@ impl Texts {
 
 /// Pairs what is left by its text: a part that has another name or another origin now.
 fn by_text(a: &[InspectedRow], b: &[InspectedRow], pairs: &mut [Option<Pair>], is_free: &mut [bool]) {
-    let text = |row: &InspectedRow| match &row.content {
-        Some(content) if !row.is_notation() && !content.text.trim().is_empty() => Some(content.text.clone()),
-        _ => None,
-    };
-    let mut free: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    fn text(row: &InspectedRow) -> Option<&str> {
+        match &row.content {
+            Some(content) if !row.is_notation() && !content.text.trim().is_empty() => Some(&content.text),
+            _ => None,
+        }
+    }
+    let mut free: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (n, row) in a.iter().enumerate().rev().filter(|(n, _)| is_free[*n]) {
         if let Some(text) = text(row) {
             free.entry(text).or_default().push(n);
         }
     }
     for (row, pair) in b.iter().zip(pairs).filter(|(_, pair)| pair.is_none()) {
-        let Some(found) = text(row).and_then(|text| free.get_mut(&text)?.pop()) else { continue };
+        let Some(found) = text(row).and_then(|text| free.get_mut(text)?.pop()) else { continue };
         *pair = Some(Pair { a: found, is_same: true });
         is_free[found] = false;
     }

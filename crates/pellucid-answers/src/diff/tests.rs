@@ -29,8 +29,8 @@ fn row(line: &str) -> InspectedRow {
         bytes: text.len(),
         tokens: text.len().div_ceil(4),
         content: Some(RowContent {
-            wire: text.as_bytes().into(),
-            text,
+            wire: text.clone().into(),
+            text: text.into(),
             image_bytes: 0,
             whence: Origin::Provided { place: Arc::from(origin) },
         }),

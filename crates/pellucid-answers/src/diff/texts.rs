@@ -151,5 +151,5 @@ impl TextRows<'_> {
 }
 
 fn text_of(row: &InspectedRow) -> Option<&str> {
-    row.content.as_ref().map(|content| content.text.as_str())
+    row.content.as_ref().map(|content| &*content.text)
 }

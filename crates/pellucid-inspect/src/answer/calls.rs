@@ -8,8 +8,8 @@ use pellucid_agent::calls::RecordedCall;
 use pellucid_agent::calls::WholeOutput;
 use pellucid_agent::patches::PatchedFile;
 use pellucid_agent::replay;
+use pellucid_agent::replay::ReplaySource;
 use pellucid_store::read;
-use pellucid_store::requests::chain::Chain;
 use pellucid_store::requests::entry::ChainLink;
 use pellucid_store::requests::entry::LogEntry;
 use serde_json::Value;
@@ -144,17 +144,14 @@ struct Senders {
 impl Senders {
     fn of(home: &Path, files: &SessionFiles) -> Result<Self, ApiError> {
         let failed = |error: &dyn std::fmt::Display| ApiError::internal("reading the record", error);
-        let Some(record) = &files.record else {
-            return Ok(Self { places: Vec::new() });
-        };
-        let chain = Chain::read(record).map_err(|error| failed(&error))?;
         let file = read::open_damaged(&files.path).map_err(|error| failed(&error))?;
-        let numbers = replay::numbers(home, &file, &chain).map_err(|error| failed(&error))?;
+        let source = ReplaySource::open(home, &file).map_err(|error| failed(&error))?;
+        let numbers = replay::numbers(&source).map_err(|error| failed(&error))?;
         let place = |link: &ChainLink| match &link.entry {
             LogEntry::Request(request) => Some((request.at, *numbers.get(&link.n)?)),
             _ => None,
         };
-        Ok(Self { places: chain.links.iter().filter_map(place).collect() })
+        Ok(Self { places: source.chain().links.iter().filter_map(place).collect() })
     }
 
     /// The request whose answer made the call at an offset of the session file.

@@ -5,6 +5,7 @@ use std::path::Path;
 use pellucid_agent::replay;
 use pellucid_agent::replay::CompactedHistory;
 use pellucid_agent::replay::CompactionLine;
+use pellucid_agent::replay::ReplaySource;
 use pellucid_answers::cache::CacheAnswer;
 use pellucid_answers::compaction::CompactionAnswer;
 use pellucid_answers::compaction::HistoryItem;
@@ -13,8 +14,6 @@ use pellucid_answers::cost::money_json;
 use pellucid_answers::figures::RequestFigures;
 use pellucid_engine::prices::PriceTable;
 use pellucid_store::read;
-use pellucid_store::read::SessionFile;
-use pellucid_store::requests::chain::Chain;
 use pellucid_store::requests::entry::ChainLink;
 use pellucid_store::requests::entry::LogEntry;
 use serde_json::Value;
@@ -48,7 +47,7 @@ struct Compaction {
 
 /// The compactions of a session, with its file.
 struct Compactions {
-    file: SessionFile,
+    source: ReplaySource,
     all: Vec<Compaction>,
 }
 
@@ -57,11 +56,8 @@ impl Compactions {
     fn of(home: &Path, view: &SessionView) -> Result<Self, ApiError> {
         let failed = |error: &dyn std::fmt::Display| ApiError::internal("reading the record", error);
         let file = read::open_damaged(&view.files.path).map_err(|error| failed(&error))?;
-        let Some(record) = &view.files.record else {
-            return Ok(Self { file, all: Vec::new() });
-        };
-        let chain = Chain::read(record).map_err(|error| failed(&error))?;
-        let numbers = replay::numbers(home, &file, &chain).map_err(|error| failed(&error))?;
+        let source = ReplaySource::open_surveyed(home, &file, view.survey.clone()).map_err(|error| failed(&error))?;
+        let (chain, numbers) = (source.chain(), replay::numbers(&source).map_err(|error| failed(&error))?);
         let place = |link: &ChainLink| match &link.entry {
             LogEntry::Request(request) => Some((request.at, *numbers.get(&link.n)?)),
             _ => None,
@@ -81,8 +77,8 @@ impl Compactions {
                 after: places.iter().find(|(at, _)| *at >= line.end).map(|(_, number)| *number),
             }
         };
-        let lines = replay::compaction_lines(&file, &chain).map_err(|error| failed(&error))?;
-        Ok(Self { all: lines.into_iter().map(compaction).collect(), file })
+        let all = replay::compaction_lines(&source).into_iter().map(compaction).collect();
+        Ok(Self { all, source })
     }
 }
 
@@ -117,12 +113,12 @@ pub fn list(home: &Path, view: &SessionView, prices: &PriceTable) -> Result<Vec<
 /// One compaction: what left the history, what stayed, the summary, and what is lost by it.
 pub fn one(home: &Path, view: &SessionView, prices: &PriceTable, k: usize) -> Result<Vec<u8>, ApiError> {
     let cache = CacheAnswer::of(&view.figures, prices);
-    let Compactions { file, all } = Compactions::of(home, view)?;
+    let Compactions { source, all } = Compactions::of(home, view)?;
     let of = all.len();
     let found = k.checked_sub(1).and_then(|at| all.get(at));
     let found =
         found.ok_or_else(|| ApiError::not_found(format!("there is no compaction {k}: the session has {of}")))?;
-    let history = replay::compacted(home, &file, &found.line, found.from);
+    let history = replay::compacted(&source, &found.line, found.from);
     let history = history.map_err(|error| ApiError::internal("rebuilding the history", &error))?;
     let mut answer = found.to_json(k, view, &cache);
     answer["session"] = view.files.id.as_str().into();

@@ -1,22 +1,12 @@
 //! The items of a session, with the requests that had them.
 
-use std::collections::BTreeMap;
-use std::ops::ControlFlow;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::ops::Range;
 
-use pellucid_agent::replay;
-use pellucid_agent::replay::WalkedBytes;
-use pellucid_answers::items::ItemFacts;
 use pellucid_answers::items::SessionItem;
-use pellucid_answers::items::SessionItems;
-use pellucid_engine::encode::Span;
-use pellucid_store::read;
 use serde_json::Value;
 use serde_json::json;
 
+use super::ANSWER_BYTES_MAX;
 use super::Answers;
 use super::line;
 use super::paging::fitting;
@@ -24,66 +14,15 @@ use super::paging::with_list;
 use crate::error::ApiError;
 use crate::route::Stretch;
 use crate::view::SessionFiles;
-use crate::view::Stamp;
 
 /// How many items an answer has if nothing is said.
 const COUNT: usize = 200;
 
+/// How many items are read at most. An answer cannot have more: each has 200 bytes and more.
+const COUNT_MAX: usize = ANSWER_BYTES_MAX / 100;
+
 /// How much of an item's text an answer has. Written as JSON, a byte takes up to six.
 const TEXT_BYTES_MAX: usize = 128 << 10;
-
-/// The items of a session, with its files as they were when the items were read.
-type KeptItems = (SessionFiles, Stamp, Arc<Vec<SessionItem>>);
-
-/// The items of the session that was asked about last.
-#[derive(Debug, Default)]
-pub struct ItemLists {
-    kept: Mutex<Option<KeptItems>>,
-}
-
-impl ItemLists {
-    fn of(&self, home: &Path, files: &SessionFiles) -> Result<Arc<Vec<SessionItem>>, ApiError> {
-        let stamp = files.stamp();
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*kept {
-            Some((of, then, items)) if of == files && *then == stamp => Ok(items.clone()),
-            _ => {
-                let items = Arc::new(read_items(home, files)?);
-                *kept = Some((files.clone(), stamp, items.clone()));
-                Ok(items)
-            }
-        }
-    }
-}
-
-/// Goes through the requests of a session. An item is looked at once, however many requests share its bytes.
-fn read_items(home: &Path, files: &SessionFiles) -> Result<Vec<SessionItem>, ApiError> {
-    let failed = |error: &dyn std::fmt::Display| ApiError::internal("reading the session", error);
-    let file = read::open_damaged(&files.path).map_err(|error| failed(&error))?;
-    let mut items = SessionItems::default();
-    // Items by the address of their spans, which are held so that no later item has the same address.
-    let mut known: BTreeMap<usize, (Arc<ItemFacts>, Arc<[Span]>)> = BTreeMap::new();
-    let walked = replay::walk(home, &file, &mut |walked| {
-        if let WalkedBytes::Proved(mut proved) = walked.bytes {
-            let of_request = proved.items();
-            let mut body = None;
-            let mut seen = Vec::with_capacity(of_request.len());
-            for (range, item) in of_request {
-                let address = Arc::as_ptr(&item.spans).cast::<()>() as usize;
-                let (facts, _) = known.entry(address).or_insert_with(|| {
-                    let body = body.get_or_insert_with(|| proved.body());
-                    let facts = ItemFacts::of(item.kind, item.role.as_ref(), &item.spans, &body[range]);
-                    (Arc::new(facts), item.spans.clone())
-                });
-                seen.push(facts.clone());
-            }
-            items.add(walked.number, &seen);
-        }
-        ControlFlow::Continue(())
-    });
-    walked.map_err(|error| failed(&error))?;
-    Ok(items.finish())
-}
 
 fn item_json(k: usize, item: &SessionItem) -> Value {
     let facts = &item.facts;
@@ -102,31 +41,43 @@ fn item_json(k: usize, item: &SessionItem) -> Value {
 }
 
 impl Answers {
+    /// Some of the items of a session, and how many there are. An index in which they cannot be read is thrown away.
+    fn item_page(&self, files: &SessionFiles, range: Range<usize>) -> Result<(Vec<SessionItem>, usize), ApiError> {
+        let view = self.view(files)?;
+        if let Ok(items) = view.items.page(range.clone()) {
+            return Ok((items, view.items.len()));
+        }
+        drop(view);
+        self.views.throw_away(&self.home, files);
+        let view = self.view(files)?;
+        let items = view.items.page(range);
+        let items = items.map_err(|error| ApiError::internal("reading the index of the session", &error))?;
+        Ok((items, view.items.len()))
+    }
+
     /// A page of items.
     pub(super) fn items(&self, files: &SessionFiles, stretch: Stretch) -> Result<Vec<u8>, ApiError> {
-        let items = self.item_lists.of(&self.home, files)?;
-        let of = items.len();
-        let first = stretch.from.min(of);
-        let wanted = stretch.count.unwrap_or(COUNT).min(of - first);
+        let from = stretch.from;
+        let wanted = stretch.count.unwrap_or(COUNT).min(COUNT_MAX);
+        let (items, of) = self.item_page(files, from..from.saturating_add(wanted))?;
+        let (first, wanted) = (from.min(of), items.len());
         fitting(wanted, |count| {
             let next = first + count;
             let next = (next < of).then_some(next);
             let head = json!({ "session": files.id, "from": first, "of": of, "next": next });
-            let shown = items.iter().enumerate().skip(first).take(count);
+            let shown = (first..).zip(&items[..count]);
             with_list(&head, "items", shown.map(|(k, item)| item_json(k, item).to_string()))
         })
     }
 
     /// One item with its text.
     pub(super) fn item(&self, files: &SessionFiles, k: usize) -> Result<Vec<u8>, ApiError> {
-        let items = self.item_lists.of(&self.home, files)?;
-        let of = items.len();
+        let (found, of) = self.item_page(files, k..k.saturating_add(1))?;
         let item =
-            items.get(k).ok_or_else(|| ApiError::not_found(format!("there is no item {k}: the session has {of}")))?;
-        let sent = self.bodies.get(&self.home, files, item.first)?;
-        let rows = sent.report.rows.iter().zip(sent.texts());
-        let text: String =
-            rows.filter(|(row, _)| row.item == Some(item.place)).map(|(_, content)| content.text.as_str()).collect();
+            found.first().ok_or_else(|| ApiError::not_found(format!("there is no item {k}: the session has {of}")))?;
+        let sent = self.sent(files, item.first)?;
+        let rows = sent.report.rows.iter().enumerate().filter(|(_, row)| row.item == Some(item.place));
+        let text: String = rows.map(|(n, _)| sent.text(n).text).collect();
         let mut answer = item_json(k, item);
         answer["session"] = files.id.as_str().into();
         answer["text_bytes"] = text.len().into();

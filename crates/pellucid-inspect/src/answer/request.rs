@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use http::HeaderName;
 use http::StatusCode;
 use http::header;
@@ -141,12 +142,13 @@ pub fn text(
 ) -> Result<Vec<u8>, ApiError> {
     let (mut shown, mut next) = (Vec::new(), None);
     let mut left = TEXT_BYTES_MAX;
-    let rows = sent.report.rows.iter().zip(sent.texts()).enumerate().skip(from);
-    for (n, (row, content)) in rows.filter(|(_, (row, _))| item.is_none() || row.item == item) {
+    let rows = sent.report.rows.iter().enumerate().skip(from);
+    for (n, row) in rows.filter(|(_, row)| item.is_none() || row.item == item) {
         if left == 0 {
             next = Some(json!({ "from": n, "offset": 0 }));
             break;
         }
+        let content = sent.text(n);
         let text = &content.text;
         let start = if n == from { text.floor_char_boundary(offset) } else { 0 };
         let end = text.floor_char_boundary(start + left).max(start);
@@ -192,10 +194,11 @@ pub fn absent(session: &str, sent: &SentBody) -> Result<Vec<u8>, ApiError> {
 
 /// The bytes of a request, or a range of them.
 pub fn body(sent: &SentBody, redactor: &Redactor, reveals: bool, range: Option<&str>) -> Result<Reply, ApiError> {
-    let of = sent.body.len();
+    let body = Bytes::from(sent.request.body());
+    let of = body.len();
     let (body, n_masked) = match reveals {
-        true => (sent.body.clone(), 0),
-        false => mask::masked(redactor, sent.body.clone()),
+        true => (body, 0),
+        false => mask::masked(redactor, body),
     };
     let range = match range.map(|text| parse_range(text, of)) {
         None => None,
@@ -212,7 +215,11 @@ pub fn body(sent: &SentBody, redactor: &Redactor, reveals: bool, range: Option<&
     };
     let reply = reply.with(header::ACCEPT_RANGES, "bytes");
     Ok(match (n_masked, range) {
-        (0, None) => reply.with(DIGEST, &format!("sha-256={}", STANDARD.encode(Sha256::digest(&sent.body)))),
+        (0, None) => {
+            let mut hash = Sha256::new();
+            sent.request.segments.iter().for_each(|segment| hash.update(segment));
+            reply.with(DIGEST, &format!("sha-256={}", STANDARD.encode(hash.finalize())))
+        }
         (0, Some(_)) => reply,
         (n, _) => reply.with(MASKED, &n.to_string()),
     })

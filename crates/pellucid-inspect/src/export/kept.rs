@@ -197,15 +197,15 @@ fn add_requests(
             return ControlFlow::Continue(());
         }
         let found = match walked.bytes {
-            WalkedBytes::Proved(mut proved) => {
-                let (body, mut report) = (proved.body(), proved.report());
+            WalkedBytes::Proved(proved) => {
+                let (request, mut report) = (proved.request().clone(), proved.report());
                 report.changed_files = proved.changed_files();
                 if needed.contains(&number) {
                     let name = format!("{}#{number}", files.id);
                     let model = proved.model().unwrap_or_default();
-                    waiting.insert(number, Inspected::of_body(&name, &model, proved.wire(), &body, &report));
+                    waiting.insert(number, Inspected::of_body(&name, &model, proved.wire(), &request.body(), &report));
                 }
-                let sent = Arc::new(SentBody::walked(files, number, body, report));
+                let sent = Arc::new(SentBody::walked(number, request, report));
                 let ranges = rows.add(&sent);
                 Some((sent, ranges))
             }

@@ -65,7 +65,8 @@ impl RequestRows {
         let item = report.rows.get(n_same).map(|row| row.item);
         let is_before = |row: &&Row| Some(row.item) == item;
         let first = n_same - report.rows[..n_same].iter().rev().take_while(is_before).count();
-        let texts = report.texts_from(&sent.body, first);
+        let body = sent.request.body();
+        let texts = report.texts_from(&body, first);
         let mut rows = Vec::with_capacity(report.rows.len());
         let mut ranges: Vec<[usize; 2]> = Vec::new();
         for (at, (row, status)) in report.statuses().enumerate() {
@@ -75,7 +76,7 @@ impl RequestRows {
                 _ => {
                     let text = match known {
                         Some(known) => known.text,
-                        None => self.text(&texts[at - first], &sent.body[row.start..row.start + row.bytes]),
+                        None => self.text(&texts[at - first], &body[row.start..row.start + row.bytes]),
                     };
                     let number = self.row(format!("[{text},{}]", report.row_json((row, status))));
                     AddedRow { status, text, number }
@@ -126,7 +127,7 @@ fn n_same_rows(a: &SentBody, b: &SentBody) -> usize {
     let rows = a.report.rows.iter().zip(&b.report.rows);
     let is_same = |(one, other): &(&Row, &Row)| {
         let range = one.start..one.start + one.bytes;
-        one == other && a.body[range.clone()] == b.body[range]
+        one == other && a.request.slice(range.clone()) == b.request.slice(range)
     };
     rows.take_while(is_same).count()
 }

@@ -5,12 +5,15 @@ use std::process::ExitCode;
 
 use jiff::Timestamp;
 use pellucid_agent::replay;
+use pellucid_agent::replay::ReplaySource;
 use pellucid_agent::replay::WalkedBytes;
+use pellucid_agent::replay::WantedRequest;
 use pellucid_answers::diff::ChangeSummary;
 use pellucid_answers::diff::DiffKind;
 use pellucid_answers::diff::PartChange;
 use pellucid_answers::diff::RequestDiff;
 use pellucid_answers::inspected::Inspected;
+use pellucid_answers::inspected::SharedTexts;
 use pellucid_answers::why;
 use pellucid_answers::why::PlaceCost;
 use pellucid_engine::request_name::RequestName;
@@ -107,7 +110,10 @@ pub fn answer(shared: &Shared, args: &ContextDiffArgs) -> Result<(String, DiffVe
             };
             (side(&names.0, &args.a)?, side(&names.1, &args.b)?)
         }
-        _ => (of(&args.a)?, of(&args.b)?),
+        _ => match neighbours(&home, args, &names) {
+            Some(both) => both,
+            None => (of(&args.a)?, of(&args.b)?),
+        },
     };
     let diff = RequestDiff::of(&a, &b);
     let cost = again_cost(&home, &diff)?;
@@ -132,6 +138,36 @@ enum UsualFacts {
 
 /// Facts in one line, for commands that print a diff among other things.
 const ELSEWHERE: UsualFacts = UsualFacts::Folded("`context diff --all` shows them");
+
+/// Two requests of one session, rebuilt together so that they share what is the same in both; absent if they are others, or
+/// if there is something to say about one of them.
+fn neighbours(
+    home: &Path,
+    args: &ContextDiffArgs,
+    names: &(RequestName, RequestName),
+) -> Option<(Inspected, Inspected)> {
+    let (RequestName::Sent { session: a, number: Some(of_a) }, RequestName::Sent { session: b, number: Some(of_b) }) =
+        names
+    else {
+        return None;
+    };
+    if a != b {
+        return None;
+    }
+    let LookedAt { home, path, .. } = capsule::look(home, a).ok()?;
+    let source = ReplaySource::open(&home, &read::open(&path).ok()?).ok()?;
+    let (mut kept, mut texts) = (None, SharedTexts::default());
+    // Those before a request are rebuilt with it.
+    if of_b > of_a {
+        source.rebuild(WantedRequest::Number(usize::try_from(*of_b).ok()?), &mut kept).ok()?;
+    }
+    let mut side = |text: &str, number: u64| {
+        let sent = source.rebuild(WantedRequest::Number(usize::try_from(number).ok()?), &mut kept).ok()?;
+        let model = sent.model.filter(|_| sent.broken.is_none())?;
+        Some(Inspected::of_request(text, &model, sent.wire, &sent.request, &sent.report, &mut texts))
+    };
+    Some((side(&args.a, *of_a)?, side(&args.b, *of_b)?))
+}
 
 /// The diff as `context diff` prints it without options and prices.
 pub fn diff_text(diff: &RequestDiff<'_>, paint: Paint) -> String {
@@ -345,7 +381,7 @@ pub fn requests(home: &Path, session: &str) -> Result<Vec<Result<Inspected, Stri
     replay::walk(&home, &file, &mut |walked| {
         let name = format!("{id}#{}", walked.number);
         let one = match walked.bytes {
-            WalkedBytes::Proved(mut proved) => {
+            WalkedBytes::Proved(proved) => {
                 let (body, report) = (proved.body(), proved.report());
                 let model = request::model_of(&body).unwrap_or_default();
                 Ok(Inspected::of_body(&name, &model, proved.wire(), &body, &report))

@@ -298,7 +298,7 @@ fn history_of(home: &Path, id: &str, path: &Path, question: &WhyQuestion) -> Res
     let mut history = WhyHistory::new(id);
     replay::walk(home, &file, &mut |walked| {
         match walked.bytes {
-            WalkedBytes::Proved(mut proved) => {
+            WalkedBytes::Proved(proved) => {
                 let (body, report, model) = (proved.body(), proved.report(), proved.model().unwrap_or_default());
                 let figures = walked.entry.map(|entry| RequestFigures::of(walked.number, &model, entry, walked.reply));
                 let request = Inspected::of_body("", &model, proved.wire(), &body, &report);
@@ -364,7 +364,7 @@ impl AskedRequest<'_> {
             settings: Vec::new(),
             history,
         };
-        let content = row.content.as_ref().map_or("", |content| content.text.as_str());
+        let content = row.content.as_ref().map_or("", |content| &*content.text);
         Ok(format!("{}\n{content}\n", text(&answer)))
     }
 }

@@ -106,7 +106,7 @@ fn certificate(home: &Path, shared: &Shared, args: &CertifyArgs) -> Result<Certi
         let is_answer =
             walked.entry.is_none_or(|entry| matches!(entry.purpose, Purpose::Answer | Purpose::AnswerAgain));
         match walked.bytes {
-            WalkedBytes::Proved(mut proved) if is_answer => {
+            WalkedBytes::Proved(proved) if is_answer => {
                 let (body, report) = (proved.body(), proved.report());
                 let model = proved.model().unwrap_or_default();
                 last = Ok((walked.number, Inspected::of_body("last", &model, proved.wire(), &body, &report)));

@@ -203,9 +203,8 @@ fn hits(
             sent.push(SentPlace { at: entry.at, number: walked.number, is_wanted });
         }
         match walked.bytes {
-            WalkedBytes::Proved(mut proved) if is_wanted => {
-                let report = proved.report();
-                grep.request(walked.number, &proved.body(), &report);
+            WalkedBytes::Proved(proved) if is_wanted => {
+                grep.request(walked.number, proved.frame(), proved.items(), proved.request());
             }
             WalkedBytes::Unknown(_) => is_all_known = false,
             WalkedBytes::Proved(_) | WalkedBytes::Again(_) => {}

@@ -8,6 +8,7 @@ use pellucid_agent::calls::RecordedCall;
 use pellucid_agent::cut_off;
 use pellucid_agent::cut_off::CutOff;
 use pellucid_agent::replay;
+use pellucid_agent::replay::ReplaySource;
 use pellucid_answers::transcript::CallFacts;
 use pellucid_answers::transcript::ReplyFacts;
 use pellucid_answers::transcript::TranscriptFacts;
@@ -145,7 +146,8 @@ fn facts(home: &Path, id: &str, requests: &Chain, cut_off: Vec<CutOff>) -> Resul
     };
     let path = LocalSessions::new(home).file(id).map_err(|error| failed(&error))?.0;
     let file = read::open_damaged(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
-    let numbers = replay::numbers(home, &file, requests).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+    let source = ReplaySource::open(home, &file).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+    let numbers = replay::numbers(&source).map_err(|error| ProgramFailure::new(format!("{error}")))?;
     let replies = requests.links.iter().filter_map(|link| match &link.entry {
         LogEntry::Reply(reply) => Some(ReplyFacts {
             number: *numbers.get(&reply.request)?,

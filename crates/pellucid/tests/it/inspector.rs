@@ -3,6 +3,7 @@
 mod beside;
 mod client;
 mod doors;
+mod index;
 mod views;
 
 use std::collections::BTreeMap;
@@ -271,7 +272,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
 }
 
 #[test]
-fn answers_fit_their_schemas_do_not_change_and_write_nothing() {
+fn answers_fit_their_schemas_do_not_change_and_write_only_the_index() {
     let (world, id) = world("responses");
     world.files.write("work/script.toml", "[[reply]]\nsay = \"a summary\"\n[[reply]]\nsay = \"after it\"\n");
     let ran = world.run(&["compact", "--script", "script.toml", &id]);
@@ -320,7 +321,9 @@ fn answers_fit_their_schemas_do_not_change_and_write_nothing() {
         }
         assert_eq!(schemas::ALL.len(), paths.len() + 1, "every schema is checked; a fork is checked where one is made");
     }
-    let after = files(&world.files.path("home"));
+    let mut after = files(&world.files.path("home"));
+    let index = after.remove(&world.files.path(format!("home/inspect/{id}.idx")));
+    assert!(index.is_some(), "the index is the one file that is written");
     assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
     let changed: Vec<_> = before.keys().filter(|path| before.get(*path) != after.get(*path)).collect();
     assert!(changed.is_empty(), "{changed:?}");

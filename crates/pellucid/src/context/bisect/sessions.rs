@@ -89,7 +89,7 @@ fn row_json(row: &DivergedRow<'_>) -> Value {
         row.map(|row| {
             json!({
                 "part": row.part, "item": row.item, "source": row.source, "origin": row.origin, "bytes": row.bytes,
-                "text": row.content.as_ref().map(|content| content.text.as_str()),
+                "text": row.content.as_ref().map(|content| &*content.text),
             })
         })
     };

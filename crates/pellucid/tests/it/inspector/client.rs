@@ -124,6 +124,13 @@ impl Inspector {
         read_answer(stream, text.starts_with("HEAD"))
     }
 
+    /// How many bytes the program has read so far, from files and connections.
+    #[cfg(target_os = "linux")]
+    pub fn bytes_read(&self) -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/io", self.child.id())).unwrap();
+        text.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap().parse().unwrap()
+    }
+
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();

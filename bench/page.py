@@ -6,7 +6,8 @@ page.py --bin NAME=PATH [--bin ...] [--requests 1000] [--repeat 5] [--keep FOLDE
 Makes a session with the first binary and its scripted model: turns of commands with
 outputs of 15 kB, each turn ended by a summary, so that no request is much larger than
 15 MB. Prints for each binary the median of REPEAT runs, in milliseconds, of what
-`docs/inspector.md` calls an answer; "first" is a server that has just started. With
+`docs/inspector.md` calls an answer; "first" is a server that has just started and finds
+no index, "second server" one that finds the index. With
 --keep the session stays in FOLDER and is used again.
 """
 import argparse, http.client, json, os, pathlib, re, shutil, statistics, subprocess, sys, tempfile, time
@@ -105,6 +106,7 @@ def timeline(server):
 def measure(binary, folder, last):
     """One run: seconds by what was done."""
     home, work = folder / "home", folder / "work"
+    shutil.rmtree(home / "inspect", ignore_errors=True)
     found = {}
     server = Server(binary, home, work)
     try:
@@ -122,7 +124,19 @@ def measure(binary, folder, last):
         found["memory of the server, MB"] = server.memory() / 1000
     finally:
         server.close()
-    return found
+    return {**found, **measure_again(binary, home, work, last)}
+
+
+def measure_again(binary, home, work, last):
+    """What a second server answers, which finds what the first one has left."""
+    server = Server(binary, home, work)
+    try:
+        found = {"timeline complete, second server": timeline(server)}
+        found["items, second server"] = server.get(f"sessions/{SESSION}/items?count=200")[0]
+        found[f"rebuild request {last // 2}, second server"] = server.get(f"sessions/{SESSION}/requests/{last // 2}")[0]
+        return found
+    finally:
+        server.close()
 
 
 def main():

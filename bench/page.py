@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """The page of `inspect` on a long session: what its server answers, and how soon.
 
-page.py --bin NAME=PATH [--bin ...] [--requests 1000] [--repeat 5] [--keep FOLDER]
+page.py --bin NAME=PATH [--bin ...] [--requests 1000] [--repeat 5] [--keep FOLDER] [--cpu]
 
 Makes a session with the first binary and its scripted model: turns of commands with
 outputs of 15 kB, each turn ended by a summary, so that no request is much larger than
 15 MB. Prints for each binary the median of REPEAT runs, in milliseconds, of what
 `docs/inspector.md` calls an answer; "first" is a server that has just started and finds
 no index, "second server" one that finds the index. With
---keep the session stays in FOLDER and is used again.
+--keep the session stays in FOLDER and is used again. With --cpu the CPU time of the server
+is printed in place of the time that passed, for a machine that does other work too.
 """
 import argparse, http.client, json, os, pathlib, re, shutil, statistics, subprocess, sys, tempfile, time
 import common
@@ -58,7 +59,10 @@ def make(binary, folder, requests):
 class Server:
     """An `inspect` that is asked over one connection."""
 
+    by_cpu = False
+
     def __init__(self, binary, home, cwd):
+        self.taken = {}
         began = time.perf_counter()
         env = {**os.environ, "PELLUCID_HOME": str(home)}
         self.child = subprocess.Popen([binary, "inspect"], cwd=cwd, env=env, stdout=subprocess.PIPE, text=True)
@@ -71,8 +75,20 @@ class Server:
         answer.read()
         self.cookie = {"Cookie": answer.getheader("Set-Cookie").split(";")[0]}
 
+    def clock(self):
+        """Seconds: of CPU that the threads of the server took, or that passed."""
+        if not self.by_cpu:
+            return time.perf_counter()
+        for thread in pathlib.Path(f"/proc/{self.child.pid}/task").glob("*/schedstat"):
+            try:
+                self.taken[thread] = int(thread.read_text().split()[0])
+            except OSError:
+                pass
+        # A thread that has ended has taken what it had.
+        return sum(self.taken.values()) / 1e9
+
     def get(self, path):
-        began = time.perf_counter()
+        began = self.clock()
         for attempt in range(2):
             try:
                 self.connection.request("GET", "/api/v1/" + path, headers=self.cookie)
@@ -84,7 +100,7 @@ class Server:
                 self.connection.close()
         if answer.status != 200:
             raise SystemExit(f"{path}: {answer.status} {body[:300]}")
-        return time.perf_counter() - began, body
+        return self.clock() - began, body
 
     def memory(self):
         status = pathlib.Path(f"/proc/{self.child.pid}/status").read_text()
@@ -145,7 +161,9 @@ def main():
     p.add_argument("--requests", type=int, default=1000)
     p.add_argument("--repeat", type=int, default=5)
     p.add_argument("--keep")
+    p.add_argument("--cpu", action="store_true")
     a = p.parse_args()
+    Server.by_cpu = a.cpu
     bins = common.bins(a.bin)
     folder = pathlib.Path(a.keep) if a.keep else pathlib.Path(tempfile.mkdtemp(prefix="page-", dir=common.scratch()))
     try:

@@ -166,7 +166,7 @@ impl GatheredCells {
             self.frame = Some((frame.clone(), tail));
         }
         if let Some((before, tail)) = &mut self.frame {
-            for (span, place) in frame.tail_spans().iter().zip(tail) {
+            for (span, place) in frame.tail_spans().iter().zip(tail.iter()) {
                 add(&mut column, &mut end, *place, span.len);
             }
             *before = frame.clone();
@@ -206,11 +206,10 @@ impl GatheredCells {
             tokens: 0,
         });
         let n_known = self.cells.kinds.len();
-        let place = *self.places.entry(kind).or_insert_with_key(|kind| {
+        *self.places.entry(kind).or_insert_with_key(|kind| {
             self.cells.kinds.push(kind.clone());
             n_known
-        });
-        place
+        })
     }
 }
 
@@ -353,11 +352,11 @@ mod tests {
             text += &format!("{word}: {}\n", last.join(", "));
         }
         expect![[r#"
-            part: "base" 40, "user" 8, "tools/shell" 12, "tool" 100
-            source: "catalogue" 52, "user" 8, "tool" 100
-            role: "" 52, "user" 8, "tool" 100
-            tool: "" 48, "shell" 112
-            author: "pack" 52, "yours" 8, "tool" 100
+            part: "base" 41, "user" 13, "tools/shell" 12, "input" 3, "tool" 101
+            source: "catalogue" 53, "user" 9, "wire" 7, "tool" 101
+            role: "" 56, "user" 13, "tool" 101
+            tool: "" 57, "shell" 113
+            author: "pack" 53, "yours" 9, "session" 7, "tool" 101
         "#]]
         .assert_eq(&text);
     }

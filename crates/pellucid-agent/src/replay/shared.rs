@@ -4,7 +4,6 @@
 //! neighbours, and each of them costs only what is around its items.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use bytes::Bytes;
 use pellucid_engine::digest::Items;
@@ -162,11 +161,7 @@ impl SharedRequests {
                 }
                 made = Made::default();
             }
-            let is_as_sent = made.add(entry, frame, &mut history.transcript, |made| Beginning {
-                number: numbers.of(at),
-                link: at,
-                ..made
-            });
+            let is_as_sent = made.add((numbers.of(at), at), entry, frame, &mut history.transcript);
             if at == link && !is_as_sent {
                 return Ok(None);
             }
@@ -196,13 +191,13 @@ impl Made {
         self.is_begun && (transcript.begins_again() || transcript.shown_view() != frame.view())
     }
 
-    /// Adds the next request, if it is as it was sent. Gives whether it is.
+    /// Adds the next request with its number and its line, if it is as it was sent. Gives whether it is.
     fn add(
         &mut self,
+        (number, link): (usize, usize),
         entry: &entry::RequestEntry,
         frame: &Frame,
         transcript: &mut Transcript,
-        place: impl FnOnce(Beginning) -> Beginning,
     ) -> bool {
         let request = frame.request(transcript);
         // The first request of these begins again, whatever was shown before.
@@ -215,16 +210,16 @@ impl Made {
         self.omissions.extend(transcript.omissions()[self.omissions.len()..].iter().cloned());
         let is_as_sent = account.body.to_string() == entry.body;
         if is_as_sent {
-            self.requests.push(place(Beginning {
-                number: 0,
-                link: 0,
+            self.requests.push(Beginning {
+                number,
+                link,
                 frame: frame.clone(),
                 n_rows: rendered.len(),
                 n_bytes: transcript.shown_len(),
                 n_omissions: transcript.omissions().len(),
                 closing: transcript.closing(),
                 trail,
-            }));
+            });
         }
         is_as_sent
     }
@@ -247,7 +242,7 @@ fn beginning(segments: &[Bytes], n_bytes: usize) -> Vec<Bytes> {
     for segment in segments {
         let n = segment.len().min(left);
         if n > 0 {
-            found.push(segment.slice(Range { start: 0, end: n }));
+            found.push(segment.slice(..n));
         }
         left -= n;
     }

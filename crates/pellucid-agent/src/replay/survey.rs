@@ -79,10 +79,12 @@ impl FileSurvey {
                 match record {
                     Record::TurnContext(turn) => self.turns.push((line.end, turn.turn_id.unwrap_or_default())),
                     Record::Compacted(compacted) => {
-                        let what = match () {
-                            () if is_undo(&compacted) => SummaryWhat::Undo,
-                            () if is_redo(&compacted) => SummaryWhat::Redo,
-                            () => SummaryWhat::Summary,
+                        let what = if is_undo(&compacted) {
+                            SummaryWhat::Undo
+                        } else if is_redo(&compacted) {
+                            SummaryWhat::Redo
+                        } else {
+                            SummaryWhat::Summary
                         };
                         self.summaries.push(SummaryLine { start: line.start, end: line.end, what });
                     }

@@ -314,6 +314,13 @@ def keys(*names):
     return end
 
 
+def interrupted(run):
+    """The second key is meant for the program, so it comes when the turn is over."""
+    run.key("ctrl-c")
+    run.sees("The turn was interrupted")
+    run.key("ctrl-c")
+
+
 def line_of(text):
     def end(run):
         run.write(text + "\r")
@@ -348,8 +355,7 @@ SIGNALS = {"TERM": 143, "HUP": 129, "INT": 130, "QUIT": 131}
 ENDINGS = [
     ("idle", keys("ctrl-c"), "ctrl-c", 0), ("idle", keys("ctrl-d"), "ctrl-d", 0), ("idle", line("/quit"), "/quit", 0), ("idle", line("/exit"), "/exit", 0),
     ("draft", keys("ctrl-c", "ctrl-c"), "ctrl-c twice", 0), ("menu", keys("esc", "ctrl-c"), "esc, ctrl-c", 0),
-    ("streaming", keys("ctrl-c", "ctrl-c"), "ctrl-c twice", 0), ("command", keys("ctrl-c", "ctrl-c"), "ctrl-c twice", 0),
-    ("approval", keys("ctrl-c", "ctrl-c"), "ctrl-c twice", 0), ("transcript", keys("q", "ctrl-c"), "q, ctrl-c", 0),
+    ("streaming", interrupted, "ctrl-c twice", 0), ("command", interrupted, "ctrl-c twice", 0), ("approval", interrupted, "ctrl-c twice", 0), ("transcript", keys("q", "ctrl-c"), "q, ctrl-c", 0),
     ("continued", keys("ctrl-c"), "ctrl-c", 0), ("screen reader", line_of("/quit"), "/quit", 0), ("screen reader", sent("TERM"), "SIGTERM", 143),
     ("editor", sent_while_editing, "SIGTERM, then the end of the editor", 143), ("trust", keys("n"), "n", 0), ("trust", keys("ctrl-c"), "ctrl-c", 0), ("trust", keys("ctrl-d"), "ctrl-d", 0),
     ("sign-in", keys("ctrl-c"), "ctrl-c", 0), ("resume list", keys("ctrl-c"), "ctrl-c", 0), ("fork list", keys("ctrl-c"), "ctrl-c", 0),

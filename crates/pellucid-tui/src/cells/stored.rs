@@ -225,7 +225,7 @@ fn called(item: &Item, output: Option<&str>, folder: Option<&Path>) -> Option<Tr
     }
 }
 
-/// What the model is told of a command that the person refused.
+/// What the model gets as the output of a command that the person refused.
 const REJECTED: &str = "exec command rejected by user";
 
 fn ran(command: &[String], output: Option<&str>) -> TranscriptCell {
@@ -233,7 +233,7 @@ fn ran(command: &[String], output: Option<&str>) -> TranscriptCell {
         let cell = CommandCell::stored(command, 0, Duration::ZERO, "");
         return TranscriptCell::Command(cell.left(CommandState::Interrupted));
     };
-    // What the model is told of a command that did not run to its end.
+    // What the model gets as the output of a command that did not run to its end.
     let left = match output.trim_end() {
         REJECTED => Some(CommandState::Declined),
         text if text.starts_with("Wall time: ") && text.ends_with("\naborted by user") => {

@@ -92,9 +92,15 @@ pub struct CallOutput {
     pub time: Option<CallTime>,
     /// Whether the sandbox stopped it.
     pub is_denied: bool,
-    /// What came out, without the lines that a tool puts before it.
+    /// The first lines of what came out, without those that a tool puts before them. Outputs are most of a long session, so
+    /// the rest is not kept.
     pub body: String,
+    /// How many lines more came out.
+    pub n_more_lines: usize,
 }
+
+/// How many lines of an output an entry has. One line more takes no more space than the line that would count it.
+const OUTPUT_LINES: usize = 5;
 
 /// How long a call took.
 #[derive(Debug, Clone, PartialEq)]
@@ -214,11 +220,13 @@ impl Writer {
     fn add_output(&mut self, call: &str, text: &str) {
         let written = WrittenOutcome::of(text);
         let recorded = self.outcomes.get(call);
+        let (body, n_more_lines) = first_lines(&written.body);
         let entry = TranscriptEntry::Output(CallOutput {
             exit_code: recorded.and_then(|it| it.exit_code).or(written.exit_code),
             time: recorded.map(|it| CallTime::Milliseconds(it.duration_ms)).or(written.time.map(CallTime::Written)),
             is_denied: recorded.is_some_and(|it| it.is_denied),
-            body: written.body.into_owned(),
+            body,
+            n_more_lines,
         });
         let place = match self.running.iter().position(|(id, _)| id == call) {
             Some(at) => self.running.swap_remove(at).1 + 1,
@@ -297,15 +305,23 @@ fn joined(words: &[String]) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-fn output_text(output: &ToolOutput) -> String {
+/// The first lines of a text, and how many more there are.
+fn first_lines(text: &str) -> (String, usize) {
+    let text = text.trim_end();
+    let n_lines = text.lines().count();
+    let n_kept = if n_lines <= OUTPUT_LINES + 1 { n_lines } else { OUTPUT_LINES };
+    (text.lines().take(n_kept).collect::<Vec<_>>().join("\n"), n_lines - n_kept)
+}
+
+fn output_text(output: &ToolOutput) -> Cow<'_, str> {
     match output {
-        ToolOutput::Text(text) => text.clone(),
+        ToolOutput::Text(text) => Cow::Borrowed(text),
         ToolOutput::Parts(parts) => {
             let texts = parts.iter().map(|part| match part {
                 ContentPart::InputText { text } | ContentPart::OutputText { text } => text.as_str(),
                 ContentPart::InputImage { .. } => "(an image)",
             });
-            texts.collect::<Vec<_>>().join("\n")
+            Cow::Owned(texts.collect::<Vec<_>>().join("\n"))
         }
     }
 }

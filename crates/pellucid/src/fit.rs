@@ -12,6 +12,9 @@ use unicode_width::UnicodeWidthStr;
 /// The sign in place of what was cut out.
 const ELLIPSIS: &str = "…";
 
+/// How many characters of a long text are looked at for each cell.
+const HEAD_CHARS: usize = 4;
+
 /// How many folders up a path is written with `..`.
 const LEVELS_UP_MAX: usize = 3;
 
@@ -25,11 +28,23 @@ pub fn width(text: &str) -> usize {
 
 /// A text on one line with at most so many cells; what does not fit is cut after a whole word where one fits.
 pub fn end(text: &str, max: usize) -> String {
+    // A line may have megabytes, and its beginning decides.
+    if let Some((at, _)) = text.char_indices().nth(max.saturating_mul(HEAD_CHARS)) {
+        let head = &text[..at];
+        if width(&visible_name(head)) > max + 1 {
+            return cut_end(&visible_name(head), max);
+        }
+    }
     let text = visible_name(text);
     if width(&text) <= max {
         return text.into_owned();
     }
-    let kept = beginning(&text, max.saturating_sub(1));
+    cut_end(&text, max)
+}
+
+/// The beginning of a text that is wider than it may be.
+fn cut_end(text: &str, max: usize) -> String {
+    let kept = beginning(text, max.saturating_sub(1));
     let at_word = match kept.rfind(' ') {
         // A word that leaves more than half of the line empty is cut itself.
         Some(at) if !text[kept.len()..].starts_with(' ') && width(&kept[..at]) * 2 > max => &kept[..at],
@@ -181,6 +196,26 @@ mod tests {
         let short = shortened(text, max);
         assert_eq!(short, expected);
         assert!(width(&short) <= max, "{short}");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_by_its_beginning_as_by_all_of_it() {
+        let texts = [
+            "words of a line, and ",
+            "名前",
+            "n\u{301}",
+            "\u{1b}[8m\u{202e}",
+            "oneverylongword",
+            "a\u{200b}b ",
+            "\u{301}",
+        ];
+        for text in texts.map(|text| text.repeat(2_000)) {
+            for max in [0, 1, 7, 80] {
+                let whole = visible_name(&text);
+                let cut = if width(&whole) <= max { whole.clone().into_owned() } else { cut_end(&whole, max) };
+                assert_eq!(end(&text, max), cut, "{max}");
+            }
+        }
     }
 
     #[test]

@@ -67,9 +67,9 @@ fn outcomes_come_from_the_record_or_from_what_the_model_received() {
         facts,
         &expect![[r#"
             Command { command: "ls -a" }
-            Output(CallOutput { exit_code: Some(3), time: Some(Milliseconds(7)), is_denied: true, body: "x" })
+            Output(CallOutput { exit_code: Some(3), time: Some(Milliseconds(7)), is_denied: true, body: "x", n_more_lines: 0 })
             Command { command: "ls -a" }
-            Output(CallOutput { exit_code: Some(2), time: Some(Written("0.5 s")), is_denied: false, body: "x" })
+            Output(CallOutput { exit_code: Some(2), time: Some(Written("0.5 s")), is_denied: false, body: "x", n_more_lines: 0 })
         "#]],
     );
 }
@@ -95,13 +95,13 @@ fn an_output_stands_below_its_call_whatever_comes_between() {
         TranscriptFacts::default(),
         &expect![[r#"
             Command { command: "a" }
-            Output(CallOutput { exit_code: None, time: None, is_denied: false, body: "of a" })
+            Output(CallOutput { exit_code: None, time: None, is_denied: false, body: "of a", n_more_lines: 0 })
             Command { command: "b" }
-            Output(CallOutput { exit_code: None, time: None, is_denied: false, body: "of b" })
+            Output(CallOutput { exit_code: None, time: None, is_denied: false, body: "of b", n_more_lines: 0 })
             Command { command: "c" }
-            Output(CallOutput { exit_code: None, time: None, is_denied: false, body: "of c" })
+            Output(CallOutput { exit_code: None, time: None, is_denied: false, body: "of c", n_more_lines: 0 })
             Request(TranscriptRequest { number: None, sent: 100, cached: 0, answered: 10, verdict: None })
-            Output(CallOutput { exit_code: None, time: None, is_denied: false, body: "of gone" })
+            Output(CallOutput { exit_code: None, time: None, is_denied: false, body: "of gone", n_more_lines: 0 })
         "#]],
     );
 }

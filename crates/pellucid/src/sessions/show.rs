@@ -1,5 +1,6 @@
 //! `sessions show`: the facts of a session, then its transcript.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -30,13 +31,13 @@ use pellucid_store::summary::SessionSummary;
 use serde::Serialize;
 
 use super::failed;
-use super::print;
 use super::time;
 use super::transcript::Drawing;
 use crate::args::sessions::ShowArgs;
 use crate::capsule;
 use crate::capsule::LookedAt;
 use crate::context::head::usage_text;
+use crate::print;
 use crate::print::json_line;
 use crate::replay::cache_break_text;
 use crate::replay::verdict_text;
@@ -72,7 +73,8 @@ pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, ProgramFailure> {
     let facts = facts(home, id, &requests, cut_off)?;
     let head = text(&stored, &requests);
     let entries = transcript(stored.loaded.records, facts);
-    print(&Drawing::of(head, entries, StandardStream::Out.columns(), Paint::out()))
+    Drawing::write(head, entries, (StandardStream::Out.columns(), Paint::out()), &mut print::out)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A session for programs. Items are written as they are, without a copy of the whole session as a tree of values.
@@ -144,10 +146,16 @@ fn facts(home: &Path, id: &str, requests: &Chain, cut_off: Vec<CutOff>) -> Resul
         };
         (call.call.clone(), facts)
     };
-    let path = LocalSessions::new(home).file(id).map_err(|error| failed(&error))?.0;
-    let file = read::open_damaged(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
-    let source = ReplaySource::open(home, &file).map_err(|error| ProgramFailure::new(format!("{error}")))?;
-    let numbers = replay::numbers(&source).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+    // Numbers take another look at the whole session file, and only replies of a record have them.
+    let numbers = match requests.links.is_empty() {
+        true => BTreeMap::new(),
+        false => {
+            let path = LocalSessions::new(home).file(id).map_err(|error| failed(&error))?.0;
+            let file = read::open_damaged(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+            let source = ReplaySource::open(home, &file).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+            replay::numbers(&source).map_err(|error| ProgramFailure::new(format!("{error}")))?
+        }
+    };
     let replies = requests.links.iter().filter_map(|link| match &link.entry {
         LogEntry::Reply(reply) => Some(ReplyFacts {
             number: *numbers.get(&reply.request)?,

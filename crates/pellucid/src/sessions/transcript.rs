@@ -12,8 +12,11 @@ use crate::style::Paint;
 use crate::style::counted;
 use crate::style::thousands;
 
-/// How many lines of an output are shown.
-const OUTPUT_LINES: usize = 5;
+/// How many lines of a thought are shown.
+const THOUGHT_LINES: usize = 5;
+
+/// How many bytes are drawn before they are written.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// Draws the entries of a transcript one after the other.
 pub struct Drawing {
@@ -23,11 +26,26 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// The whole transcript behind a head. Each entry is dropped when it is drawn.
-    pub fn of(head: String, entries: Vec<TranscriptEntry>, columns: usize, paint: Paint) -> String {
+    /// Draws the whole transcript behind a head, and gives it away in pieces. Each entry is dropped when it is drawn, so that
+    /// a long session is not held twice.
+    ///
+    /// # Errors
+    /// As `write` says.
+    pub fn write<E>(
+        head: String,
+        entries: Vec<TranscriptEntry>,
+        (columns, paint): (usize, Paint),
+        write: &mut dyn FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut drawing = Self { columns, paint, text: head };
-        entries.into_iter().for_each(|entry| drawing.add(&entry));
-        drawing.text
+        for entry in entries {
+            drawing.add(&entry);
+            if drawing.text.len() >= PIECE_BYTES {
+                write(&drawing.text)?;
+                drawing.text.clear();
+            }
+        }
+        write(&drawing.text)
     }
 
     fn add(&mut self, entry: &TranscriptEntry) {
@@ -37,7 +55,7 @@ impl Drawing {
             TranscriptEntry::Agent { text, is_interrupted: true } => self.said("agent, interrupted", text),
             TranscriptEntry::Reasoning { text } => {
                 self.text.push('\n');
-                self.lines(text, OUTPUT_LINES, Paint::dim);
+                self.lines(text, THOUGHT_LINES, Paint::dim);
             }
             TranscriptEntry::Command { command } => self.command(command),
             TranscriptEntry::Patch { patch } => self.patch(patch),
@@ -110,7 +128,8 @@ impl Drawing {
             let painted = if is_failure { self.paint.red(&line) } else { self.paint.dim(&line) };
             self.text += &format!("  {painted}\n");
         }
-        self.lines(&output.body, OUTPUT_LINES, |_, line| line.to_owned());
+        self.lines(&output.body, usize::MAX - 1, |_, line| line.to_owned());
+        self.more_lines(output.n_more_lines);
     }
 
     /// The first lines of a text, indented, each on one line of the terminal.
@@ -123,7 +142,12 @@ impl Drawing {
             self.text += format!("  {line}").trim_end();
             self.text.push('\n');
         }
-        if let n @ 1.. = lines.len() - n_shown {
+        self.more_lines(lines.len() - n_shown);
+    }
+
+    /// How many lines are not shown.
+    fn more_lines(&mut self, n: usize) {
+        if n > 0 {
             self.text += &format!("  {}\n", self.paint.dim(&format!("… {}", counted(n, "more line"))));
         }
     }

@@ -91,7 +91,6 @@ export function visible(text) {
 
 const LETTERS = 200000;
 
-/** JSON is shown in lines. */
 export function textBlock(title, text, note) {
   if (text === null || text === undefined) return null;
   let shown = text;
@@ -121,7 +120,6 @@ export function check(isOn, change, ...label) {
 
 let groups = 0;
 
-/** Entries are values and their words. */
 export function choices(label, entries, value, choose) {
   const name = `choice${groups++}`;
   return h("fieldset.choices", h("legend", label), entries.map(([key, word]) => {
@@ -131,5 +129,4 @@ export function choices(label, entries, value, choose) {
   }));
 }
 
-/** What each colour means. */
 export const legend = (names, word) => h("ul.families", { "aria-label": t("families") }, names.map((it) => h("li", swatch(it), word(it))));

@@ -65,7 +65,7 @@ export async function timelineView(place, session) {
     const parts = series.stack(index, unit).filter((part) => part.name).sort((a, b) => b.value - a.value);
     const sum = parts.reduce((so_far, part) => so_far + part.value, 0);
     fill(made, h("h2", t("made.of", { n: index + 1 })), parts.length ? h("ul", parts.map((part) => h("li", swatch(part.colour), h("span.legend-name", part.name),
-      h("span.number", unit === "money" ? amount(part.value.toFixed(12)) : number(part.value)), h("span.number.dim", share(part.value, sum)), lay(h("span.bar"), { part: part.value / (sum || 1) })))) : notice(t("notproved")),
+      h("span.number", unit === "money" ? amount(part.value.toFixed(12)) : number(part.value)), h("span.number.dim", share(part.value, sum)), lay(h("span.bar"), { part: part.value / (sum || 1) })))) : notice(t("unproved")),
     h("p.key", h("span.swatch.hatched"), t("legend.cached"), h("span.swatch.solid"), t("legend.new"), h("span.swatch.outlined"), t("again")));
   };
   const drawTable = () => {

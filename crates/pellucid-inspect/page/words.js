@@ -11,7 +11,7 @@ search.session|Search this session|在此会话中搜索
 search.all|Search all sessions|搜索所有会话
 search.for|Search for “{q}”|搜索“{q}”
 search.sum|{n} found in {of} sessions|在 {of} 个会话中找到 {n} 处
-search.none|No text that was sent or answered has this.|发送或回答的文本里都没有。
+search.none|No text has this.|没有文本包含它。
 search.regex|regular expression|正则表达式
 view.timeline|Timeline|时间线
 view.request|Request|请求
@@ -154,7 +154,6 @@ legend.cached|read from the cache|从缓存读取
 legend.new|new|新增
 bin|and {n} requests in all, #{first}–{last}|等共 {n} 个请求，#{first}–{last}
 live.request|Request #{n} was sent|已发送请求 #{n}
-notproved|The bytes of this request cannot be rebuilt, so its parts are not known.|此请求的字节无法重建，因此不知道其构成。
 turns|Turns|各轮
 span.waiting|waiting|等待
 span.streaming|streaming|接收

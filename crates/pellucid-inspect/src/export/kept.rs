@@ -49,7 +49,7 @@ const SETTINGS: [&str; 3] = ["ttl=1h", "order=stable-first", "without=tools"];
 pub struct KeptAnswers {
     /// What the page needs at once.
     pub first: String,
-    /// The rest.
+    /// What the page needs when a request is opened.
     pub rest: String,
 }
 

@@ -179,7 +179,7 @@ impl Answers {
     /// The versions and what is allowed; of a page in one file also what is said about the file.
     pub fn hello_of(&self, file: &Value) -> Vec<u8> {
         let StartedFor { session, request, is_live, allows_fork } = &self.started_for;
-        line(&json!({
+        let mut hello = json!({
             "api": API_VERSION,
             "program": env!("CARGO_PKG_VERSION"),
             "read_only": !allows_fork,
@@ -188,8 +188,11 @@ impl Answers {
             "session": session,
             "request": request,
             "formats": { "record": entry::FORMAT },
-            "file": file,
-        }))
+        });
+        if !file.is_null() {
+            hello["file"] = file.clone();
+        }
+        line(&hello)
     }
 
     /// The answer to a question about one session, however long it is.

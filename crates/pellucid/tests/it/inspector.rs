@@ -449,12 +449,13 @@ fn a_session_leaves_as_one_file() {
     let written = world.run(&["sessions", "capsule", "-o", "c.html", &id]);
     assert_eq!(written.status, 0, "{}", written.stderr);
     assert!(answer.body == fs::read(world.files.path("work/c.html")).unwrap());
+    assert_eq!(export(&json!({ "session": id, "redact": "some" })).refusal(), (400, "bad_request".to_owned()));
+    assert_eq!(export(&json!({ "where": "/tmp" })).refusal(), (400, "bad_request".to_owned()));
     let opened = Inspector::open(&world, &["file:c.html"]);
+    // The session is nowhere but in the capsule.
     fs::remove_dir_all(world.files.path("home/sessions")).unwrap();
     for path in ["cost?session=ID&by=part", "diff?a=ID%231&b=ID%232", "why?ref=ID%231&byte=100", "sessions/ID/breaks"] {
         let answer = opened.api(&path.replace("ID", &id));
         assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.body));
     }
-    assert_eq!(export(&json!({ "session": id, "redact": "some" })).refusal(), (400, "bad_request".to_owned()));
-    assert_eq!(export(&json!({ "where": "/tmp" })).refusal(), (400, "bad_request".to_owned()));
 }

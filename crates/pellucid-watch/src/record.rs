@@ -119,8 +119,8 @@ pub fn record(plan: RecordPlan, mut notes: mpsc::Receiver<ForwardNote>) -> Watch
     let mut record = WatchRecord::new(plan);
     while let Some(note) = notes.blocking_recv() {
         match note {
-            ForwardNote::Sent(sent) => record.sent(*sent),
-            ForwardNote::Answered(answer) => record.answered(*answer),
+            ForwardNote::Sent(sent) => record.sent(&sent),
+            ForwardNote::Answered(answer) => record.answered(&answer),
         }
     }
     record.end()
@@ -154,7 +154,7 @@ impl WatchRecord {
         }
     }
 
-    fn sent(&mut self, note: SentNote) {
+    fn sent(&mut self, note: &SentNote) {
         let plain = answer::decoded(note.encoding.as_deref(), &note.body);
         let is_plain = plain.as_deref() == Some(&*note.body);
         let text = plain.and_then(|plain| String::from_utf8(plain).ok());
@@ -174,7 +174,7 @@ impl WatchRecord {
             encoded_sha256: encoding.is_some().then(|| Digest::of([&*note.body]).to_string()),
             encoding,
         };
-        let place = self.conversation(&note, &taken);
+        let place = self.conversation(note, &taken);
         let documents = self.documents.now();
         let evidence =
             Evidence { program: &self.program, words: &self.plan.words, documents: &documents, answers: &self.answers };
@@ -211,7 +211,7 @@ impl WatchRecord {
         place
     }
 
-    fn answered(&mut self, note: AnswerNote) {
+    fn answered(&mut self, note: &AnswerNote) {
         let Some((place, line, format)) = self.waiting.remove(&note.exchange) else {
             return;
         };

@@ -255,6 +255,9 @@ impl<'t> Blanking<'t> {
                 if let Some(terms) = opened.terms.as_mut().filter(|terms| terms.pack.contains('/')) {
                     terms.pack = self.blanker.path(&terms.pack);
                 }
+                if let Some(watched) = &mut opened.watched {
+                    watched.upstream = self.blanker.path(&watched.upstream);
+                }
                 if let Some(summaries) = &mut opened.summaries {
                     self.piece(&mut summaries.prefix, Blanker::prefix);
                     summaries.context.iter_mut().for_each(|piece| self.piece(piece, Blanker::json));
@@ -369,6 +372,11 @@ impl<'t> Blanking<'t> {
             request.frame.clone_from(frame);
         }
         let filler = &self.blanker.filler;
+        if let Some(watched) = &mut request.watched {
+            watched.path = self.blanker.path(&watched.path);
+            watched.headers.clear();
+            watched.encoded_sha256 = watched.encoded_sha256.as_ref().map(|digest| filler.digest(digest));
+        }
         request.body = filler.digest(&request.body);
         for (_, _, digest) in &mut request.marks {
             *digest = filler.digest(digest);

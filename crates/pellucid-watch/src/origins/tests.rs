@@ -71,7 +71,7 @@ fn the_text_of_a_file_is_found_within_what_a_program_puts_around_it() {
     let short = document("/w/s.md", "use tabs only");
     check_item(
         r#"{"role":"system","content":"do use tabs only here"}"#,
-        &[short.clone()],
+        std::slice::from_ref(&short),
         &none,
         &["likely program codex: do use tabs only here"],
     );

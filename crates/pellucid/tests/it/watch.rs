@@ -408,6 +408,41 @@ fn an_answer_is_streamed_as_it_comes() {
 }
 
 #[test]
+fn a_capsule_without_content_has_no_word_of_another_programs_requests() {
+    let world = world();
+    let server = MockServer::start(std::iter::repeat_with(|| chat_reply("privateword")).take(3));
+    let watching = Watching::start(&world, &server.base_url());
+    let messages = json!({
+        "model": "m", "max_tokens": 9, "system": [{ "type": "text", "text": "privateword" }],
+        "messages": [
+            { "role": "user", "content": [{ "type": "text", "text": "<x>\nprivateword\n</x>" }] },
+            { "role": "assistant", "content": [{ "type": "tool_use", "id": "t", "name": "Read", "input": { "a": "privateword" } }] },
+            { "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "t", "content": "privateword" }] },
+        ],
+        "tools": [{ "name": "Read", "description": "privateword", "input_schema": {} }],
+    });
+    watching.post("ANTHROPIC_BASE_URL", "/privateword/messages", &messages.to_string());
+    let gemini = json!({ "contents": [{ "role": "user", "parts": [{ "text": "privateword" }] }] });
+    watching.post("GOOGLE_GEMINI_BASE_URL", "/models/m:generateContent", &gemini.to_string());
+    watching.post("OPENAI_BASE_URL", "/traces", "privateword, not JSON");
+    watching.end();
+    for name in ["w", "w-2", "w-3"] {
+        let capsule = world.run(&["sessions", "capsule", name, "--redact", "content", "-o", "c.html"]);
+        assert_eq!(capsule.status, 0, "{name}: {}", capsule.stderr);
+        let to = format!("opened-{name}");
+        let opened = world.run(&["capsule", "open", "c.html", "--to", &to]);
+        assert_eq!(opened.status, 0, "{name}: {}", opened.stderr);
+        let mut files = Vec::new();
+        collect(&world.files.path(format!("work/{to}")), &mut files);
+        for path in &files {
+            let text = String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
+            assert!(!text.contains("privateword"), "{name}: {}", path.display());
+        }
+        fs::remove_file(world.files.path("work/c.html")).unwrap();
+    }
+}
+
+#[test]
 fn a_record_that_was_changed_is_found() {
     let world = world();
     let server = MockServer::start([chat_reply("ok")]);

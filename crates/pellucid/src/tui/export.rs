@@ -107,8 +107,15 @@ mod tests {
                 time: None,
                 is_denied: true,
                 body: "```\nx\n```\n".to_owned(),
+                n_more_lines: 0,
             }),
-            TranscriptEntry::Output(CallOutput { exit_code: None, time: None, is_denied: false, body: String::new() }),
+            TranscriptEntry::Output(CallOutput {
+                exit_code: None,
+                time: None,
+                is_denied: false,
+                body: String::new(),
+                n_more_lines: 0,
+            }),
             TranscriptEntry::Agent { text: "Done.".to_owned(), is_interrupted: false },
             TranscriptEntry::Interrupted,
         ];

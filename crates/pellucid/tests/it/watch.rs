@@ -25,7 +25,7 @@ const ID: &str = "019b0000-0000-7000-8000-00000000000d";
 const RULES: &str = "# Rules\n\nEvery change comes with a test that failed before.\nNever touch \"Cargo.toml\".\n";
 
 /// The watched program is Pellucid itself, whose own record knows where every byte came from.
-fn exec_args<'a>(message: &'a str, resumed: bool) -> Vec<&'a str> {
+fn exec_args(message: &str, resumed: bool) -> Vec<&str> {
     let program = env!("CARGO_BIN_EXE_pellucid");
     let mut args = vec![program, "exec", "--skip-git-repo-check", "-s", "danger-full-access"];
     if resumed {

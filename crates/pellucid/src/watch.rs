@@ -144,7 +144,7 @@ fn tell(home: &Path, summary: &WatchSummary) {
     let names: Vec<&str> = summary.sessions.iter().map(|id| stored::short_id(id, &ids)).collect();
     match names.first() {
         None => {
-            style::line("nothing was recorded: the command sent no request through the addresses that it was given")
+            style::line("nothing was recorded: the command sent no request through the addresses that it was given");
         }
         Some(first) => style::line(&format!(
             "recorded {} in {}: {}; `pellucid context {first}` shows the last",

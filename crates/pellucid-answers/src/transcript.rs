@@ -92,14 +92,22 @@ pub struct CallOutput {
     pub time: Option<CallTime>,
     /// Whether the sandbox stopped it.
     pub is_denied: bool,
-    /// The first lines of what came out, without those that a tool puts before them. Outputs are most of a long session, so
-    /// the rest is not kept.
+    /// What came out, without the lines that a tool puts before it, as far as it is kept.
     pub body: String,
     /// How many lines more came out.
     pub n_more_lines: usize,
 }
 
-/// How many lines of an output an entry has. One line more takes no more space than the line that would count it.
+/// How much of an output an entry keeps. Outputs are most of a long session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeptOutput {
+    /// All of it.
+    Whole,
+    /// The first lines, for a reader who sees no more.
+    FirstLines,
+}
+
+/// How many lines of an output are first lines. One line more takes no more space than the line that would count it.
 const OUTPUT_LINES: usize = 5;
 
 /// How long a call took.
@@ -131,10 +139,11 @@ pub struct TranscriptRequest {
 pub fn transcript(
     records: impl IntoIterator<Item = impl Borrow<Record>>,
     facts: TranscriptFacts,
+    kept: KeptOutput,
 ) -> Vec<TranscriptEntry> {
     let TranscriptFacts { outcomes, replies, cut_off } = facts;
-    let mut writer =
-        Writer { outcomes, replies: replies.into(), cut_off, usage: None, running: Vec::new(), entries: Vec::new() };
+    let replies = replies.into();
+    let mut writer = Writer { kept, outcomes, replies, cut_off, usage: None, running: Vec::new(), entries: Vec::new() };
     records.into_iter().for_each(|record| writer.add(record.borrow()));
     let left = std::mem::take(&mut writer.cut_off);
     writer.add_cut_off(left);
@@ -142,6 +151,7 @@ pub fn transcript(
 }
 
 struct Writer {
+    kept: KeptOutput,
     outcomes: BTreeMap<String, CallFacts>,
     /// The replies that have no entry yet.
     replies: std::collections::VecDeque<ReplyFacts>,
@@ -220,7 +230,10 @@ impl Writer {
     fn add_output(&mut self, call: &str, text: &str) {
         let written = WrittenOutcome::of(text);
         let recorded = self.outcomes.get(call);
-        let (body, n_more_lines) = first_lines(&written.body);
+        let (body, n_more_lines) = match self.kept {
+            KeptOutput::Whole => (written.body.into_owned(), 0),
+            KeptOutput::FirstLines => first_lines(&written.body),
+        };
         let entry = TranscriptEntry::Output(CallOutput {
             exit_code: recorded.and_then(|it| it.exit_code).or(written.exit_code),
             time: recorded.map(|it| CallTime::Milliseconds(it.duration_ms)).or(written.time.map(CallTime::Written)),

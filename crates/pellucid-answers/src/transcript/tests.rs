@@ -8,7 +8,7 @@ use super::*;
 fn check(lines: &[&str], facts: TranscriptFacts, expected: &Expect) {
     let records: Vec<Record> =
         lines.iter().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"))).collect();
-    let entries = transcript(&records, facts);
+    let entries = transcript(&records, facts, KeptOutput::Whole);
     expected.assert_eq(&entries.iter().map(|entry| format!("{entry:?}\n")).collect::<String>());
 }
 

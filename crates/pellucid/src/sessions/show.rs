@@ -11,6 +11,7 @@ use pellucid_agent::cut_off::CutOff;
 use pellucid_agent::replay;
 use pellucid_agent::replay::ReplaySource;
 use pellucid_answers::transcript::CallFacts;
+use pellucid_answers::transcript::KeptOutput;
 use pellucid_answers::transcript::ReplyFacts;
 use pellucid_answers::transcript::TranscriptFacts;
 use pellucid_answers::transcript::transcript;
@@ -72,7 +73,7 @@ pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, ProgramFailure> {
     }
     let facts = facts(home, id, &requests, cut_off)?;
     let head = text(&stored, &requests);
-    let entries = transcript(stored.loaded.records, facts);
+    let entries = transcript(stored.loaded.records, facts, KeptOutput::FirstLines);
     Drawing::write(head, entries, (StandardStream::Out.columns(), Paint::out()), &mut print::out)?;
     Ok(ExitCode::SUCCESS)
 }

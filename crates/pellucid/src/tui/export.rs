@@ -6,6 +6,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_answers::transcript::CallOutput;
+use pellucid_answers::transcript::KeptOutput;
 use pellucid_answers::transcript::TranscriptEntry;
 use pellucid_answers::transcript::TranscriptFacts;
 use pellucid_answers::transcript::transcript;
@@ -29,7 +30,7 @@ pub fn export(home: &Path, session: Option<&Path>, cwd: &Path, name: &str) -> Re
         format!("[\n{}\n]\n", lines.trim_end().split('\n').collect::<Vec<_>>().join(",\n"))
     } else {
         let records = read::read(session).map_err(|error| failed(&error))?.records;
-        export.text(markdown(&transcript(&records, TranscriptFacts::default())))
+        export.text(markdown(&transcript(&records, TranscriptFacts::default(), KeptOutput::Whole)))
     };
     // A file that exists is not changed, and a link is not followed.
     let mut file =

@@ -329,9 +329,12 @@ impl<'t> Blanking<'t> {
     fn frame(&mut self, frame: &mut FrameEntry) {
         let [head, tail] = self.spans_of(frame);
         let mut is_changed = false;
+        let is_raw = frame.view["watched"] == "raw";
         for (pieces, spans) in [(&mut frame.head, head), (&mut frame.tail, tail)] {
             let joined = self.joined(pieces);
-            let blanked = self.blanker.attributed(&joined, &spans);
+            // A body of another program need not be JSON, and then has no tokens to keep.
+            let is_plain = is_raw && serde_json::from_str::<serde::de::IgnoredAny>(&joined).is_err();
+            let blanked = if is_plain { self.blanker.text(&joined) } else { self.blanker.attributed(&joined, &spans) };
             is_changed |= blanked != joined;
             let mut at = 0;
             for piece in pieces {

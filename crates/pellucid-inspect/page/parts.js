@@ -31,7 +31,6 @@ export const proofBadge = (proof) => badge(t(`proof.${proof ?? "none"}`), { prov
 
 export const swatch = (name) => lay(h("span.swatch"), { mark: `var(--mark-${name})` });
 
-/** Where the browser refuses, the text is shown to be copied by hand. */
 export function copyText(text) {
   announce(t("copied"));
   const byHand = () => window.prompt(t("copy.byhand"), text);
@@ -55,7 +54,6 @@ export function copyButton(text, name, label = "") {
   return button;
 }
 
-/** The beginning of a hash, and a button for all of it. */
 export const digest = (hash) => [h("code", hash.slice(0, 12)), copyButton(() => hash, t("copy.digest"))];
 
 /** A command of the program, with quotes where the shell needs them; the session of a file is named by the file. */
@@ -67,7 +65,6 @@ export function command(...words) {
 
 export const notice = (text, tone = "") => h("p.notice", { class: tone }, text);
 
-/** Why a request is not shown, and where its files are judged. */
 export const unproved = (id, why) => notice([t("unproved"), " ", why, " ", link({ view: "proof", session: id }, t("view.proof"))], "warn");
 
 export const refusal = (error) => notice(String(error.message ?? error), "warn");

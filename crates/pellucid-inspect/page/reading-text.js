@@ -79,6 +79,7 @@ function piece(row, more) {
 export function textReading(rows, hear) {
   const element = h("div.reading-text", { region: t("text.label") });
   let chosen = -1;
+  let isAimed = false;
   const waiting = new Map();
   const watcher = new IntersectionObserver((entries) => {
     for (const { isIntersecting, target } of entries) {
@@ -103,6 +104,7 @@ export function textReading(rows, hear) {
       h("button.row-name.plain", { "data-row": group[0].row, onclick: () => hear.choose(group[0].start), onfocus: () => hear.hover(group[0].row) }, t(`source.${group[0].source}`), " ", visible(group[0].origin)),
       h("pre.text-block", { class: `edge-${family(group[0].source, group[0].origin)}` }, group.map((row) => piece(row, more))))));
     mark();
+    if (isAimed) aim();
   };
   const more = async (row) => {
     const page = await api.text(rows.id, rows.n, row.rest);
@@ -113,6 +115,9 @@ export function textReading(rows, hear) {
     for (const old of element.querySelectorAll(".chosen-row")) old.classList.remove("chosen-row");
     for (const now of element.querySelectorAll(`[data-byte][data-row="${chosen}"]`)) now.classList.add("chosen-row");
   };
+  // Texts that arrive above the chosen row move it, until one scrolls.
+  const aim = () => (element.querySelector(".chosen-row") ?? [...element.children].find((it) => Number(it.dataset.last) >= chosen))?.scrollIntoView({ block: "nearest" });
+  for (const kind of ["wheel", "pointerdown", "keydown"]) element.addEventListener(kind, () => { isAimed = false; }, { passive: true });
   const rowOf = (event) => event.target.closest("[data-row]");
   element.addEventListener("mouseover", (event) => hear.hover(Number(rowOf(event)?.dataset.row ?? -1)));
   element.addEventListener("mouseleave", () => hear.hover(-1));
@@ -135,8 +140,8 @@ export function textReading(rows, hear) {
       chosen = row;
       mark();
       if (!isMoved) return;
-      const section = [...element.children].find((it) => Number(it.dataset.last) >= row);
-      (element.querySelector(`[data-byte][data-row="${row}"]`) ?? section)?.scrollIntoView({ block: "nearest" });
+      isAimed = true;
+      aim();
     },
   };
 }

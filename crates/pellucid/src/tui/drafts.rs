@@ -36,7 +36,7 @@ pub struct DraftFile {
     /// Absent if nothing is kept.
     place: Option<DraftPlace>,
     /// Held while there is a file.
-    lock: Option<File>,
+    lock: Option<DraftLock>,
     has_failed: bool,
 }
 
@@ -49,12 +49,23 @@ struct DraftPlace {
     cwd: PathBuf,
 }
 
+/// A lock that is free once its holder drops it, also if a process that was just started still has the file open.
+#[derive(Debug)]
+struct DraftLock(File);
+
+impl Drop for DraftLock {
+    fn drop(&mut self) {
+        // If this fails, the lock is free when the file is closed.
+        let _ = self.0.unlock();
+    }
+}
+
 /// A file that an ended client left.
 #[derive(Debug)]
 struct LeftDraft {
     file: PathBuf,
     cwd: PathBuf,
-    lock: File,
+    lock: DraftLock,
     draft: KeptDraft,
 }
 
@@ -109,12 +120,12 @@ impl DraftFile {
     }
 }
 
-fn write(place: &DraftPlace, lock: &mut Option<File>, clip: &Clip) -> io::Result<()> {
+fn write(place: &DraftPlace, lock: &mut Option<DraftLock>, clip: &Clip) -> io::Result<()> {
     if lock.is_none() {
         pellucid_files::make_private_folder(place.file.parent().unwrap_or(Path::new(".")))?;
         let file = pellucid_files::append_private(&lock_of(&place.file))?;
         file.lock()?;
-        *lock = Some(file);
+        *lock = Some(DraftLock(file));
     }
     let n_bytes = clip.expanded().len() + clip.text.len();
     let is_cut = n_bytes > TEXT_BYTES_MAX;
@@ -153,6 +164,7 @@ fn left(file: PathBuf) -> Option<LeftDraft> {
     if matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
         return None;
     }
+    let lock = DraftLock(lock);
     let bytes = pellucid_files::read(&file, FILE_BYTES_MAX).ok()?;
     let line: Value = serde_json::from_slice(&bytes).ok()?;
     let draft = KeptDraft {

@@ -1,5 +1,6 @@
 //! The answer for programs.
 
+use pellucid_engine::prices::PriceTable;
 use serde_json::Value;
 use serde_json::json;
 
@@ -9,12 +10,19 @@ use super::LineChange;
 use super::PartChange;
 use super::RequestDiff;
 use crate::inspected::Inspected;
+use crate::why;
 use crate::why::PlaceCost;
 
 /// The name and version of the form.
 pub const SCHEMA: &str = "pellucid.diff/1";
 
 impl RequestDiff<'_> {
+    /// What the tokens that are paid for again cost on a day; absent where none are, or where the price is unknown.
+    pub fn cost_again(&self, prices: &PriceTable, day: &str) -> Option<PlaceCost> {
+        let broken = self.continuity.as_ref()?.broken.as_ref()?;
+        why::place_cost(prices, &self.b.model, day, broken.tokens_rebilled)
+    }
+
     /// The diff as JSON, with what the tokens cost that are paid for again; `null` where that is unknown or nothing is.
     pub fn to_json_with(&self, again: Option<&PlaceCost>) -> Value {
         let mut value = self.to_json();

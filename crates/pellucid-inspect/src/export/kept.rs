@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use pellucid_agent::replay;
 use pellucid_agent::replay::WalkedBytes;
 use pellucid_answers::cache::CacheAnswer;
@@ -183,7 +184,8 @@ fn add_requests(
 ) -> Result<usize, ApiError> {
     let failed = |error: &dyn std::fmt::Display| ApiError::internal("reading the session", error);
     let file = read::open_damaged(&files.path).map_err(|error| failed(&error))?;
-    let cache = CacheAnswer::of(&view.figures, &answers.prices()?);
+    let (prices, today) = (answers.prices()?, Timestamp::now().to_string());
+    let cache = CacheAnswer::of(&view.figures, &prices);
     let kept = kept_numbers(view);
     let pairs = compared(view, &cache, &kept);
     let needed: BTreeSet<usize> = pairs.iter().flat_map(|(b, a)| [*a, *b]).collect();
@@ -216,7 +218,9 @@ fn add_requests(
             && let (Some(a), Some(b)) = (waiting.get(before), waiting.get(&number))
         {
             let key = format!("diff a={} b={}", a.name, b.name);
-            keyed.put(key, Ok(RequestDiff::of(a, b).to_json().to_string().into_bytes()));
+            let diff = RequestDiff::of(a, b);
+            let again = diff.cost_again(&prices, &today);
+            keyed.put(key, Ok(diff.to_json_with(again.as_ref()).to_string().into_bytes()));
         }
         waiting.retain(|waiting, _| pairs.range(number + 1..).any(|(b, a)| a == waiting || b == waiting));
         n_kept += usize::from(found.is_some());

@@ -14,7 +14,6 @@ use pellucid_answers::diff::PartChange;
 use pellucid_answers::diff::RequestDiff;
 use pellucid_answers::inspected::Inspected;
 use pellucid_answers::inspected::SharedTexts;
-use pellucid_answers::why;
 use pellucid_answers::why::PlaceCost;
 use pellucid_engine::request_name::RequestName;
 use pellucid_store::read;
@@ -176,11 +175,7 @@ pub fn diff_text(diff: &RequestDiff<'_>, paint: Paint) -> String {
 
 /// What the tokens that are paid for again cost today; absent where none are, or where the price is unknown.
 fn again_cost(home: &Path, diff: &RequestDiff<'_>) -> Result<Option<PlaceCost>, ProgramFailure> {
-    let Some(broken) = diff.continuity.as_ref().and_then(|it| it.broken.as_ref()) else {
-        return Ok(None);
-    };
-    let (prices, day) = (prices::table(home)?, Timestamp::now().to_string());
-    Ok(why::place_cost(&prices, &diff.b.model, &day, broken.tokens_rebilled))
+    Ok(diff.cost_again(&prices::table(home)?, &Timestamp::now().to_string()))
 }
 
 fn text(

@@ -179,6 +179,23 @@ pub struct Mark {
     pub text: String,
 }
 
+/// What state the record of a session is in.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RecordState {
+    /// The hash of the last line of the record.
+    pub anchor: Option<String>,
+    /// How many bytes of the session file the last seal covers.
+    pub sealed_at: Option<u64>,
+    /// Whether secrets are blanked in the record.
+    pub is_redacted: bool,
+    /// Whether texts are replaced by filler.
+    pub is_filled: bool,
+    /// Lines of the record that are torn.
+    pub torn: Vec<usize>,
+    /// Where the chain of the record is broken, if it is.
+    pub broken: Option<String>,
+}
+
 /// What is known of a session.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SessionView {
@@ -216,18 +233,8 @@ pub struct SessionView {
     pub n_calls: usize,
     /// How often a summary took the place of the history.
     pub n_compactions: usize,
-    /// The hash of the last line of the record.
-    pub anchor: Option<String>,
-    /// How many bytes of the session file the last seal covers.
-    pub sealed_at: Option<u64>,
-    /// Whether secrets are blanked in the record.
-    pub is_redacted: bool,
-    /// Whether texts are replaced by filler.
-    pub is_filled: bool,
-    /// Lines of the record that are torn.
-    pub torn: Vec<usize>,
-    /// Where the chain of the record is broken, if it is.
-    pub broken: Option<String>,
+    /// What state the record is in.
+    pub state: RecordState,
     /// The sessions that this one started for a review and the like, by the record.
     pub started: Vec<String>,
 }
@@ -323,7 +330,7 @@ impl Views {
         }
     }
 
-    /// Takes a view of earlier files out, if nobody else has it.
+    /// Takes a view of earlier files out, if no other answer has it.
     fn take(&self, files: &SessionFiles) -> Option<(Stamp, SessionView)> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let at = kept.iter().position(|(_, view)| view.files == *files)?;

@@ -190,12 +190,12 @@ impl Answers {
             "prices": UsedPrice::to_json(&cache.prices),
             "record": view.has_record,
             "estimated": view.is_estimated,
-            "anchor": view.anchor,
-            "sealed_at": view.sealed_at,
-            "redacted": view.is_redacted,
-            "filled": view.is_filled,
-            "torn": view.torn,
-            "broken": view.broken,
+            "anchor": view.state.anchor,
+            "sealed_at": view.state.sealed_at,
+            "redacted": view.state.is_redacted,
+            "filled": view.state.is_filled,
+            "torn": view.state.torn,
+            "broken": view.state.broken,
         })))
     }
 

@@ -30,6 +30,7 @@ use pellucid_store::requests::entry::LogEntry;
 use pellucid_store::token_counts::token_counts;
 
 use super::Mark;
+use super::RecordState;
 use super::SessionFiles;
 use super::SessionView;
 use super::Stamp;
@@ -186,13 +187,15 @@ impl SessionView {
             has_record: !chain.links.is_empty(),
             n_calls: Calls::of(chain).calls.len(),
             n_compactions: replay::compaction_lines(&source).len(),
-            anchor: chain.anchor().map(str::to_owned),
-            sealed_at: sealed,
-            is_redacted: chain.is_redacted,
-            is_filled: chain.is_filled,
-            broken: chain.broken.as_ref().map(ToString::to_string),
+            state: RecordState {
+                anchor: chain.anchor().map(str::to_owned),
+                sealed_at: sealed,
+                is_redacted: chain.is_redacted,
+                is_filled: chain.is_filled,
+                broken: chain.broken.as_ref().map(ToString::to_string),
+                torn: chain.torn.clone(),
+            },
             started: started.collect(),
-            torn: chain.torn.clone(),
             n_lines: chain.links.len(),
             survey: source.survey().clone(),
             end: stamp.session.as_ref().and_then(|it| end_digest(&files.path, it.bytes)),
@@ -206,14 +209,15 @@ impl SessionView {
 
     /// Whether a session that has grown can be followed from where this view ends.
     fn can_be_continued(&self) -> bool {
-        let is_whole = !self.is_redacted && !self.is_filled && self.broken.is_none() && self.torn.is_empty();
+        let RecordState { is_redacted, is_filled, broken, torn, .. } = &self.state;
+        let is_whole = !is_redacted && !is_filled && broken.is_none() && torn.is_empty();
         is_whole && !self.is_estimated && self.requests.iter().all(|it| it.figures.is_some())
     }
 
     /// Whether the record begins with the lines that this view is of.
     fn is_of(&self, source: &ReplaySource) -> bool {
         let last = self.n_lines.checked_sub(1).and_then(|at| source.chain().hashes.get(at));
-        last.is_some() && last == self.anchor.as_ref()
+        last.is_some() && last == self.state.anchor.as_ref()
     }
 }
 

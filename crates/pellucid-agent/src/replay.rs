@@ -530,7 +530,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Tells lines apart that may say the same.
+/// What distinguishes lines that may say the same.
 fn address(opened: &entry::OpenedEntry) -> usize {
     std::ptr::from_ref(opened).addr()
 }

@@ -43,7 +43,7 @@ pub(super) struct SummaryLine {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum SummaryWhat {
-    /// A summary.
+    /// A summary of what was said.
     Summary,
     /// The history before the last summary.
     Undo,

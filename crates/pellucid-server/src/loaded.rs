@@ -60,6 +60,8 @@ pub struct LoadedSession {
     context_events: ContextEvents,
     state: Mutex<State>,
     n_subscribers: watch::Sender<usize>,
+    /// Whether clients have received what the session recorded before its first turn.
+    is_opened: watch::Sender<bool>,
     /// Turns `true` when the session has ended.
     end: watch::Receiver<bool>,
 }
@@ -149,7 +151,10 @@ impl LoadedSession {
         let context_events = session.context_events_switch().clone();
         let (Door { submissions, events, .. }, inside) = door::open(&session);
         server.tasks.spawn("session", async move { drop(door::run(session, inside).await) });
-        Self::behind(server, submissions, events, LoadedDescription { about, settings, path, context_events }, raw)
+        let described = LoadedDescription { about, settings, path, context_events };
+        let (loaded, following) = Self::behind(server, submissions, events, described, raw);
+        loaded.is_opened.send_replace(false);
+        (loaded, following)
     }
 
     /// Follows a session that runs already.
@@ -170,9 +175,17 @@ impl LoadedSession {
             rollback: None,
         };
         let (state, n_subscribers) = (Mutex::new(state), watch::Sender::new(0));
-        let loaded = Arc::new(Self { about, settings, path, submissions, context_events, state, n_subscribers, end });
+        let is_opened = watch::Sender::new(true);
+        let loaded =
+            Arc::new(Self { about, settings, path, submissions, context_events, state, n_subscribers, is_opened, end });
         server.add(loaded.clone());
         (loaded, Following { events, ended })
+    }
+
+    /// Waits until clients have received what the session recorded before its first turn, so that no turn overtakes it.
+    pub async fn opened(&self) {
+        // The session holds the sender, so this cannot fail.
+        let _ = self.is_opened.subscribe().wait_for(|is_opened| *is_opened).await;
     }
 
     /// Subscribes a client to the session's events.
@@ -346,7 +359,11 @@ async fn follow(
     let mut is_broken = false;
     while !is_broken && let Some(event) = events.recv().await {
         is_broken = contained("following a session", forward(&server, &session, &event)).await.is_err();
+        if matches!(event.msg, EventMessage::SessionConfigured(_)) {
+            session.is_opened.send_replace(true);
+        }
     }
+    session.is_opened.send_replace(true);
     // A session whose events no client can receive is ended. It can be resumed from its file.
     drop(events);
     server.forget(&session);

@@ -100,6 +100,7 @@ pub async fn start(call: MethodCall<TurnStartResponse>, params: TurnStartParams)
     if change != SettingsChange::default() {
         loaded.submit(identity::new_turn_id(), Operation::OverrideTurnContext(change)).await;
     }
+    loaded.opened().await;
     let id = identity::new_turn_id();
     let turn = Turn::in_progress(id.as_str());
     call.answer(&TurnStartResponse { turn: turn.clone() }).await;

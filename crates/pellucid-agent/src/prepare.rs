@@ -8,17 +8,15 @@ use std::path::PathBuf;
 
 use pellucid_config::Config;
 use pellucid_config::Env;
-use pellucid_config::config::AssistantSettings;
-use pellucid_engine::assistant::Assistant;
-use pellucid_engine::assistant::LoadedBootstrap;
-use pellucid_engine::assistant::Messaging;
-use pellucid_engine::assistant::Runtime;
 use pellucid_engine::bootstrap;
 use pellucid_engine::bootstrap::BootstrapFile;
+use pellucid_engine::bootstrap::LoadedFiles;
 use pellucid_engine::bootstrap::SessionKey;
+use pellucid_engine::computed::GIVEN;
 use pellucid_engine::documents::listed::InstructionFile;
 use pellucid_engine::documents::listed::instruction_files;
 use pellucid_engine::facts::Candidate;
+use pellucid_engine::facts::Facts;
 use pellucid_engine::facts::InjectionFacts;
 use pellucid_engine::injection;
 use pellucid_engine::pack::Pack;
@@ -31,6 +29,7 @@ use pellucid_workspace::os::Host;
 use serde::Deserialize;
 use serde_json::Map;
 use serde_json::Value;
+use serde_json::json;
 
 use crate::documents;
 use crate::gather;
@@ -104,13 +103,13 @@ pub fn prepare(gathered: &mut Gathered, pack: &Pack, sources: &FactSources) -> R
         facts.world.imports = surroundings.imports(own, project, n_steps, &documents::user_home(sources));
     }
     facts.system.prompt_mode = config.prompt.mode.unwrap_or_else(|| mode_of_key(settings.session_key.as_deref()));
-    if has_source("assistant_") {
-        let (mut assistant, left_out) = assistant(sources, pack);
+    if pack.layout.bootstrap.is_some() {
+        let (files, left_out) = files(sources, pack);
         gathered.omissions.extend(gather::left_out(&left_out, &slot));
-        assistant.runtime.model = Some(format!("{}/{}", config.model.provider_id, facts.settings.model.slug));
-        assistant.runtime.shell = Some(facts.world.shell.clone());
-        assistant.thinking.think_level = facts.settings.effort.map(|effort| effort.as_str().to_owned());
-        facts.system.assistant = Some(Box::new(assistant));
+        facts.system.files = files;
+    }
+    if pack.looks(GIVEN) {
+        facts.system.given = given(config, facts);
     }
     if has_source("injected_") {
         let home = sources.env.text("HOME").unwrap_or_else(|| shown(&config.folders.home));
@@ -129,49 +128,71 @@ fn mode_of_key(key: Option<&str>) -> PromptMode {
     }
 }
 
-/// What an assistant knows, and files that must not be read.
-fn assistant(sources: &FactSources, pack: &Pack) -> (Assistant, Vec<Candidate>) {
+/// The files that a layout's `[bootstrap]` asks for, and those that must not be read.
+fn files(sources: &FactSources, pack: &Pack) -> (LoadedFiles, Vec<Candidate>) {
     let config = &sources.config;
-    let mut left_out = Vec::new();
     let settings = &config.prompt.assistant;
     let workspace = &config.folders.cwd;
-    let mut assistant = Assistant {
-        workspace_dir: shown(workspace),
-        session_key: settings.session_key.clone(),
-        time_zone: Some(settings.time_zone.clone().unwrap_or_else(system_time_zone)),
-        docs_path: settings.docs_path.as_deref().map(shown),
-        messaging: Messaging {
-            owner_numbers: settings.owner_numbers.clone(),
-            voice_hint: settings.voice_hint.clone(),
-            heartbeat_prompt: settings.heartbeat_prompt.clone(),
-            ..Messaging::default()
-        },
-        extra_prompt: settings.extra_system_prompt.clone(),
-        runtime: runtime(settings, workspace),
-        ..Assistant::default()
+    let Some(budget) = pack.layout.bootstrap else {
+        return (LoadedFiles::default(), Vec::new());
     };
-    if let Some(budget) = pack.layout.bootstrap {
-        let limit =
-            |given: Option<f64>, standard| given.map_or(standard, |given| bootstrap::limit(&given.into(), standard));
-        let max = limit(settings.bootstrap_max_chars, budget.max_chars);
-        let total = limit(settings.bootstrap_total_max_chars, budget.total_max_chars);
-        let key = settings.session_key.as_deref();
-        let is_untrusted = config.layers().is_untrusted();
-        let (standard, others) = bootstrap(sources, workspace, is_untrusted);
-        left_out = others;
-        let mut files = bootstrap::for_session(standard, key);
-        let extra = if is_untrusted { Vec::new() } else { settings.extra_files.clone() };
-        let extra = ExtraFiles::new(extra).load(workspace);
-        if !extra.is_empty() {
-            files = bootstrap::for_session(files.into_iter().chain(extra).collect(), key);
-        }
-        let fitted = bootstrap::fit(&files, Some(max), Some(total));
-        for warning in &fitted.warnings {
-            tracing::warn!("{warning}");
-        }
-        assistant.loaded = LoadedBootstrap { bootstrap: files, files: fitted.files, limits: Some((max, total)) };
+    let limit =
+        |given: Option<f64>, standard| given.map_or(standard, |given| bootstrap::limit(&given.into(), standard));
+    let max = limit(settings.bootstrap_max_chars, budget.max_chars);
+    let total = limit(settings.bootstrap_total_max_chars, budget.total_max_chars);
+    let key = settings.session_key.as_deref();
+    let is_untrusted = config.layers().is_untrusted();
+    let (standard, left_out) = bootstrap(sources, workspace, is_untrusted);
+    let mut files = bootstrap::for_session(standard, key);
+    let extra = if is_untrusted { Vec::new() } else { settings.extra_files.clone() };
+    let extra = ExtraFiles::new(extra).load(workspace);
+    if !extra.is_empty() {
+        files = bootstrap::for_session(files.into_iter().chain(extra).collect(), key);
     }
-    (assistant, left_out)
+    let fitted = bootstrap::fit(&files, Some(max), Some(total));
+    for warning in &fitted.warnings {
+        tracing::warn!("{warning}");
+    }
+    (LoadedFiles { read: files, placed: fitted.files, limits: Some((max, total)) }, left_out)
+}
+
+/// The values of `given`: what the configuration says of an assistant, what it runs on, and `[facts]`.
+fn given(config: &Config, facts: &Facts) -> Map<String, Value> {
+    let settings = &config.prompt.assistant;
+    let host = Host::read();
+    let model = format!("{}/{}", config.model.provider_id, facts.settings.model.slug);
+    let all = json!({
+        "session_key": settings.session_key,
+        "time_zone": settings.time_zone.clone().unwrap_or_else(system_time_zone),
+        "docs_path": settings.docs_path.as_deref().map(shown),
+        "owner_numbers": settings.owner_numbers,
+        "voice_hint": settings.voice_hint,
+        "heartbeat_prompt": settings.heartbeat_prompt,
+        "extra_prompt": settings.extra_system_prompt,
+        "think_level": facts.settings.effort.map(|effort| effort.as_str()),
+        "runtime": known(json!({
+            "agent": "main",
+            "host": host_name(),
+            "repo": pellucid_git::work_tree_root(&config.folders.cwd).as_deref().map(shown),
+            "os": format!("{} {}", host.name, host.version),
+            "arch": host.architecture,
+            "model": model,
+            "shell": facts.world.shell,
+            "channel": settings.channel,
+            "capabilities": settings.channel.is_some().then_some(&settings.capabilities),
+        })),
+    });
+    let mut given = known(all);
+    given.extend(config.prompt.facts.clone());
+    given
+}
+
+/// The values of a table that are known. What is not known has the layout's value.
+fn known(table: Value) -> Map<String, Value> {
+    match table {
+        Value::Object(values) => values.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+        _ => Map::new(),
+    }
 }
 
 /// The instruction files of a project as its sessions would read them, accepted or not. The user's own are not among them.
@@ -215,20 +236,6 @@ fn bootstrap(sources: &FactSources, workspace: &Path, is_untrusted: bool) -> (Ve
         left_out = left_out.into_iter().map(|it| at.candidate(it)).collect();
     }
     (files, left_out)
-}
-
-fn runtime(settings: &AssistantSettings, workspace: &Path) -> Runtime {
-    let host = Host::read();
-    Runtime {
-        agent: Some("main".to_owned()),
-        host: host_name(),
-        repo: pellucid_git::work_tree_root(workspace).as_deref().map(shown),
-        os: Some(format!("{} {}", host.name, host.version)),
-        arch: Some(host.architecture),
-        channel: settings.channel.clone(),
-        capabilities: settings.channel.is_some().then(|| settings.capabilities.clone()),
-        ..Runtime::default()
-    }
 }
 
 fn host_name() -> Option<String> {

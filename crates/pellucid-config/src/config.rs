@@ -214,6 +214,8 @@ pub struct PromptSettings {
     pub inject: Vec<PathBuf>,
     /// The settings of an assistant that answers in chats.
     pub assistant: AssistantSettings,
+    /// Values for the templates and conditions of the pack, by name.
+    pub facts: serde_json::Map<String, serde_json::Value>,
 }
 
 /// How a long history is summarised. The pack decides about absent values.

@@ -457,6 +457,10 @@ fn prompt(reader: &Reader<'_>) -> PromptSettings {
         mode: reader.word("prompt_mode", PromptMode::from_word),
         inject: reader.texts("inject").unwrap_or_default().into_iter().map(PathBuf::from).collect(),
         assistant: assistant(reader),
+        facts: match reader.value("facts").map(Value::to_json) {
+            Some(serde_json::Value::Object(facts)) => facts,
+            _ => serde_json::Map::new(),
+        },
     }
 }
 

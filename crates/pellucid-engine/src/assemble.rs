@@ -17,6 +17,7 @@ use crate::fragment::Omission;
 use crate::fragment::Why;
 use crate::fragment::concat;
 use crate::gate;
+use crate::gate::Gate;
 use crate::not_utf8;
 use crate::pack::Layout;
 use crate::pack::Pack;
@@ -84,6 +85,10 @@ pub fn assemble(pack: &Pack, facts: &Facts) -> Context {
         };
         context.messages.push(LayoutMessage { slot: slot.id.clone(), role, fragments, inside });
     }
+    let of_tools = pack.layout.tools.iter().map(|tool| (&tool.gates, &tool.file));
+    for (gates, file) in of_tools {
+        context.omissions.extend(gate::failures(gates, pack, facts, file));
+    }
     context
 }
 
@@ -107,12 +112,15 @@ impl Context {
 
 /// The messages that a slot's sources give by themselves.
 fn own_messages(slot: &Slot, ground: Ground<'_>, omissions: &mut Vec<Omission>) -> Vec<LayoutMessage> {
-    if !gate::all_open(&slot.gates, ground.facts) {
+    if !ground.opens(&slot.gates, &slot.id, omissions) {
         return Vec::new();
     }
     let mut messages = Vec::new();
     let mut of_slot = Purse::new(slot.budget, &slot.id, &slot.id);
-    for part in slot.parts.iter().filter(|part| gate::all_open(&part.gates, ground.facts)) {
+    for part in &slot.parts {
+        if !ground.opens(&part.gates, &slot.id, omissions) {
+            continue;
+        }
         let given = (part.source.give)(&ground.ask(part, slot));
         omissions.extend(given.omissions);
         let mut of_part = Purse::new(part.budget, &slot.id, part.name());
@@ -137,6 +145,15 @@ struct Ground<'a> {
 }
 
 impl<'a> Ground<'a> {
+    /// Whether all gates are open. What keeps one closed by failing is an omission.
+    fn opens(self, gates: &[Gate], slot: &Arc<str>, omissions: &mut Vec<Omission>) -> bool {
+        let is_open = gate::all_open(gates, self.pack, self.facts);
+        if !is_open {
+            omissions.extend(gate::failures(gates, self.pack, self.facts, slot));
+        }
+        is_open
+    }
+
     fn ask(self, part: &'a SlotPart, slot: &'a Slot) -> SourceInput<'a> {
         let Self { pack, facts, before } = self;
         SourceInput { facts, pack, slot: &slot.id, budget: part.budget, before, file: part.file.as_deref() }
@@ -170,11 +187,14 @@ pub(crate) fn again(pack: &Pack, before: &Facts, after: &Facts, role: SlotRole) 
 /// text, or the budget leaves nothing.
 fn fill(slot: &Slot, ground: Ground<'_>, omissions: &mut Vec<Omission>) -> Option<(Vec<Fragment>, Option<String>)> {
     let Ground { pack, facts, .. } = ground;
-    if !gate::all_open(&slot.gates, facts) {
+    if !ground.opens(&slot.gates, &slot.id, omissions) {
         return None;
     }
     let mut text: Option<Vec<Fragment>> = None;
-    for part in slot.parts.iter().filter(|part| gate::all_open(&part.gates, facts)) {
+    for part in &slot.parts {
+        if !ground.opens(&part.gates, &slot.id, omissions) {
+            continue;
+        }
         let given = (part.source.give)(&ground.ask(part, slot));
         omissions.extend(given.omissions);
         let Some(fragments) = given.fragments else {

@@ -8,6 +8,8 @@
 
 pub mod hooks;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use serde_json::json;
 
@@ -21,8 +23,12 @@ use crate::cut::files::Spending;
 use crate::cut::files::Unit;
 use crate::digest::Digest;
 use crate::file_chunks::FileChunks;
+use crate::file_chunks::is_replacement;
 use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
+use crate::fragment::Omission;
+use crate::fragment::Origin;
+use crate::fragment::Why;
 use crate::not_utf8::NotUtf8;
 use crate::not_utf8::TextEnd;
 use crate::utf16;
@@ -113,6 +119,40 @@ impl ContextFile {
         let units = utf16::units(text);
         let content = vec![Fragment::provided(path, text)];
         Self { path: path.to_owned(), content, n_units: units.len(), units }
+    }
+}
+
+/// The files of a layout's `[bootstrap]`, before and within their budgets.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LoadedFiles {
+    /// The files as they were read.
+    pub read: Vec<BootstrapFile>,
+    /// The files within their budgets.
+    pub placed: Vec<ContextFile>,
+    /// The budgets in UTF-16 units, for one file and for all files.
+    pub limits: Option<(usize, usize)>,
+}
+
+impl LoadedFiles {
+    /// Files that are cut or left out, in bytes.
+    pub(crate) fn omissions(&self, slot: &Arc<str>) -> Vec<Omission> {
+        let omission = |file: &BootstrapFile| {
+            let text = utf16::trim_end(file.content.as_deref().filter(|_| !file.missing)?);
+            let of = text.len() as u64;
+            let why = match self.placed.iter().find(|it| it.path == file.path) {
+                None if text.is_empty() => Why::Blank,
+                None => Why::OverBudget { of },
+                Some(placed) => {
+                    let is_own = |fragment: &&Fragment| {
+                        matches!(fragment.origin, Origin::File { .. }) || is_replacement(fragment)
+                    };
+                    let kept = placed.content.iter().filter(is_own).map(|it| it.text.len() as u64).sum();
+                    (kept < of).then_some(Why::Cut { kept, of })?
+                }
+            };
+            Some(Omission { slot: slot.clone(), what: file.path.clone(), why })
+        };
+        self.read.iter().filter_map(omission).collect()
     }
 }
 

@@ -26,7 +26,7 @@ use pellucid_protocol::settings::WebSearchMode;
 use serde_json::Map;
 use serde_json::Value;
 
-use crate::assistant::Assistant;
+use crate::bootstrap::LoadedFiles;
 use crate::digest::Digest;
 use crate::documents::imports::Imported;
 use crate::file_version::FileVersion;
@@ -136,8 +136,10 @@ pub struct OutsideTools {
 pub struct System {
     /// How much of the layout is used.
     pub prompt_mode: PromptMode,
-    /// What an assistant that answers in chats knows, for layouts that use it.
-    pub assistant: Option<Box<Assistant>>,
+    /// Values that the configuration or the caller gives, for layouts that look at them.
+    pub given: Map<String, Value>,
+    /// The files that the layout's `[bootstrap]` reads.
+    pub files: LoadedFiles,
     /// The inputs of sources of injected items.
     pub injection: InjectionFacts,
 }
@@ -189,7 +191,12 @@ pub fn default_mode(slug: &str, reasoning_effort: Option<ReasoningEffort>) -> Co
 
 impl Default for System {
     fn default() -> Self {
-        Self { prompt_mode: PromptMode::Full, assistant: None, injection: InjectionFacts::default() }
+        Self {
+            prompt_mode: PromptMode::Full,
+            given: Map::new(),
+            files: LoadedFiles::default(),
+            injection: InjectionFacts::default(),
+        }
     }
 }
 

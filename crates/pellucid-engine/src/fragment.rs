@@ -251,7 +251,12 @@ pub enum Why {
         /// Whether the user accepted another text of the file.
         is_changed: bool,
     },
-    /// The file could not be read or parsed.
+    /// A template of the pack left it out.
+    ByPack {
+        /// The reason that the template gives, for people.
+        reason: String,
+    },
+    /// The file could not be read or parsed, or a template of the pack failed.
     Unusable {
         /// The error, for people.
         error: String,
@@ -277,6 +282,7 @@ impl Why {
             | Self::Outside { .. }
             | Self::Untrusted
             | Self::NotAccepted { .. }
+            | Self::ByPack { .. }
             | Self::Unusable { .. } => 0,
         }
     }
@@ -292,6 +298,7 @@ impl Why {
             | Self::Unusable { .. }
             | Self::NotUtf8(_) => true,
             Self::LeftWindow { .. }
+            | Self::ByPack { .. }
             | Self::Blank
             | Self::Duplicate
             | Self::SwitchedOff
@@ -311,6 +318,7 @@ impl Why {
             Self::Blank => "blank",
             Self::Missing => "missing",
             Self::Duplicate => "duplicate",
+            Self::ByPack { .. } => "by_pack",
             Self::SwitchedOff => "switched_off",
             Self::OnlyOnMention => "on_mention",
             Self::Shadowed { .. } => "shadowed",

@@ -2,14 +2,22 @@
 //!
 //! A gate looks at facts and nothing else. `not:` in front of any gate turns it round.
 
+use std::sync::Arc;
+
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::model::ApplyPatchType;
 use pellucid_protocol::model::ShellType;
 use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::WebSearchMode;
+use pellucid_script::Program;
 
+use crate::computed;
+use crate::computed::Looking;
 use crate::facts::Facts;
-use crate::utf16;
+use crate::fragment::Omission;
+use crate::fragment::Why;
+use crate::pack::LAYOUT;
+use crate::pack::Pack;
 
 /// A condition on facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,12 +38,8 @@ pub enum Gate {
     WebSearch,
     /// The prompt has one of these modes.
     Mode(Vec<PromptMode>),
-    /// An assistant has this tool.
-    AssistantTool(String),
-    /// An assistant knows the user's time zone.
-    TimeZone,
-    /// The model of an assistant puts its reasoning between tags.
-    ReasoningTags,
+    /// A condition of the pack holds.
+    If(Arc<Program>),
 }
 
 /// How gates are written, and when they are open.
@@ -48,8 +52,7 @@ pub const ABOUT: &[(&str, &str)] = &[
     ("mcp:any", "some MCP server is configured, or the feature `apps` is on"),
     ("web_search:on", "the hosted web search is offered"),
     ("mode:full|minimal|none", "the prompt has one of these modes"),
-    ("assistant_tool:NAME", "an assistant has this tool"),
-    ("assistant:time_zone|reasoning_tags", "an assistant knows the time zone; its reasoning is between tags"),
+    ("if:CONDITION", "the condition holds; see *Texts that are computed*"),
 ];
 
 impl Gate {
@@ -69,9 +72,7 @@ impl Gate {
             ("mcp", "any") => Self::AnyMcpServer,
             ("web_search", "on") => Self::WebSearch,
             ("mode", modes) => Self::Mode(modes.split('|').map(PromptMode::from_word).collect::<Option<_>>()?),
-            ("assistant_tool", tool) if !tool.is_empty() => Self::AssistantTool(tool.to_owned()),
-            ("assistant", "time_zone") => Self::TimeZone,
-            ("assistant", "reasoning_tags") => Self::ReasoningTags,
+            ("if", condition) => Self::If(Arc::new(Program::expression(LAYOUT, condition).ok()?)),
             _ => return None,
         })
     }
@@ -81,10 +82,19 @@ impl Gate {
         ABOUT.iter().map(|(gate, _)| (*gate).to_owned()).collect()
     }
 
-    /// Whether the condition holds.
-    pub fn is_open(&self, facts: &Facts) -> bool {
+    /// The condition of the pack in this gate, if it has one.
+    pub(crate) fn condition(&self) -> Option<&Program> {
         match self {
-            Self::Not(gate) => !gate.is_open(facts),
+            Self::Not(gate) => gate.condition(),
+            Self::If(condition) => Some(condition),
+            _ => None,
+        }
+    }
+
+    /// Whether the condition holds. A condition of the pack that fails keeps the gate closed, behind `not:` too.
+    pub fn is_open(&self, pack: &Pack, facts: &Facts) -> bool {
+        match self {
+            Self::Not(gate) => !gate.is_open(pack, facts) && gate.failure(pack, facts).is_none(),
             Self::Feature(feature) => facts.settings.features.is_on(*feature),
             Self::Shell(shell) => shell_type(facts) == *shell,
             Self::Patch(form) => patch_type(facts) == Some(*form),
@@ -92,22 +102,28 @@ impl Gate {
             Self::AnyMcpServer => facts.tools.has_mcp_servers || facts.settings.features.is_on(Feature::Apps),
             Self::WebSearch => facts.settings.web_search != WebSearchMode::Disabled,
             Self::Mode(modes) => modes.contains(&facts.system.prompt_mode),
-            Self::AssistantTool(name) => {
-                let tools = facts.system.assistant.as_deref().and_then(|it| it.tools.as_deref()).unwrap_or_default();
-                tools.iter().any(|tool| utf16::trim(&tool.name).to_lowercase() == *name)
-            }
-            Self::TimeZone => {
-                let zone = facts.system.assistant.as_deref().and_then(|it| it.time_zone.as_deref());
-                zone.is_some_and(|zone| !utf16::is_blank(zone))
-            }
-            Self::ReasoningTags => facts.system.assistant.as_deref().is_some_and(|it| it.thinking.reasoning_tags),
+            Self::If(condition) => computed::holds(condition, Looking { pack, facts }).unwrap_or(false),
         }
+    }
+
+    /// The error of the pack's condition in this gate, if it fails.
+    fn failure(&self, pack: &Pack, facts: &Facts) -> Option<String> {
+        let condition = self.condition()?;
+        let error = computed::holds(condition, Looking { pack, facts }).err()?;
+        Some(format!("the condition `{}` fails: {}", condition.source(), error.message))
     }
 }
 
 /// Whether all gates are open.
-pub fn all_open(gates: &[Gate], facts: &Facts) -> bool {
-    gates.iter().all(|gate| gate.is_open(facts))
+pub fn all_open(gates: &[Gate], pack: &Pack, facts: &Facts) -> bool {
+    gates.iter().all(|gate| gate.is_open(pack, facts))
+}
+
+/// An omission for each condition that fails, and so keeps its gate closed.
+pub(crate) fn failures(gates: &[Gate], pack: &Pack, facts: &Facts, slot: &Arc<str>) -> Vec<Omission> {
+    let failed = gates.iter().filter_map(|gate| gate.failure(pack, facts));
+    let omission = |error| Omission { slot: slot.clone(), what: slot.to_string(), why: Why::Unusable { error } };
+    failed.map(omission).collect()
 }
 
 /// The shell tool to offer: switches first, then what the model was trained on.
@@ -150,6 +166,7 @@ mod tests {
                 "GATE" => forms.push(format!("{kind}:mcp:any")),
                 "KEY" => forms.extend(Feature::ALL.iter().map(|it| format!("{kind}:{}", it.key()))),
                 "NAME" => forms.push(format!("{kind}:anything")),
+                "CONDITION" => forms.push(format!("{kind}:mode == \"full\"")),
                 words => forms.extend(words.split('|').map(|word| format!("{kind}:{word}"))),
             }
         }
@@ -167,8 +184,7 @@ mod tests {
         for wrong in ["mode:", "mode:full|", "mode:|full", "mode:Full", "mode:full,none", "patch:", "shell", ":", ""] {
             assert_eq!(Gate::parse(wrong), None, "{wrong:?}");
         }
-        for wrong in ["assistant:zone", "assistant_tool:", "web_search:off", "mcp:one", " feature:js_repl", "not:not:"]
-        {
+        for wrong in ["if:", "if:mode ==", "web_search:off", "mcp:one", " feature:js_repl", "not:not:"] {
             assert_eq!(Gate::parse(wrong), None, "{wrong:?}");
         }
     }

@@ -1,7 +1,7 @@
 //! The pure core of Pellucid: facts in, request bytes out, and an account of every byte.
 //!
 //! - [`facts`]: the facts of a turn
-//! - [`pack`], [`template`], [`gate`], [`source`]: how model input is put together, as data
+//! - [`pack`], [`template`], [`gate`], [`source`], [`computed`]: how model input is put together, as data
 //! - [`fragment`], [`encode`]: text with its origin, and bytes with theirs
 //! - [`assemble`]: the first context
 //! - [`update`], [`compaction`]: messages about changes, and how a long history is summarised
@@ -22,7 +22,7 @@
 //! - [`agent_status`]: the status of an agent that another one started
 //! - [`approval`]: which commands and patches run, which are asked about, which are refused
 //! - [`injection`], [`window`]: items that layouts and callers inject, and histories within a budget
-//! - [`assistant`], [`bootstrap`], [`utf16`]: the surroundings and first files of an assistant in chats
+//! - [`bootstrap`], [`prompt_sizes`], [`utf16`]: the first files of an assistant in chats, and the sizes of its prompt
 //! - [`hidden`]: characters in instruction files that people do not see
 //! - [`visible`]: text as a terminal may show it
 //! - [`documents`]: how instruction files share a budget, import others, join later and change
@@ -38,7 +38,6 @@
 pub mod agent_status;
 pub mod approval;
 pub mod assemble;
-pub mod assistant;
 pub mod bm25;
 pub mod bootstrap;
 pub mod boundary;
@@ -48,6 +47,7 @@ pub mod carried;
 pub mod chunks;
 pub mod command_line;
 pub mod compaction;
+pub mod computed;
 pub mod continuity;
 pub mod custom_prompt;
 pub mod cut;
@@ -79,6 +79,7 @@ pub mod pack;
 mod path;
 pub mod presets;
 pub mod prices;
+pub mod prompt_sizes;
 mod reading;
 pub mod reinject;
 pub mod report;

@@ -122,7 +122,7 @@ fn in_file(facts: &Facts, path: &str, used: Used) -> Option<NotUtf8> {
     if let Some(document) = documents.find(|document| document.path == path) {
         return in_document(document, used);
     }
-    let mut bootstrap = facts.system.assistant.iter().flat_map(|assistant| &assistant.loaded.bootstrap);
+    let mut bootstrap = facts.system.files.read.iter();
     if let Some(file) = bootstrap.find(|file| file.path == path) {
         return file.not_utf8;
     }

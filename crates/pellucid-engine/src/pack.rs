@@ -10,6 +10,7 @@
 //! Not here: reading a pack from disk. Files arrive as a map from name to text.
 
 mod builtin;
+mod computing;
 mod layout;
 mod layout_check;
 mod layout_file;
@@ -20,6 +21,7 @@ mod slot_text;
 pub mod slots;
 mod tool_file;
 mod tool_files;
+mod trial;
 mod unknown_files;
 
 use std::collections::BTreeMap;
@@ -53,10 +55,12 @@ pub use tool_file::ToolFile;
 pub use tool_file::ToolKind;
 pub use unknown_files::UnknownFile;
 
+use self::computing::Programs;
 use self::models::ModelEntries;
 use self::shelf::Shelf;
 use self::tool_files::ToolFiles;
 use crate::compaction;
+use crate::computed::EXTENSION;
 use crate::digest::Digest;
 use crate::documents;
 use crate::file_version::FileVersion;
@@ -95,6 +99,7 @@ pub struct Pack {
     /// The layout that `pack.toml` describes.
     pub layout: Layout,
     templates: BTreeMap<String, Template>,
+    programs: Programs,
     tools: ToolFiles,
     models: Option<ModelEntries>,
     shelf: Shelf,
@@ -182,7 +187,10 @@ impl Pack {
         let mut errors = Vec::new();
         loop {
             let error = match Self::load_user(&files, folder) {
-                Ok(pack) => return (Some(pack), errors),
+                Ok(pack) => {
+                    errors.extend(pack.trial());
+                    return (Some(pack), errors);
+                }
                 Err(error) => error,
             };
             let name = error.file().strip_prefix(folder.trim_end_matches('/')).map(|name| name.trim_start_matches('/'));
@@ -206,9 +214,11 @@ impl Pack {
         for (file, shape) in source::templates(&layout).chain(core_templates()) {
             load(file, shape)?;
         }
-        for file in layout.slots.iter().flat_map(|slot| &slot.parts).filter_map(|part| part.file.as_deref()) {
+        let files = layout.slots.iter().flat_map(|slot| &slot.parts).filter_map(|part| part.file.as_deref());
+        for file in files.filter(|file| !file.ends_with(EXTENSION)) {
             load(file, &Shape { trim: Trim::Newline, places: &[] })?;
         }
+        let programs = Programs::load(&shelf, &layout)?;
         for file in layout.slots.iter().filter_map(|slot| slot.template.as_deref()) {
             load(file, &Shape::with(SLOT_PLACES))?;
         }
@@ -236,7 +246,7 @@ impl Pack {
             }
         }
         let models = shelf.get(slots::MODELS).map(ModelEntries::parse).transpose()?;
-        Ok(Self { name: layout.name.clone(), layout, templates, tools, models, shelf })
+        Ok(Self { name: layout.name.clone(), layout, templates, programs, tools, models, shelf })
     }
 
     /// The files of the pack on disk, each with its hash.

@@ -435,6 +435,7 @@ fn omission_json(omission: &Omission) -> Value {
         | Why::Outside { .. }
         | Why::Untrusted
         | Why::NotAccepted { .. }
+        | Why::ByPack { .. }
         | Why::Unusable { .. } => "omitted",
     };
     let mut value = json!({
@@ -505,6 +506,7 @@ pub fn why_text(why: &Why) -> String {
             "left out, as {}; `pellucid trust accept --instructions` shows and accepts it",
             not_accepted(*is_changed)
         ),
+        Why::ByPack { reason } => format!("left out by the pack: {reason}"),
         Why::Unusable { error } => error.clone(),
         Why::NotUtf8(NotUtf8 { first, count: 1 }) => {
             format!("the byte at offset {first} is not UTF-8, the model sees U+FFFD in its place")

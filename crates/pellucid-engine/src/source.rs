@@ -8,7 +8,6 @@
 
 mod about;
 mod apps;
-pub mod assistant;
 mod base_instructions;
 mod child_agents;
 mod collaboration;
@@ -141,16 +140,9 @@ static SOURCES: &[Source] = &[
     injected::PREAMBLE,
 ];
 
-/// The sources for an assistant that answers in chats.
-static ASSISTANT_SOURCES: [Source; 16] = assistant::SOURCES;
-
-fn all() -> impl Iterator<Item = &'static Source> {
-    SOURCES.iter().chain(&ASSISTANT_SOURCES)
-}
-
 /// Finds a source by its name.
 pub fn find(name: &str) -> Option<&'static Source> {
-    all().find(|source| source.name == name)
+    SOURCES.iter().find(|source| source.name == name)
 }
 
 /// The source of a slot that is a file of the pack.
@@ -161,7 +153,7 @@ pub(crate) fn pack_file() -> &'static Source {
 
 /// The names of all sources.
 pub fn names() -> Vec<String> {
-    all().map(|source| source.name.to_owned()).collect()
+    SOURCES.iter().map(|source| source.name.to_owned()).collect()
 }
 
 /// The templates that the sources of a layout use.

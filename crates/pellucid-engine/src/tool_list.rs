@@ -86,14 +86,14 @@ pub fn callable<'a>(pack: &'a Pack, facts: &Facts, wire: WireApi) -> Callable<'a
 
 /// The tools that these facts call for, those included that only other tools can call.
 fn called_for<'a>(pack: &'a Pack, facts: &Facts) -> Vec<OfferedTool<'a>> {
-    let open = |slot: &&ToolSlot| gate::all_open(&slot.gates, facts);
+    let open = |slot: &&ToolSlot| gate::all_open(&slot.gates, pack, facts);
     let slots = pack.layout.tools.iter().filter(open);
     slots.map(|slot| OfferedTool { slot, file: pack.tool_file(&slot.file) }).collect()
 }
 
 /// The files of the only tools that the model itself may call, if it may not call all.
 fn only<'a>(pack: &'a Pack, facts: &Facts) -> Option<&'a [Arc<str>]> {
-    let only = pack.layout.tools_only.as_ref().filter(|only| gate::all_open(&only.gates, facts));
+    let only = pack.layout.tools_only.as_ref().filter(|only| gate::all_open(&only.gates, pack, facts));
     only.map(|only| only.tools.as_slice())
 }
 

@@ -138,6 +138,11 @@ impl Features {
         }
     }
 
+    /// The keys of the features that are on.
+    pub fn keys_on(&self) -> impl Iterator<Item = &'static str> {
+        Feature::ALL.iter().filter(|feature| self.is_on(**feature)).map(|feature| feature.key())
+    }
+
     /// The keys that the beta header names: experimental features that are on.
     pub fn beta_keys(&self) -> impl Iterator<Item = &'static str> {
         Feature::ALL

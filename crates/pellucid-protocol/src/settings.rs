@@ -226,6 +226,18 @@ pub enum SandboxPolicy {
     },
 }
 
+impl SandboxPolicy {
+    /// The spelling in files and API formats.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::DangerFullAccess => "danger-full-access",
+            Self::ReadOnly => "read-only",
+            Self::ExternalSandbox { .. } => "external-sandbox",
+            Self::WorkspaceWrite { .. } => "workspace-write",
+        }
+    }
+}
+
 /// A collaboration mode with its settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

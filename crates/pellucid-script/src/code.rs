@@ -8,7 +8,7 @@ use serde_json::Number;
 use crate::ScriptError;
 
 /// A template or a condition that was parsed and checked.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     pub(crate) file: Arc<str>,
     pub(crate) source: Arc<str>,
@@ -24,7 +24,7 @@ pub struct Program {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place(pub u32);
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Statement {
     Raw(Range<usize>),
     Emit(Expression),
@@ -38,7 +38,7 @@ pub(crate) enum Statement {
     Do(Expression),
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ForCode {
     pub target: Target,
     pub values: Expression,
@@ -48,7 +48,7 @@ pub(crate) struct ForCode {
 }
 
 /// A macro: a template with parameters.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MacroCode {
     pub name: Arc<str>,
     pub parameters: Vec<Arc<str>>,
@@ -58,19 +58,21 @@ pub(crate) struct MacroCode {
 }
 
 /// What is assigned to.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     Name(Arc<str>),
     Names(Vec<Arc<str>>),
+    /// A name of a namespace, which statements inside of loops can change.
+    Within(Arc<str>, Arc<str>),
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Expression {
     pub place: Place,
     pub kind: Kind,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
     Name(Arc<str>),
     Constant(Constant),
@@ -105,11 +107,12 @@ pub(crate) enum Kind {
         index: usize,
         arguments: Arguments,
     },
+    Namespace(Arguments),
     Omit(Box<Expression>, Box<Expression>),
     Range(Box<Expression>),
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Constant {
     None,
     Bool(bool),
@@ -118,7 +121,7 @@ pub(crate) enum Constant {
 }
 
 /// Arguments in their order, those without a name first.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Arguments {
     pub plain: Vec<Expression>,
     pub named: Vec<(Arc<str>, Expression)>,
@@ -148,6 +151,13 @@ pub(crate) enum Operator {
 }
 
 impl Program {
+    /// A text that is written as it is.
+    pub fn verbatim(file: &str, source: &str) -> Self {
+        let body = vec![Statement::Raw(0..source.len())];
+        let (macros, free, included) = (Vec::new(), Vec::new(), Vec::new());
+        Self { file: file.into(), source: source.into(), body, macros, free, included }
+    }
+
     /// The file it was parsed from.
     pub fn file(&self) -> &str {
         &self.file

@@ -43,6 +43,10 @@ impl<'a, O: Provenance> Run<'a, O> {
             Kind::Map(pairs) => self.map(pairs)?,
             Kind::Attribute(of, name) => {
                 let value = self.evaluate(of)?;
+                if let Value::Namespace(number) = value {
+                    let found = self.namespaces.get(number).and_then(|space| space.get(name)).cloned();
+                    return Ok(found.unwrap_or_else(|| Value::Missing(name.clone())));
+                }
                 return attribute(&value, name).or_else(|message| self.fail(place, message));
             }
             Kind::Item(of, index) => {
@@ -107,6 +111,11 @@ impl<'a, O: Provenance> Run<'a, O> {
                 Value::Bool(holds.or_else(|message| self.fail(place, message))?)
             }
             Kind::CallMacro { index, arguments } => self.call_macro(*index, arguments, place)?,
+            Kind::Namespace(arguments) => {
+                let values = self.given(arguments)?.into_named();
+                self.namespaces.push(values.into_iter().collect());
+                Value::Namespace(self.namespaces.len() - 1)
+            }
             Kind::Omit(what, why) => {
                 let (what, why) = (self.plain(what)?, self.plain(why)?);
                 self.left_out.push(LeftOut { what, why });

@@ -104,6 +104,11 @@ impl<O: Provenance> Given<O> {
         }
     }
 
+    /// The arguments that have a name, if there are no others.
+    pub(crate) fn into_named(self) -> Vec<(Arc<str>, Value<O>)> {
+        self.named
+    }
+
     pub(crate) fn finish(mut self, of: &str) -> Result<(), String> {
         if self.plain.next().is_some() {
             return Err(format!("`{of}` has fewer arguments"));
@@ -370,6 +375,7 @@ fn json<O: Provenance>(value: &Value<O>, own: &O) -> Result<Text<O>, String> {
     Ok(match value {
         Value::None => notation("null"),
         Value::Missing(name) => return Err(missing(name)),
+        Value::Namespace(_) => return Err("`json` does not work on a namespace".to_owned()),
         Value::Bool(is_true) => notation(if *is_true { "true" } else { "false" }),
         Value::Number(..) => value.written()?,
         Value::Text(text) => within("\"", vec![text.map_chars(|c| json_escaped(c).into_iter())], "\""),

@@ -29,6 +29,7 @@ pub use run::LeftOut;
 pub use run::Limits;
 pub use run::Rendered;
 pub use run::Roots;
+pub use run::evaluate;
 pub use run::is_true;
 pub use run::render;
 pub use tests_of_values::TESTS;

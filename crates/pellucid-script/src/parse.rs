@@ -44,7 +44,7 @@ const DEPTH_MAX: usize = 60;
 const LOOP: &str = "loop";
 
 impl Program {
-    /// Parses a template. The newline at its end is no part of it; a line with nothing but a statement leaves no line.
+    /// Parses a template. A line with nothing but a statement leaves no line.
     ///
     /// # Errors
     /// Whatever is wrong in it, with its place.
@@ -61,22 +61,22 @@ impl Program {
         Ok(parser.program(body))
     }
 
-    /// Parses a condition: an expression without braces around it.
+    /// Parses an expression without braces around it: a condition or a value.
     ///
     /// # Errors
     /// Whatever is wrong in it, with its place.
-    pub fn condition(file: &str, source: &str) -> Result<Self, ScriptError> {
+    pub fn expression(file: &str, source: &str) -> Result<Self, ScriptError> {
         bounded(file, source, true)?;
         let tree = minijinja::machinery::parse_expr(source).map_err(|error| syntax_error(file, source, &error))?;
         let mut parser = Parser::new(file, source);
-        let body = vec![Statement::Emit(parser.expression(&tree)?)];
+        let body = vec![Statement::Emit(parser.expression_of(&tree)?)];
         Ok(parser.program(body))
     }
 }
 
 fn syntax() -> SyntaxConfig {
     let mut builder = SyntaxConfig::builder();
-    builder.trim_blocks(true).lstrip_blocks(true);
+    builder.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true);
     builder.build().unwrap_or_default()
 }
 
@@ -198,7 +198,7 @@ impl<'a> Parser<'a> {
                 let from = raw.raw.as_ptr().addr() - self.source.as_ptr().addr();
                 Statement::Raw(from..from + raw.raw.len())
             }
-            ast::Stmt::EmitExpr(emit) => Statement::Emit(self.expression(&emit.expr)?),
+            ast::Stmt::EmitExpr(emit) => Statement::Emit(self.expression_of(&emit.expr)?),
             ast::Stmt::ForLoop(code) if code.recursive => {
                 return Err(self.error(code.span(), "loops cannot be recursive"));
             }
@@ -206,34 +206,34 @@ impl<'a> Parser<'a> {
                 self.defined.insert(LOOP.into());
                 Statement::For(Box::new(ForCode {
                     target: self.target(&code.target)?,
-                    values: self.expression(&code.iter)?,
-                    condition: code.filter_expr.as_ref().map(|filter| self.expression(filter)).transpose()?,
+                    values: self.expression_of(&code.iter)?,
+                    condition: code.filter_expr.as_ref().map(|filter| self.expression_of(filter)).transpose()?,
                     body: self.body(&code.body)?,
                     otherwise: self.body(&code.else_body)?,
                 }))
             }
             ast::Stmt::IfCond(code) => Statement::If {
-                condition: self.expression(&code.expr)?,
+                condition: self.expression_of(&code.expr)?,
                 then: self.body(&code.true_body)?,
                 otherwise: self.body(&code.false_body)?,
             },
             ast::Stmt::Set(code) => {
-                Statement::Set { target: self.target(&code.target)?, value: self.expression(&code.expr)? }
+                Statement::Set { target: self.target(&code.target)?, value: self.expression_of(&code.expr)? }
             }
             ast::Stmt::SetBlock(code) => Statement::SetBlock {
                 target: self.target(&code.target)?,
-                filter: code.filter.as_ref().map(|filter| self.expression(filter)).transpose()?,
+                filter: code.filter.as_ref().map(|filter| self.expression_of(filter)).transpose()?,
                 body: self.body(&code.body)?,
             },
             ast::Stmt::WithBlock(code) => {
                 let mut bindings = Vec::new();
                 for (target, value) in &code.assignments {
-                    bindings.push((self.target(target)?, self.expression(value)?));
+                    bindings.push((self.target(target)?, self.expression_of(value)?));
                 }
                 Statement::With { bindings, body: self.body(&code.body)? }
             }
             ast::Stmt::FilterBlock(code) => {
-                Statement::Filter { filter: self.expression(&code.filter)?, body: self.body(&code.body)? }
+                Statement::Filter { filter: self.expression_of(&code.filter)?, body: self.body(&code.body)? }
             }
             ast::Stmt::Include(code) => {
                 let name = match &code.name {
@@ -275,6 +275,13 @@ impl<'a> Parser<'a> {
         match target {
             ast::Expr::Tuple(names) => self.targets(&names.items),
             ast::Expr::List(names) => self.targets(&names.items),
+            ast::Expr::GetAttr(code) => match &code.expr {
+                ast::Expr::Var(var) => {
+                    self.used.push((var.id.into(), Place(code.span().start_offset)));
+                    Ok(Target::Within(var.id.into(), code.name.into()))
+                }
+                _ => Err(self.error(code.span(), "the name of a namespace is expected here")),
+            },
             name => Ok(Target::Name(self.name(name)?)),
         }
     }
@@ -296,14 +303,14 @@ impl<'a> Parser<'a> {
     }
 
     fn expressions(&mut self, all: &[ast::Expr<'a>]) -> Result<Vec<Expression>, ScriptError> {
-        all.iter().map(|expression| self.expression(expression)).collect()
+        all.iter().map(|expression| self.expression_of(expression)).collect()
     }
 
     fn boxed(&mut self, expression: &ast::Expr<'a>) -> Result<Box<Expression>, ScriptError> {
-        self.expression(expression).map(Box::new)
+        self.expression_of(expression).map(Box::new)
     }
 
-    fn expression(&mut self, expression: &ast::Expr<'a>) -> Result<Expression, ScriptError> {
+    fn expression_of(&mut self, expression: &ast::Expr<'a>) -> Result<Expression, ScriptError> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             let message = format!("the expression is nested more than {DEPTH_MAX} deep; use `set` for parts of it");
@@ -333,7 +340,7 @@ impl<'a> Parser<'a> {
                 let first = self.boxed(&code.expr)?;
                 let mut others = Vec::new();
                 for other in &code.ops {
-                    others.push((comparison(other.op), self.expression(&other.expr)?));
+                    others.push((comparison(other.op), self.expression_of(&other.expr)?));
                 }
                 Kind::Compare(first, others)
             }
@@ -365,7 +372,7 @@ impl<'a> Parser<'a> {
             ast::Expr::Map(code) => {
                 let mut pairs = Vec::new();
                 for (key, value) in code.keys.iter().zip(&code.values) {
-                    pairs.push((self.expression(key)?, self.expression(value)?));
+                    pairs.push((self.expression_of(key)?, self.expression_of(value)?));
                 }
                 Kind::Map(pairs)
             }
@@ -431,9 +438,10 @@ impl<'a> Parser<'a> {
                 Ok([end]) if arguments.named.is_empty() => Kind::Range(Box::new(end)),
                 _ => return Err(self.error(code.span(), "`range` takes one number")),
             },
+            ("namespace", None) if arguments.plain.is_empty() => Kind::Namespace(arguments),
             (name, None) => {
                 let macros = self.macro_names.iter().map(|(name, _)| format!(", `{name}`")).collect::<String>();
-                let message = format!("unknown function `{name}`; known: `omit`, `range`{macros}");
+                let message = format!("unknown function `{name}`; known: `namespace`, `omit`, `range`{macros}");
                 return Err(self.error(code.span(), message));
             }
         };
@@ -444,9 +452,9 @@ impl<'a> Parser<'a> {
         let mut arguments = Arguments::default();
         for argument in given {
             match argument {
-                ast::CallArg::Pos(value) => arguments.plain.push(self.expression(value)?),
+                ast::CallArg::Pos(value) => arguments.plain.push(self.expression_of(value)?),
                 ast::CallArg::Kwarg(name, value) => {
-                    arguments.named.push(((*name).into(), self.expression(value)?));
+                    arguments.named.push(((*name).into(), self.expression_of(value)?));
                 }
                 ast::CallArg::PosSplat(_) | ast::CallArg::KwargSplat(_) => {
                     return Err(self.error(span, "arguments are given one by one, without `*`"));

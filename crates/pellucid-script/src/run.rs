@@ -60,7 +60,8 @@ pub struct LeftOut {
     pub why: String,
 }
 
-/// Renders a template whose own text has the origin `own`.
+/// Renders a template whose own text has the origin `own`. As in any file, the newline that ends the last line is not
+/// part of the text.
 ///
 /// # Errors
 /// What failed, with the file, line and column, or which limit was reached.
@@ -73,7 +74,24 @@ pub fn render<O: Provenance>(
     let mut run = Run::new(program, own, roots, limits);
     let mut text = Text::default();
     run.body(&program.body, &mut text)?;
-    Ok(Rendered { text, left_out: run.left_out })
+    Ok(Rendered { text: text.without_last_newline(), left_out: run.left_out })
+}
+
+/// The value of an expression.
+///
+/// # Errors
+/// What failed, with the file, line and column, or which limit was reached.
+pub fn evaluate<O: Provenance>(
+    program: &Program,
+    own: &O,
+    roots: &dyn Roots<O>,
+    limits: Limits,
+) -> Result<Value<O>, ScriptError> {
+    let mut run = Run::new(program, own, roots, limits);
+    match program.body.as_slice() {
+        [Statement::Emit(expression)] => run.evaluate(expression),
+        _ => Err(program.error(Place(0), "an expression is expected here, not a template".to_owned())),
+    }
 }
 
 /// Whether a condition holds.
@@ -86,11 +104,8 @@ pub fn is_true<O: Provenance>(
     roots: &dyn Roots<O>,
     limits: Limits,
 ) -> Result<bool, ScriptError> {
-    let mut run = Run::new(program, own, roots, limits);
-    match program.body.as_slice() {
-        [Statement::Emit(condition)] => run.holds(condition),
-        _ => Err(program.error(Place(0), "a condition is expected here, not a template".to_owned())),
-    }
+    let value = evaluate(program, own, roots, limits)?;
+    value.truth().map_err(|message| program.error(Place(0), message))
 }
 
 /// An evaluation that is under way.
@@ -105,8 +120,11 @@ pub(crate) struct Run<'a, O> {
     /// Names with their values. The first scope has what the template sets outside of loops, and the roots that were
     /// asked for; the others belong to loops, blocks and macros.
     scopes: Vec<BTreeMap<Arc<str>, Value<O>>>,
-    /// The first scope that a macro sees, besides the first of all.
+    /// The first scope that a macro sees, besides the first of all and that of its template.
     floor: usize,
+    /// The scope with what the template sets outside of loops.
+    top: usize,
+    pub(crate) namespaces: Vec<BTreeMap<Arc<str>, Value<O>>>,
     pub(crate) left_out: Vec<LeftOut>,
 }
 
@@ -122,6 +140,8 @@ impl<'a, O: Provenance> Run<'a, O> {
             depth: 0,
             scopes: vec![BTreeMap::new()],
             floor: 0,
+            top: 0,
+            namespaces: Vec::new(),
             left_out: Vec::new(),
         }
     }
@@ -154,7 +174,7 @@ impl<'a, O: Provenance> Run<'a, O> {
     /// The value of a name: the innermost, else a root.
     pub(crate) fn lookup(&mut self, name: &Arc<str>, place: Place) -> Result<Value<O>, ScriptError> {
         let inner = self.scopes[self.floor..].iter().rev().find_map(|scope| scope.get(name));
-        if let Some(value) = inner.or_else(|| self.scopes[0].get(name)) {
+        if let Some(value) = inner.or_else(|| self.scopes[self.top].get(name)).or_else(|| self.scopes[0].get(name)) {
             return Ok(value.clone());
         }
         match self.roots.value(name) {
@@ -170,6 +190,17 @@ impl<'a, O: Provenance> Run<'a, O> {
         let names = match target {
             Target::Name(name) => {
                 self.define(name, value);
+                return Ok(());
+            }
+            Target::Within(space, name) => {
+                let found = match self.lookup(space, place)? {
+                    Value::Namespace(number) => self.namespaces.get_mut(number),
+                    _ => None,
+                };
+                let Some(found) = found else {
+                    return self.fail(place, format!("`{space}` is no namespace; make it with `namespace(…)`"));
+                };
+                found.insert(name.clone(), value);
                 return Ok(());
             }
             Target::Names(names) => names,
@@ -325,10 +356,11 @@ impl<'a, O: Provenance> Run<'a, O> {
         self.deeper(place)?;
         let outside = std::mem::replace(&mut self.program, program);
         let outside_own = std::mem::replace(&mut self.own, own);
+        let outside_top = std::mem::replace(&mut self.top, self.scopes.len());
         self.scopes.push(BTreeMap::new());
         self.body(&program.body, out)?;
         self.scopes.pop();
-        (self.program, self.own) = (outside, outside_own);
+        (self.program, self.own, self.top) = (outside, outside_own, outside_top);
         self.depth -= 1;
         Ok(())
     }

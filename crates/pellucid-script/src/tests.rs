@@ -65,8 +65,18 @@ impl World {
             "by_name": { "x": 1, "y": "two" },
         });
         let included = Program::template("part.jinja", "<{{ name }}>\n").unwrap();
+        let with_macro =
+            "{% set mark = \"*\" %}{% macro marked(it) %}{{ mark }}{{ it }}{% endmacro %}{{ marked(name) }}";
+        let with_macro = Program::template("macro.jinja", with_macro).unwrap();
         let endless = Program::template("endless.jinja", "{% include \"endless.jinja\" %}").unwrap();
-        Self { facts, templates: BTreeMap::from([("part.jinja", included), ("endless.jinja", endless)]) }
+        Self {
+            facts,
+            templates: BTreeMap::from([
+                ("part.jinja", included),
+                ("endless.jinja", endless),
+                ("macro.jinja", with_macro),
+            ]),
+        }
     }
 
     fn names(&self) -> Vec<&str> {
@@ -142,7 +152,9 @@ fn origins_stay_in_loops_conditions_macros_blocks_and_included_templates() {
     );
     check_template(
         "{% macro line(label, value=name) %}{{ label }}={{ value }}\n{% endmacro %}\n{{ line(\"a\") }}{{ line(\"b\", turns) }}",
-        &expect!["[t]a=[fact name]Ada[t]\nb=[fact turns]3[t]\n"],
+        &expect![[r#"
+            [t]a=[fact name]Ada[t]
+            b=[fact turns]3"#]],
     );
     check_template(
         "{% set both %}{{ name }}!{% endset %}{{ both }}{% filter upper %}x{{ both }}{% endfilter %}{% include \"part.jinja\" %}",
@@ -151,6 +163,14 @@ fn origins_stay_in_loops_conditions_macros_blocks_and_included_templates() {
     check_template(
         "{% with a = name, b = turns + 1 %}{{ a ~ \"/\" ~ b }}{% endwith %}",
         &expect!["[fact name]Ada[t]/[fact turns]4"],
+    );
+}
+
+#[test]
+fn a_macro_sees_what_its_own_template_sets() {
+    check_template(
+        "{% for word in words[:1] %}{% include \"macro.jinja\" %}{% endfor %}",
+        &expect!["[part]*[fact name]Ada"],
     );
 }
 
@@ -248,6 +268,20 @@ fn conditions_and_calculations_are_jinjas() {
 }
 
 #[test]
+fn a_namespace_counts_across_the_rounds_of_a_loop() {
+    check_template(
+        "{% set seen = namespace(bytes=0) %}\n{% for word in words %}\n{% set seen.bytes = seen.bytes + word | bytes %}\n{% if seen.bytes <= 4 %}{{ word }}{% else %}{% do omit(word, \"too long\") %}{% endif %}\n{% endfor %}\n={{ seen.bytes }}\n",
+        &expect![[r#"
+            [fact words] b A[t]=5
+            left out: c: too long"#]],
+    );
+    check_template(
+        "{% set name.x = 1 %}",
+        &expect!["error: t.jinja:1:17: `name` is no namespace; make it with `namespace(…)`"],
+    );
+}
+
+#[test]
 fn what_is_left_out_is_said() {
     check_template(
         "{% if none_of_them %}{{ none_of_them | join }}{% else %}{% do omit(\"list\", \"nothing is in it\") %}{% endif %}",
@@ -294,7 +328,7 @@ fn an_error_names_its_place_and_what_would_be_right() {
     check_template("{% include \"x\" %}", &expect!["error: t.jinja:1:4: the pack has no template `x`"]);
     check_template(
         "{{ open(\"/etc/passwd\") }}",
-        &expect!["error: t.jinja:1:4: unknown function `open`; known: `omit`, `range`"],
+        &expect!["error: t.jinja:1:4: unknown function `open`; known: `namespace`, `omit`, `range`"],
     );
     check_template("{{ name.upper() }}", &expect!["error: t.jinja:1:8: values have no functions; use a filter"]);
     check_template("{{ name | join(\",\") }}", &expect!["error: t.jinja:1:11: `join` works on a list, not on a text"]);
@@ -331,7 +365,7 @@ fn nothing_runs_for_ever_or_fills_the_memory() {
 fn a_condition_is_an_expression() {
     let world = World::new();
     let check = |source: &str| {
-        let program = Program::condition("pack.toml", source)?;
+        let program = Program::expression("pack.toml", source)?;
         program.check(&world.names(), |_| false)?;
         is_true(&program, &From::Own("t"), &world, Limits::default())
     };

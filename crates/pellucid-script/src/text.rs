@@ -92,6 +92,12 @@ impl<O: Provenance> Text<O> {
         pieces
     }
 
+    /// The text without the newline at its end, if there is one.
+    pub(crate) fn without_last_newline(self) -> Self {
+        let ends_line = self.pieces.last().is_some_and(|piece| piece.as_str().ends_with('\n'));
+        if ends_line { self.slice(0..self.len() - 1) } else { self }
+    }
+
     /// Adds a text at the end.
     pub fn push(&mut self, other: &Self) {
         for piece in &other.pieces {

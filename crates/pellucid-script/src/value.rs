@@ -24,6 +24,8 @@ pub enum Value<O> {
     List(Arc<[Self]>),
     /// Values by name, in the order in which they were given, and the origin of the names.
     Map(Arc<[(Arc<str>, Self)]>, O),
+    /// A namespace of the evaluation that is under way, by its number.
+    Namespace(usize),
 }
 
 impl<O: Provenance> Value<O> {
@@ -76,6 +78,7 @@ impl<O: Provenance> Value<O> {
             Self::Text(_) => "a text",
             Self::List(_) => "a list",
             Self::Map(..) => "a map",
+            Self::Namespace(_) => "a namespace",
         }
     }
 
@@ -89,6 +92,7 @@ impl<O: Provenance> Value<O> {
             Self::Text(text) => !text.is_empty(),
             Self::List(values) => !values.is_empty(),
             Self::Map(values, _) => !values.is_empty(),
+            Self::Namespace(_) => true,
         })
     }
 
@@ -110,6 +114,7 @@ impl<O: Provenance> Value<O> {
             Self::Bool(_) => Err("a boolean cannot be written; say the word: `\"yes\" if … else \"no\"`".to_owned()),
             Self::List(_) => Err("a list cannot be written; use `join` or a loop".to_owned()),
             Self::Map(..) => Err("a map cannot be written; name one of its values, or use `json`".to_owned()),
+            Self::Namespace(_) => Err("a namespace cannot be written; name one of its values".to_owned()),
         }
     }
 

@@ -194,6 +194,7 @@ pub fn why_sentence(why: &Why) -> String {
             "not accepted: {}, so it is not sent; `pellucid trust accept --instructions` shows and accepts it",
             not_accepted(*is_changed)
         ),
+        Why::ByPack { reason } => format!("left out by a template of the pack: {reason}"),
         Why::Unusable { error } => format!("unusable: {error}"),
         Why::NotUtf8(NotUtf8 { first, count: 1 }) => {
             format!("altered: the byte at offset {first} is not UTF-8, and U+FFFD is sent in its place")
@@ -250,8 +251,8 @@ pub fn status_sentence(status: SourceStatus, bytes: u64) -> String {
 }
 
 /// Why gates are closed for something that the pack has: the first closed one, and the setting that opens it.
-fn closed_gate(gates: &[Gate], facts: &Facts) -> Option<WhyReason> {
-    let gate = gates.iter().find(|gate| !gate.is_open(facts))?;
+fn closed_gate(gates: &[Gate], pack: &Pack, facts: &Facts) -> Option<WhyReason> {
+    let gate = gates.iter().find(|gate| !gate.is_open(pack, facts))?;
     let (sentence, idea) = gate_text(gate, true);
     Some(WhyReason { kind: "gate".to_owned(), sentence, ideas: idea.into_iter().collect() })
 }
@@ -262,7 +263,7 @@ pub fn of_slot(part: &str, pack: &Pack, facts: &Facts) -> Option<WhyReason> {
         return of_tool(tool, pack, facts);
     }
     let slot = pack.layout.slots.iter().find(|slot| &*slot.id == part)?;
-    Some(closed_gate(&slot.gates, facts).unwrap_or_else(|| {
+    Some(closed_gate(&slot.gates, pack, facts).unwrap_or_else(|| {
         WhyReason::new("empty", format!("empty: the pack {} has the slot, and nothing fills it here", pack.name))
     }))
 }
@@ -271,7 +272,7 @@ pub fn of_slot(part: &str, pack: &Pack, facts: &Facts) -> Option<WhyReason> {
 pub fn of_tool(tool: &str, pack: &Pack, facts: &Facts) -> Option<WhyReason> {
     let is_asked = |file: &str| file == tool || pack.tool_file(file).name == tool;
     let slots: Vec<_> = pack.layout.tools.iter().filter(|slot| is_asked(&slot.file)).collect();
-    let closed = slots.iter().map(|slot| closed_gate(&slot.gates, facts)).collect::<Option<Vec<_>>>();
+    let closed = slots.iter().map(|slot| closed_gate(&slot.gates, pack, facts)).collect::<Option<Vec<_>>>();
     match closed.map(|closed| closed.into_iter().next()) {
         Some(reason) => reason,
         None => {
@@ -330,8 +331,10 @@ fn gate_text(gate: &Gate, wants: bool) -> (String, Option<String>) {
             let sentence = format!("it is {not}sent with the prompt mode {}", names.join(" or "));
             (sentence, open.map(|mode| format!("prompt_mode=\"{}\"", mode.as_str())))
         }
-        Gate::AssistantTool(tool) => (format!("the assistant {is_not} one with the tool `{tool}`"), None),
-        Gate::TimeZone => (format!("the time zone of the user {is_not} known"), None),
-        Gate::ReasoningTags => (format!("the model {is_not} one that puts its reasoning between tags"), None),
+        Gate::If(condition) => {
+            let sentence =
+                format!("it is sent only if this condition of the pack does {not}hold: {}", condition.source());
+            (sentence, None)
+        }
     }
 }

@@ -31,6 +31,12 @@ use crate::config::MemoryScope;
 use crate::config::ResumeSettings;
 use crate::config::SandboxBackend;
 
+/// A value of `[facts]`.
+const FACT: ValueKind = ValueKind::Either(&PLAIN_FACT, &ValueKind::Map(&PLAIN_FACT));
+const PLAIN_FACT: ValueKind = ValueKind::Either(&ValueKind::String, &OTHER_FACT);
+const OTHER_FACT: ValueKind = ValueKind::Either(&ValueKind::Bool, &NUMBER_OR_LIST);
+const NUMBER_OR_LIST: ValueKind = ValueKind::Either(&ValueKind::Float, &ValueKind::STRINGS);
+
 /// Every key, in sections.
 pub const SECTIONS: &[KeySection] = &[
     KeySection {
@@ -215,6 +221,13 @@ pub const SECTIONS: &[KeySection] = &[
                 ValueKind::words(SummaryRequests::WORDS),
                 "the pack's, else `free`",
                 "`marked` refuses a summary that does not list each of your completed requests as completed.",
+            ),
+            top(
+                FREE,
+                "facts",
+                ValueKind::Map(&FACT),
+                "the pack's, else `{}`",
+                "Values for the pack's templates and conditions, which see them as `given`: texts, numbers, booleans, lists and tables of these.",
             ),
             top(
                 FREE,

@@ -95,7 +95,7 @@ fn read(facts: &Facts) -> impl Iterator<Item = Read<'_>> {
     let documents = facts.world.home_document.iter().chain(&facts.world.project_documents);
     let documents = documents.chain(imported).chain(&facts.world.nested_documents);
     let documents = documents.map(|it| Read { path: &it.path, size: it.size, bytes: &it.bytes, sha256: it.sha256 });
-    let bootstrap = facts.system.assistant.iter().flat_map(|it| &it.loaded.bootstrap).filter_map(|file| {
+    let bootstrap = facts.system.files.read.iter().filter_map(|file| {
         let content = file.content.as_deref()?;
         Some(Read { path: &file.path, size: content.len() as u64, bytes: content.as_bytes(), sha256: file.sha256 })
     });

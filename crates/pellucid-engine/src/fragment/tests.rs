@@ -65,6 +65,7 @@ fn reasons() -> Vec<Why> {
         Why::NotAccepted { .. } => 12,
         Why::Unusable { .. } => 13,
         Why::NotUtf8(_) => 14,
+        Why::ByPack { .. } => 15,
     };
     let all = vec![
         Why::Cut { kept: 3, of: 10 },
@@ -82,8 +83,9 @@ fn reasons() -> Vec<Why> {
         Why::NotAccepted { is_changed: true },
         Why::Unusable { error: "x".to_owned() },
         Why::NotUtf8(NotUtf8 { first: 4, count: 2 }),
+        Why::ByPack { reason: "x".to_owned() },
     ];
-    assert_eq!(all.iter().map(place).collect::<Vec<_>>(), (0..15).collect::<Vec<_>>());
+    assert_eq!(all.iter().map(place).collect::<Vec<_>>(), (0..16).collect::<Vec<_>>());
     all
 }
 
@@ -137,7 +139,8 @@ fn every_reason_has_a_word_and_says_what_is_lost() {
         untrusted 0 -
         not_accepted 0 lost
         unusable 0 lost
-        not_utf8 2 lost"#]]
+        not_utf8 2 lost
+        by_pack 0 -"#]]
     .assert_eq(&lines.join("\n"));
     let kinds: std::collections::BTreeSet<&str> = reasons().iter().map(Why::kind).collect();
     assert_eq!(kinds.len(), reasons().len(), "no two reasons have the same word");

@@ -2,13 +2,16 @@
 //!
 //! Not here: how the file is read (`layout_file`), and what is refused in it (`layout_check`).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pellucid_protocol::project_docs::ProjectDocs;
 use pellucid_protocol::settings::SummaryFallback;
 use pellucid_protocol::settings::SummaryInput;
 use pellucid_protocol::settings::SummaryRequests;
+use pellucid_script::Program;
 use serde::Deserialize;
+use serde_json::Map;
 use serde_json::Value;
 
 use super::SlotRole;
@@ -45,6 +48,10 @@ pub struct Layout {
     pub join: String,
     /// The files that an assistant begins with, if it does.
     pub bootstrap: Option<BootstrapBudget>,
+    /// Values by name that templates and conditions look at, if nothing else is given for them.
+    pub facts: Map<String, Value>,
+    /// Values that the layout computes, by name.
+    pub values: BTreeMap<String, Program>,
     /// Sources of injected items, in order.
     pub injections: Vec<Value>,
     /// The rules for a long history.

@@ -172,10 +172,6 @@ fn check_tables(raw: &RawLayout, layout: &Layout, reader: &Reader<'_>) -> Result
         let message = "`join` has no effect, since fewer than two slots have target `instructions`";
         return Err(reader.refused(join, message.to_owned()));
     }
-    if let Some(bootstrap) = raw.bootstrap.as_ref().filter(|_| !reads("assistant_files")) {
-        let message = "[bootstrap] has no effect without a slot of source `assistant_files`";
-        return Err(reader.refused(bootstrap, message.to_owned()));
-    }
     if let Some(injection) = raw.injection.first().filter(|_| !reads("injected_")) {
         let message = "[[injection]] has no effect without a slot of source `injected_sections` or `injected_preamble`";
         return Err(reader.refused(&injection.kind, message.to_owned()));
@@ -203,6 +199,6 @@ fn check_tables(raw: &RawLayout, layout: &Layout, reader: &Reader<'_>) -> Result
 }
 
 /// The beginning of the file, for an error without a more exact position.
-fn whole_file() -> Spanned<()> {
+pub(super) fn whole_file() -> Spanned<()> {
     Spanned::new(0..0, ())
 }

@@ -3,14 +3,20 @@
 //! Everything that the file names (sources, gates, roles, updates) is looked up while it is read, so that a wrong
 //! name is found before anything is sent. Parts that the file leaves out come from the base layout.
 
+use std::collections::BTreeMap;
+
 use pellucid_protocol::project_docs::ProjectDocs;
 use pellucid_protocol::settings::SummaryFallback;
 use pellucid_protocol::settings::SummaryInput;
 use pellucid_protocol::settings::SummaryRequests;
+use pellucid_script::Program;
+use pellucid_script::ScriptError;
 use serde::Deserialize;
+use serde_json::Map;
 use serde_json::Value;
 use toml::Spanned;
 
+use super::LAYOUT;
 use super::PackError;
 use super::SlotRole;
 use super::layout::BootstrapBudget;
@@ -31,6 +37,7 @@ use super::layout::ToolsOnly;
 use super::layout_check;
 use super::position;
 use super::syntax_error;
+use crate::computed::ROOTS;
 use crate::gate::Gate;
 use crate::injection;
 use crate::memory::layout::MemoryLayout;
@@ -77,6 +84,10 @@ pub(super) struct RawLayout {
     #[serde(default)]
     pub instructions: RawInstructions,
     pub bootstrap: Option<Spanned<BootstrapBudget>>,
+    #[serde(default)]
+    pub facts: toml::Table,
+    #[serde(default)]
+    pub values: BTreeMap<String, Spanned<String>>,
     #[serde(default)]
     pub injection: Vec<RawInjection>,
     #[serde(default)]
@@ -166,7 +177,8 @@ pub(super) struct RawSlot {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawPart {
-    source: Spanned<String>,
+    source: Option<Spanned<String>>,
+    file: Option<Spanned<String>>,
     #[serde(default)]
     gate: Vec<Spanned<String>>,
     pub before: Option<Spanned<String>>,
@@ -247,6 +259,8 @@ impl Reader<'_> {
             memory: raw.memory.as_ref().map(|own| own.get_ref().clone()),
             join: join.or_else(|| under_slots.map(|beneath| beneath.join.clone())).unwrap_or_default(),
             bootstrap: raw.bootstrap.as_ref().map(|own| *own.get_ref()),
+            facts: self.facts(raw, beneath)?,
+            values: self.values(raw, beneath)?,
             injections,
             compaction: raw.compaction.over(under_slots.map(|beneath| beneath.compaction).unwrap_or_default()),
             project_docs: raw.project_docs.over(beneath.map(|beneath| beneath.project_docs).unwrap_or_default()),
@@ -259,6 +273,33 @@ impl Reader<'_> {
             layout.memory.get_or_insert_default().complete(base);
         }
         Ok(layout)
+    }
+
+    /// The values that a layout declares, over those of the layout beneath.
+    fn facts(&self, raw: &RawLayout, beneath: Option<&Layout>) -> Result<Map<String, Value>, PackError> {
+        let mut facts = beneath.map(|beneath| beneath.facts.clone()).unwrap_or_default();
+        let own = serde_json::to_value(&raw.facts);
+        let own = own.map_err(|error| self.refused(&layout_check::whole_file(), error.to_string()))?;
+        facts.extend(own.as_object().cloned().unwrap_or_default());
+        Ok(facts)
+    }
+
+    /// The values that a layout computes, over those of the layout beneath.
+    fn values(&self, raw: &RawLayout, beneath: Option<&Layout>) -> Result<BTreeMap<String, Program>, PackError> {
+        let mut values = beneath.map(|beneath| beneath.values.clone()).unwrap_or_default();
+        for (name, expression) in &raw.values {
+            if ROOTS.iter().any(|(root, _)| root == name) {
+                return Err(self.refused(expression, format!("`{name}` is a name of a fact already")));
+            }
+            let program = Program::expression(LAYOUT, expression.get_ref());
+            values.insert(name.clone(), program.map_err(|error| self.in_expression(expression, &error))?);
+        }
+        Ok(values)
+    }
+
+    /// An error inside of an expression that the file has as a string.
+    pub(super) fn in_expression(&self, at: &Spanned<String>, error: &ScriptError) -> PackError {
+        self.refused(at, format!("`{}`, column {}: {}", at.get_ref(), error.column, error.message))
     }
 
     fn slot(&self, raw: &RawSlot) -> Result<Slot, PackError> {
@@ -290,12 +331,20 @@ impl Reader<'_> {
     }
 
     fn part(&self, raw: &RawPart) -> Result<SlotPart, PackError> {
+        let source = match (&raw.source, &raw.file) {
+            (Some(source), None) => self.source(source)?,
+            (None, Some(_)) => source::pack_file(),
+            (Some(at), Some(_)) => return Err(self.refused(at, "a part has `source` or `file`, not both".to_owned())),
+            (None, None) => {
+                return Err(self.refused(&layout_check::whole_file(), "a part needs `source` or `file`".to_owned()));
+            }
+        };
         Ok(SlotPart {
-            source: self.source(&raw.source)?,
+            source,
             gates: self.gates(&raw.gate)?,
             before: raw.before.as_ref().map(|before| before.get_ref().clone()).unwrap_or_default(),
             budget: raw.budget,
-            file: None,
+            file: raw.file.as_ref().map(|file| file.get_ref().clone()),
         })
     }
 
@@ -333,10 +382,15 @@ impl Reader<'_> {
     }
 
     fn gates(&self, names: &[Spanned<String>]) -> Result<Vec<Gate>, PackError> {
-        names
-            .iter()
-            .map(|name| Gate::parse(name.get_ref()).ok_or_else(|| self.unknown("gate", name, Gate::known())))
-            .collect()
+        let gate = |name: &Spanned<String>| {
+            if let Some((_, condition)) = name.get_ref().split_once("if:")
+                && let Err(error) = Program::expression(LAYOUT, condition)
+            {
+                return Err(self.refused(name, format!("`{condition}`, column {}: {}", error.column, error.message)));
+            }
+            Gate::parse(name.get_ref()).ok_or_else(|| self.unknown("gate", name, Gate::known()))
+        };
+        names.iter().map(gate).collect()
     }
 
     pub(super) fn unknown(&self, kind: &'static str, name: &Spanned<String>, known: Vec<String>) -> PackError {

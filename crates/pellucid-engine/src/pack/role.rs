@@ -73,6 +73,11 @@ impl Layout {
         self.slots.iter().flat_map(|slot| &slot.parts).any(|part| part.source.name == name)
     }
 
+    /// Whether some slot has this file of the pack.
+    pub fn has_file(&self, name: &str) -> bool {
+        self.slots.iter().flat_map(|slot| &slot.parts).any(|part| part.file.as_deref() == Some(name))
+    }
+
     /// The slot that has a role.
     pub fn slot_with(&self, role: SlotRole) -> Option<&Slot> {
         self.slots.iter().find(|slot| slot.role == Some(role))

@@ -35,7 +35,7 @@ impl Pack {
     /// Every slot by name, with or without a text.
     pub fn slot_texts(&self) -> Vec<SlotText> {
         let mut all: Vec<SlotText> = slots::SLOTS.iter().map(|slot| self.known_slot(slot)).collect();
-        for file in self.templates.keys() {
+        for file in self.templates.keys().chain(self.program_files()) {
             if !all.iter().any(|slot| slot.file == *file) {
                 all.push(self.laid_out(file));
             }

@@ -137,7 +137,7 @@ fn keys_that_could_never_have_an_effect_are_refused() {
             /packs/mine/pack.toml:4:6: slot `a` has instruction files, so it needs `role = "user_instructions"`; without it they are not written into the session file
             /packs/mine/pack.toml:7:8: slot `a`: the role `permissions` has no effect; add `permissions` to `order` in [updates], or remove the role
             /packs/mine/pack.toml:4:8: `join` has no effect, since fewer than two slots have target `instructions`
-            /packs/mine/pack.toml:3:1: [bootstrap] has no effect without a slot of source `assistant_files`
+            /packs/mine/pack.toml:3:1: [bootstrap] has no effect without a template that looks at `files`
             /packs/mine/pack.toml:4:8: [[injection]] has no effect without a slot of source `injected_sections` or `injected_preamble`
             /packs/mine/pack.toml:4:26: `reserved_output_tokens` has no effect unless `strategy = "window"`
             /packs/mine/pack.toml:4:29: `summary_max_output_tokens` has no effect unless `strategy = "window"`

@@ -42,6 +42,7 @@ impl Pack {
         let mut known: Vec<String> = slots::SLOTS.iter().map(slots::KnownSlot::file).collect();
         known.extend([LAYOUT, slots::MODELS, slots::MANIFEST].map(str::to_owned));
         known.extend(self.templates.keys().cloned());
+        known.extend(self.program_files().cloned());
         for (name, tool) in self.tools.iter(&self.shelf) {
             known.push(format!("tools/{name}.toml"));
             known.extend(tool.grammar_file.clone());

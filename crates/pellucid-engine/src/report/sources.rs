@@ -66,6 +66,7 @@ impl SourceStatus {
             | Why::Outside { .. }
             | Why::Untrusted
             | Why::NotAccepted { .. }
+            | Why::ByPack { .. }
             | Why::Unusable { .. } => Self::Omitted,
         }
     }

@@ -22,22 +22,6 @@ pub fn about(name: &str) -> &'static str {
         }
         "injected_sections" => "sections that sources and callers inject, with memory and skills among them",
         "injected_preamble" => "messages that sources and callers inject, for target `messages`",
-        "assistant_tools" => "the tools, known ones first, and how to use them",
-        "assistant_skills" => "the skills, and how to use them",
-        "assistant_memory" => "how memories are looked up",
-        "assistant_model_aliases" => "short names of models",
-        "assistant_workspace" => "the folder that is worked in",
-        "assistant_docs" => "where the documentation is",
-        "assistant_sandbox" => "the sandbox that commands run in",
-        "assistant_owners" => "who may command the assistant",
-        "assistant_time_zone" => "the user's time zone",
-        "assistant_message_tool" => "how messages are sent",
-        "assistant_voice" => "how to speak when an answer is read out",
-        "assistant_extra_prompt" => "a further text, under a heading that depends on the mode",
-        "assistant_reactions" => "how messages are reacted to",
-        "assistant_files" => "the bootstrap files of the workspace, each under its path",
-        "assistant_heartbeats" => "what a heartbeat is and how it is answered",
-        "assistant_runtime" => "a line on what the assistant runs on",
         _ => "",
     }
 }

@@ -1,12 +1,11 @@
 //! Every gate is open where its condition holds, closed where it does not, and the other way round behind `not:`.
 
-use pellucid_engine::assistant::Assistant;
-use pellucid_engine::assistant::AssistantTool;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::gate::ABOUT;
 use pellucid_engine::gate::Gate;
 use pellucid_engine::gate::all_open;
 use pellucid_engine::gate::shell_type;
+use pellucid_engine::pack::Pack;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::model::ApplyPatchType;
 use pellucid_protocol::model::ShellType;
@@ -24,17 +23,10 @@ fn gate(name: &str) -> Gate {
 fn check_gate(name: &str, change: impl FnOnce(&mut Facts), expected: bool) {
     let mut facts = facts();
     change(&mut facts);
-    assert_eq!(gate(name).is_open(&facts), expected, "{name}");
-    assert_eq!(gate(&format!("not:{name}")).is_open(&facts), !expected, "not:{name}");
-    assert_eq!(gate(&format!("not:not:{name}")).is_open(&facts), expected);
-}
-
-fn assistant(change: impl FnOnce(&mut Assistant)) -> impl FnOnce(&mut Facts) {
-    move |facts| {
-        let mut assistant = Assistant::default();
-        change(&mut assistant);
-        facts.system.assistant = Some(Box::new(assistant));
-    }
+    let pack = Pack::builtin("codex").unwrap();
+    assert_eq!(gate(name).is_open(&pack, &facts), expected, "{name}");
+    assert_eq!(gate(&format!("not:{name}")).is_open(&pack, &facts), !expected, "not:{name}");
+    assert_eq!(gate(&format!("not:not:{name}")).is_open(&pack, &facts), expected);
 }
 
 #[test]
@@ -65,7 +57,7 @@ fn the_shell_that_is_offered_is_the_switchs_before_the_models() {
     none.settings.features.set(Feature::UnifiedExec, true);
     assert_eq!(shell_type(&none), ShellType::Disabled);
     for shell in ["default", "local", "unified_exec", "shell_command"] {
-        assert!(!gate(&format!("shell:{shell}")).is_open(&none), "{shell}");
+        assert!(!gate(&format!("shell:{shell}")).is_open(&Pack::builtin("codex").unwrap(), &none), "{shell}");
     }
 }
 
@@ -118,21 +110,33 @@ fn a_mode_opens_the_gates_that_name_it() {
 }
 
 #[test]
-fn what_an_assistant_knows_opens_its_gates() {
-    let tool = |name: &str| AssistantTool { name: name.to_owned() };
-    check_gate("assistant_tool:message", |_| {}, false);
-    check_gate("assistant_tool:message", assistant(|_| {}), false);
-    check_gate("assistant_tool:message", assistant(|it| it.tools = Some(vec![tool(" Message ")])), true);
-    check_gate("assistant_tool:message", assistant(|it| it.tools = Some(vec![tool("messages")])), false);
-    check_gate("assistant:time_zone", |_| {}, false);
-    check_gate("assistant:time_zone", assistant(|it| it.time_zone = Some(" \u{3000}".to_owned())), false);
-    check_gate("assistant:time_zone", assistant(|it| it.time_zone = Some("UTC".to_owned())), true);
-    check_gate("assistant:reasoning_tags", |_| {}, false);
+fn a_condition_of_the_pack_opens_its_gate() {
+    let given = |value: serde_json::Value| {
+        move |facts: &mut Facts| {
+            facts.system.given.insert("zone".to_owned(), value);
+        }
+    };
+    check_gate("if:given.zone is defined and given.zone is not blank", |_| {}, false);
+    check_gate("if:given.zone is not blank", given(" \u{3000}".into()), false);
+    check_gate("if:given.zone is not blank", given("UTC".into()), true);
+    check_gate("if:mode == \"full\" and shell in [\"bash\", \"zsh\"]", |_| {}, true);
+    check_gate("if:tools | map(attribute=\"name\") | select(\"equalto\", \"update_plan\")", |_| {}, true);
+}
+
+#[test]
+fn a_condition_that_cannot_be_told_keeps_its_gate_closed_either_way() {
+    let pack = Pack::builtin("codex").unwrap();
+    for name in ["if:given.zone", "not:if:given.zone", "if:cwd < 1"] {
+        assert!(!gate(name).is_open(&pack, &facts()), "{name}");
+    }
 }
 
 #[test]
 fn several_gates_are_open_together() {
-    let open = |names: &[&str]| all_open(&names.iter().map(|name| gate(name)).collect::<Vec<_>>(), &facts());
+    let open = |names: &[&str]| {
+        let gates: Vec<Gate> = names.iter().map(|name| gate(name)).collect();
+        all_open(&gates, &Pack::builtin("codex").unwrap(), &facts())
+    };
     assert!(open(&[]));
     assert!(open(&["web_search:on", "patch:freeform", "not:mcp:any"]));
     assert!(!open(&["web_search:on", "mcp:any"]));

@@ -20,7 +20,6 @@ use pellucid_protocol::feature::Feature;
 use pellucid_protocol::settings::SandboxPolicy;
 
 use crate::document;
-use crate::pack_mutations::assistant;
 use crate::pack_mutations::full;
 
 fn load(layout: &str) -> Result<Pack, String> {
@@ -44,7 +43,6 @@ fn talkative() -> Facts {
     }
     facts.world.recorded_instructions =
         Some(pellucid_engine::facts::Provided { place: "r".to_owned(), text: "Recorded.".to_owned() });
-    facts.system.assistant = Some(Box::new(assistant()));
     facts
 }
 
@@ -188,12 +186,4 @@ fn what_could_have_no_effect_is_refused() {
         "[compaction]\nreserved_output_tokens = 3\n",
         &expect!["pack.toml:4:26: `reserved_output_tokens` has no effect unless `strategy = \"window\"`"],
     );
-}
-
-#[test]
-fn a_section_of_an_assistant_needs_no_other() {
-    let sources = source::names();
-    for name in sources.iter().filter(|name| name.starts_with("assistant_")) {
-        assert!(!said(name, None).0.is_empty(), "{name}");
-    }
 }

@@ -5,6 +5,7 @@
 mod assembly;
 mod callable;
 mod compactions;
+mod computed_packs;
 mod corpus;
 mod documents;
 mod fixture;

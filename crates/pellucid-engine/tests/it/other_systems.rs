@@ -7,10 +7,9 @@ use expect_test::Expect;
 use expect_test::expect;
 use pellucid_engine::assemble::Context;
 use pellucid_engine::assemble::assemble;
-use pellucid_engine::assistant::Assistant;
-use pellucid_engine::assistant::LoadedBootstrap;
 use pellucid_engine::bootstrap;
 use pellucid_engine::bootstrap::BootstrapFile;
+use pellucid_engine::bootstrap::LoadedFiles;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::fragment::concat;
@@ -209,13 +208,11 @@ fn documents_of_the_second_version_are_those_of_codex() {
 
 fn assistant(files: &[BootstrapFile], max: usize, total: usize) -> Facts {
     let mut facts = fixture::facts();
-    let loaded = LoadedBootstrap {
-        files: bootstrap::fit(files, Some(max), Some(total)).files,
-        bootstrap: files.to_vec(),
+    facts.system.files = LoadedFiles {
+        placed: bootstrap::fit(files, Some(max), Some(total)).files,
+        read: files.to_vec(),
         limits: Some((max, total)),
     };
-    let assistant = Assistant { workspace_dir: "/ws".to_owned(), loaded, ..Assistant::default() };
-    facts.system.assistant = Some(Box::new(assistant));
     facts
 }
 
@@ -263,7 +260,7 @@ fn a_few_lines_bring_bootstrap_files_and_items_into_another_layout() {
         [[slot]]
         id = "files"
         target = "user"
-        source = "assistant_files"
+        file = "sections/project_context.jinja"
         [[slot]]
         id = "preamble"
         target = "messages"
@@ -304,7 +301,7 @@ proptest! {
         let facts = assistant(&files, max, total);
         let first = assemble(openclaw(), &facts);
         prop_assert_eq!(&first, &assemble(openclaw(), &facts));
-        let placed: usize = facts.system.assistant.as_ref().unwrap().loaded.files.iter().map(|file| file.n_units).sum();
+        let placed: usize = facts.system.files.placed.iter().map(|file| file.n_units).sum();
         prop_assert!(placed <= total);
     }
 

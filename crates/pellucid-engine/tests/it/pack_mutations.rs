@@ -15,16 +15,9 @@ use mutations::Home;
 use mutations::Mutant;
 use mutations::Verdict;
 use pellucid_engine::assemble::assemble;
-use pellucid_engine::assistant::Assistant;
-use pellucid_engine::assistant::AssistantSandbox;
-use pellucid_engine::assistant::AssistantTool;
-use pellucid_engine::assistant::Citations;
-use pellucid_engine::assistant::LoadedBootstrap;
-use pellucid_engine::assistant::Messaging;
-use pellucid_engine::assistant::Reactions;
-use pellucid_engine::assistant::Thinking;
 use pellucid_engine::bootstrap;
 use pellucid_engine::bootstrap::BootstrapFile;
+use pellucid_engine::bootstrap::LoadedFiles;
 use pellucid_engine::compaction;
 use pellucid_engine::compaction::Compaction;
 use pellucid_engine::documents::change;
@@ -454,32 +447,40 @@ fn chatting() -> Vec<Situation> {
     for mode in [PromptMode::Full, PromptMode::Minimal, PromptMode::None] {
         situations.push(requested(with(&[], |facts| {
             facts.system.prompt_mode = mode;
-            facts.system.assistant = Some(Box::new(assistant()));
+            chat(facts);
         })));
     }
-    let changes: [fn(&mut Assistant); 9] = [
-        |it| it.time_zone = None,
-        |it| it.thinking.reasoning_tags = false,
-        |it| it.tools = Some(Vec::new()),
-        |it| it.tools = None,
-        |it| it.memory_citations = Citations::Off,
-        |it| it.messaging.reactions = Some(Reactions { is_minimal: true, channel: "telegram".to_owned() }),
-        |it| it.sandbox = None,
-        |it| it.sandbox.iter_mut().for_each(|sandbox| sandbox.container_dir = Some("/box".to_owned())),
-        |it| it.runtime.capabilities = Some(vec!["inlineButtons".to_owned()]),
+    let changes = [
+        json!({ "time_zone": "" }),
+        json!({ "reasoning_tags": false }),
+        json!({ "tools": [] }),
+        json!({ "memory_citations": "off" }),
+        json!({ "reactions": { "is_minimal": true, "channel": "telegram" } }),
+        json!({ "sandbox": {} }),
+        json!({ "sandbox": { "enabled": true, "container_dir": "/box" } }),
+        json!({ "runtime": { "channel": "telegram", "capabilities": ["inlineButtons"] } }),
+        json!({ "tools": ["mine", "other"], "tool_summaries": { "Mine": "does mine" } }),
     ];
     for change in changes {
         situations.push(requested(with(&[], |facts| {
-            let mut assistant = assistant();
-            change(&mut assistant);
-            facts.system.assistant = Some(Box::new(assistant));
+            chat(facts);
+            facts.system.given.extend(change.as_object().unwrap().clone());
+        })));
+    }
+    // Without what is given the pack's own values count, and the tools are those that the layout offers.
+    situations.push(requested(with(&[], |_| {})));
+    for enabled in ["sandbox", "reactions"] {
+        situations.push(requested(with(&[], |facts| {
+            facts.system.given.insert("tools".to_owned(), json!(["message", "memory_get"]));
+            facts.system.given.insert(enabled.to_owned(), json!({ "enabled": true, "channel": "signal" }));
+            facts.system.given.insert("runtime".to_owned(), json!({ "channel": "signal" }));
         })));
     }
     situations
 }
 
-/// An assistant with something to say for every source.
-pub fn assistant() -> Assistant {
+/// Facts of an assistant in chats with something to say in every section.
+pub fn chat(facts: &mut Facts) {
     let names = [
         "read",
         "write",
@@ -509,34 +510,25 @@ pub fn assistant() -> Assistant {
         "memory_search",
         "memory_get",
     ];
-    let text = |text: &str| Some(text.to_owned());
     let file = |name: &str| BootstrapFile::read(name, &format!("/ws/{name}"), b"Words of the file.");
     let files = [file("AGENTS.md"), file("SOUL.md")];
-    let mut assistant = Assistant {
-        workspace_dir: "/ws".to_owned(),
-        loaded: LoadedBootstrap {
-            files: bootstrap::fit(&files, None, None).files,
-            bootstrap: files.to_vec(),
-            limits: None,
-        },
-        tools: Some(names.iter().map(|name| AssistantTool { name: (*name).to_owned() }).collect()),
-        model_aliases: vec!["- fast: small".to_owned()],
-        time_zone: text("Europe/Berlin"),
-        docs_path: text("/docs"),
-        sandbox: Some(AssistantSandbox { enabled: true, elevated_level: text("on"), ..AssistantSandbox::default() }),
-        messaging: Messaging {
-            owner_numbers: vec!["+1".to_owned()],
-            voice_hint: text("Speak."),
-            reactions: Some(Reactions { is_minimal: false, channel: "telegram".to_owned() }),
-            heartbeat_prompt: text("Beat."),
-            ..Messaging::default()
-        },
-        extra_prompt: text("Extra."),
-        thinking: Thinking { reasoning_tags: true, ..Thinking::default() },
-        ..Assistant::default()
-    };
-    assistant.runtime.channel = text("telegram");
-    assistant
+    facts.system.files =
+        LoadedFiles { placed: bootstrap::fit(&files, None, None).files, read: files.to_vec(), limits: None };
+    let given = json!({
+        "tools": names,
+        "model_aliases": ["- fast: small"],
+        "time_zone": "Europe/Berlin",
+        "docs_path": "/docs",
+        "sandbox": { "enabled": true, "elevated_level": "on" },
+        "owner_numbers": ["+1"],
+        "voice_hint": "Speak.",
+        "reactions": { "is_minimal": false, "channel": "telegram" },
+        "heartbeat_prompt": "Beat.",
+        "extra_prompt": "Extra.",
+        "reasoning_tags": true,
+        "runtime": { "channel": "telegram" },
+    });
+    facts.system.given = given.as_object().unwrap().clone();
 }
 
 /// Requests with injected items, in every mode.

@@ -29,7 +29,7 @@ fn an_unknown_source_is_refused_with_the_known_ones() {
         "source = \"environment\"",
         "source = \"enviroment\"",
         &expect![
-            "pack.toml:75: unknown source `enviroment`; known: `base_instructions`, `permissions`, `developer_instructions`, `memory_summary`, `collaboration`, `personality`, `apps`, `commit_trailer`, `home_document`, `project_docs`, `js_repl`, `skills_list`, `child_agents`, `environment`, `system_prompt`, `injected_sections`, `injected_preamble`, `assistant_tools`, `assistant_skills`, `assistant_memory`, `assistant_model_aliases`, `assistant_workspace`, `assistant_docs`, `assistant_sandbox`, `assistant_owners`, `assistant_time_zone`, `assistant_message_tool`, `assistant_voice`, `assistant_extra_prompt`, `assistant_reactions`, `assistant_files`, `assistant_heartbeats`, `assistant_runtime`"
+            "pack.toml:75: unknown source `enviroment`; known: `base_instructions`, `permissions`, `developer_instructions`, `memory_summary`, `collaboration`, `personality`, `apps`, `commit_trailer`, `home_document`, `project_docs`, `js_repl`, `skills_list`, `child_agents`, `environment`, `system_prompt`, `injected_sections`, `injected_preamble`"
         ],
     );
 }
@@ -41,7 +41,7 @@ fn an_unknown_gate_is_refused_with_the_known_ones() {
         "gate = [\"feature:apps\"]",
         "gate = [\"feature:aps\"]",
         &expect![
-            "pack.toml:50: unknown gate `feature:aps`; known: `not:GATE`, `feature:KEY`, `shell:default|local|unified_exec|shell_command`, `patch:freeform|function`, `model_tool:NAME`, `mcp:any`, `web_search:on`, `mode:full|minimal|none`, `assistant_tool:NAME`, `assistant:time_zone|reasoning_tags`"
+            "pack.toml:50: unknown gate `feature:aps`; known: `not:GATE`, `feature:KEY`, `shell:default|local|unified_exec|shell_command`, `patch:freeform|function`, `model_tool:NAME`, `mcp:any`, `web_search:on`, `mode:full|minimal|none`, `if:CONDITION`"
         ],
     );
 }

@@ -3,14 +3,14 @@
 
 use jiff::Timestamp;
 use pellucid_agent::session::Session;
-use pellucid_engine::assistant::prompt_sizes::PromptReport;
-use pellucid_engine::assistant::prompt_sizes::ToolFacts;
-use pellucid_engine::assistant::reply::ReplyKind;
-use pellucid_engine::assistant::reply::SessionTokens;
-use pellucid_engine::assistant::reply::reply;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::pack::SlotTarget;
+use pellucid_engine::prompt_sizes::PromptReport;
+use pellucid_engine::prompt_sizes::ToolFacts;
+use pellucid_engine::prompt_sizes::reply::ReplyKind;
+use pellucid_engine::prompt_sizes::reply::SessionTokens;
+use pellucid_engine::prompt_sizes::reply::reply;
 use pellucid_engine::report::Report;
 use pellucid_engine::tokens::tokens_of_bytes;
 use serde_json::Value;
@@ -39,21 +39,21 @@ pub fn shown(form: ContextForm, coming: &Coming) -> Result<String, ProgramFailur
 /// The reply of `/context`.
 fn assistant(form: ReplyKind, session: &Session, body: &[u8]) -> Result<String, ProgramFailure> {
     let facts = session.facts();
-    let Some(known) = &facts.system.assistant else {
+    if session.pack().layout.bootstrap.is_none() {
         return Err(ProgramFailure::new(format!(
             "the pack `{}` is not for an assistant, so it has no such report; \
              use --pack openclaw, or --form map or injections",
             session.pack().name
         )));
-    };
+    }
     let prompt = concat(session.instructions());
-    let mut report = PromptReport::of(session.pack(), facts, known, &prompt, &tools(body));
+    let mut report = PromptReport::of(session.pack(), facts, &prompt, &tools(body));
     report.source = "estimate".to_owned();
     report.generated_at = Timestamp::now().as_millisecond();
     report.session_id = Some(session.id().to_string());
     report.provider = Some(session.provider_id().to_owned());
     let tokens = SessionTokens { context: facts.settings.model.context_window, ..SessionTokens::default() };
-    Ok(reply(form, &report, tokens, &known.workspace_dir) + "\n")
+    Ok(reply(form, &report, tokens, &facts.settings.cwd) + "\n")
 }
 
 /// The tools of a request, whatever its wire.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use pellucid_engine::computed;
 use pellucid_engine::gate;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::pack::ROLES;
@@ -28,6 +29,12 @@ fn page() -> String {
     for (gate, about) in gate::ABOUT {
         let _ = writeln!(page, "| `{}` | {about} |", gate.replace('|', "\\|"));
     }
+    page += "\n## Values for templates and conditions\n\n| value | what it is |\n|---|---|\n";
+    rows(&mut page, computed::ROOTS);
+    page += "\n| filter | gives |\n|---|---|\n";
+    rows(&mut page, computed::FILTERS);
+    page += "\n| test, after `is` | holds if the value |\n|---|---|\n";
+    rows(&mut page, computed::TESTS);
     page += "\n## Slots\n\nSlots that `pellucid pack show` lists without text are reserved and currently unused.\n";
     page += "\n| slot | what for | placeholders | in the Codex CLI |\n|---|---|---|---|\n";
     let pack = Pack::builtin("codex").expect("it is built in");
@@ -52,6 +59,12 @@ fn page() -> String {
         let _ = writeln!(page, "| `{name}` | {} | {} |", parameters.join(", "), placeholders.join(" "));
     }
     page
+}
+
+fn rows(page: &mut String, all: &[(&str, &str)]) {
+    for (name, about) in all {
+        let _ = writeln!(page, "| `{name}` | {about} |");
+    }
 }
 
 fn bare(file: &str) -> &str {

@@ -4,14 +4,9 @@ use std::path::Path;
 
 use expect_test::expect;
 use pellucid_engine::assemble::assemble;
-use pellucid_engine::assistant::Assistant;
-use pellucid_engine::assistant::LoadedBootstrap;
-use pellucid_engine::assistant::prompt_sizes::PromptReport;
-use pellucid_engine::assistant::reply::ReplyKind;
-use pellucid_engine::assistant::reply::SessionTokens;
-use pellucid_engine::assistant::reply::reply;
 use pellucid_engine::bootstrap;
 use pellucid_engine::bootstrap::BootstrapFile;
+use pellucid_engine::bootstrap::LoadedFiles;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::injection;
@@ -19,6 +14,10 @@ use pellucid_engine::injection::FileRead;
 use pellucid_engine::injection::FileText;
 use pellucid_engine::injection::InjectionRead;
 use pellucid_engine::pack::Pack;
+use pellucid_engine::prompt_sizes::PromptReport;
+use pellucid_engine::prompt_sizes::reply::ReplyKind;
+use pellucid_engine::prompt_sizes::reply::SessionTokens;
+use pellucid_engine::prompt_sizes::reply::reply;
 use pellucid_protocol::model::ModelInfo;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
@@ -226,16 +225,14 @@ fn the_page_about_openclaw_is_up_to_date() {
         })
         .collect();
     let mut facts = plain_facts(workspace);
-    let loaded = LoadedBootstrap {
-        files: bootstrap::fit(&files, None, None).files,
-        bootstrap: files,
+    facts.system.files = LoadedFiles {
+        placed: bootstrap::fit(&files, None, None).files,
+        read: files,
         limits: Some((bootstrap::MAX, bootstrap::TOTAL_MAX)),
     };
-    let assistant = Assistant { workspace_dir: workspace.to_owned(), loaded, ..Assistant::default() };
-    facts.system.assistant = Some(Box::new(assistant));
     let pack = Pack::builtin("openclaw").unwrap();
     let prompt = concat(&assemble(&pack, &facts).instructions);
-    let report = PromptReport::of(&pack, &facts, facts.system.assistant.as_ref().unwrap(), &prompt, &[]);
+    let report = PromptReport::of(&pack, &facts, &prompt, &[]);
     let tokens = SessionTokens { context: Some(272_000), ..SessionTokens::default() };
     let list = reply(ReplyKind::List, &report, tokens, workspace);
     let start = prompt.find("# Project Context\n").unwrap();

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use pellucid_engine::assistant::prompt_sizes::{self, FileReport};
 use pellucid_engine::bootstrap::hooks::{Hook, Listens, run_hooks};
 use pellucid_engine::bootstrap::{self, BootstrapFile, Fitted, MAX, MEMORY_NAMES, NAMES, TOTAL_MAX, for_session};
+use pellucid_engine::prompt_sizes::{self, FileReport};
 use pellucid_engine::utf16;
 use pellucid_workspace::bootstrap_files::{self, ExtraFiles, May};
 use serde::Deserialize;

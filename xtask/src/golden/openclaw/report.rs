@@ -1,12 +1,12 @@
 //! The report of a prompt, and how it is shown.
 
-use pellucid_engine::assistant::prompt_sizes::{AssistantSandboxReport, Measured, PromptReport, ToolFacts, tokens};
-use pellucid_engine::assistant::reply::{ReplyKind, SessionTokens, reply};
-use pellucid_engine::assistant::sanitised;
 use pellucid_engine::bootstrap::{BootstrapFile, ContextFile, MAX};
+use pellucid_engine::pack::Pack;
+use pellucid_engine::prompt_sizes::reply::{ReplyKind, SessionTokens, reply};
+use pellucid_engine::prompt_sizes::{AssistantSandboxReport, Measured, PromptReport, ToolFacts, tokens};
 use pellucid_engine::utf16;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::bootstrap::GivenFile;
 use super::sections::{self, Params, RuntimeInfo};
@@ -206,8 +206,10 @@ fn build(case: BuildCase) -> Result<(), String> {
 
 /// The lines around the list of tools in a prompt that our pack makes.
 fn delimiters() -> Result<(String, String), String> {
-    let text = sections::pack().template("sections/tooling.md").written();
-    let (before, after) = text.split_once("\n{{ tool_list }}\n").ok_or("the section has no list")?;
+    let files = Pack::builtin_files("openclaw").ok_or("the pack is built in")?;
+    let text = files.get("sections/tooling.jinja").ok_or("the pack has the section")?;
+    let (before, after) =
+        text.split_once("\n{% include \"sections/tool_list.jinja\" %}\n").ok_or("the section has no list")?;
     let last = before.rsplit('\n').next().unwrap_or_default();
     let first = after.split('\n').next().unwrap_or_default();
     Ok((last.to_owned(), first.to_owned()))
@@ -255,14 +257,17 @@ fn misc(rows: &Value) -> Vec<Verdict> {
     }
     for (n, case) in misc.runtime_line.iter().enumerate() {
         let mut runtime = case.runtime_info.read();
-        runtime.channel.clone_from(&case.channel);
-        runtime.capabilities.clone_from(&case.capabilities);
-        let line = runtime.line(case.think_level.as_deref());
-        verdicts.push(Verdict::new(format!("runtime_line[{n}]"), same("line", &line, &case.line)));
+        runtime.extend(sections::known(json!({ "channel": case.channel, "capabilities": case.capabilities })));
+        let given = sections::known(json!({ "runtime": runtime, "think_level": case.think_level }));
+        let line = sections::line(Params::default(), given, "Runtime: ").map(|line| format!("Runtime: {line}"));
+        let verdict = line.and_then(|line| same("line", &line, &case.line));
+        verdicts.push(Verdict::new(format!("runtime_line[{n}]"), verdict));
     }
     for (n, case) in misc.sanitize_literal.iter().enumerate() {
-        let found = sanitised(&case.given);
-        verdicts.push(Verdict::new(format!("sanitize_literal[{n}]"), same("text", &found, &case.out)));
+        let params = Params::in_folder(&case.given);
+        let found = sections::line(params, Map::new(), "Your working directory is: ");
+        let verdict = found.and_then(|found| same("text", &found, &case.out));
+        verdicts.push(Verdict::new(format!("sanitize_literal[{n}]"), verdict));
     }
     verdicts
 }

@@ -3,10 +3,7 @@
 use std::sync::LazyLock;
 
 use pellucid_engine::assemble::assemble;
-use pellucid_engine::assistant::{
-    Assistant, AssistantSandbox, AssistantTool, Citations, LoadedBootstrap, Messaging, Reactions, Runtime, Thinking,
-};
-use pellucid_engine::bootstrap::ContextFile;
+use pellucid_engine::bootstrap::{ContextFile, LoadedFiles};
 use pellucid_engine::facts::Facts;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::pack::Pack;
@@ -97,21 +94,29 @@ struct ReactionGuidance {
 }
 
 impl RuntimeInfo {
-    pub fn read(&self) -> Runtime {
+    pub fn read(&self) -> Map<String, Value> {
         let it = self.clone();
-        Runtime {
-            agent: it.agent_id,
-            host: it.host,
-            repo: it.repo_root,
-            os: it.os,
-            arch: it.arch,
-            node: it.node,
-            model: it.model,
-            default_model: it.default_model,
-            shell: it.shell,
-            channel: it.channel,
-            capabilities: it.capabilities,
-        }
+        known(json!({
+            "agent": it.agent_id,
+            "host": it.host,
+            "repo": it.repo_root,
+            "os": it.os,
+            "arch": it.arch,
+            "node": it.node,
+            "model": it.model,
+            "default_model": it.default_model,
+            "shell": it.shell,
+            "channel": it.channel,
+            "capabilities": it.capabilities,
+        }))
+    }
+}
+
+/// The values of a table that are not null.
+pub fn known(table: Value) -> Map<String, Value> {
+    match table {
+        Value::Object(values) => values.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+        _ => Map::new(),
     }
 }
 
@@ -135,58 +140,63 @@ pub fn facts(params: Params) -> Result<Facts, String> {
     };
     // A path that is not a text gives no file.
     let file = |value: &Value| Some(ContextFile::new(value["path"].as_str()?, value["content"].as_str()?));
-    let sandbox = params.sandbox_info.map(|it| AssistantSandbox {
-        enabled: it.enabled,
-        workspace_dir: it.workspace_dir,
-        container_dir: it.container_workspace_dir,
-        workspace_access: it.workspace_access,
-        agent_mount: it.agent_workspace_mount,
-        browser_url: it.browser_bridge_url,
-        observer_url: it.browser_no_vnc_url,
-        host_browser_allowed: it.host_browser_allowed,
-        elevated_level: it.elevated.filter(|it| it.allowed).map(|it| it.default_level),
+    let sandbox = params.sandbox_info.map(|it| {
+        known(json!({
+            "enabled": it.enabled,
+            "workspace_dir": it.workspace_dir,
+            "container_dir": it.container_workspace_dir,
+            "workspace_access": it.workspace_access,
+            "agent_mount": it.agent_workspace_mount,
+            "browser_url": it.browser_bridge_url,
+            "observer_url": it.browser_no_vnc_url,
+            "host_browser_allowed": it.host_browser_allowed,
+            "elevated_level": it.elevated.filter(|it| it.allowed).map(|it| it.default_level),
+        }))
     });
-    let reactions = params.reaction_guidance;
-    facts.system.assistant = Some(Box::new(Assistant {
-        workspace_dir: params.workspace_dir,
-        loaded: LoadedBootstrap {
-            files: params.context_files.iter().filter_map(file).collect(),
-            ..LoadedBootstrap::default()
-        },
-        tools: Some(params.tool_names.into_iter().map(|name| AssistantTool { name }).collect()),
-        tool_summaries: params
-            .tool_summaries
-            .into_iter()
-            .filter_map(|(name, summary)| Some((name, summary.as_str()?.to_owned())))
-            .collect(),
-        skills_prompt: Some(params.skills_prompt.unwrap_or_default()),
-        memory_citations: match params.memory_citations_mode.as_deref() {
-            Some("off") => Citations::Off,
-            _ => Citations::On,
-        },
-        model_aliases: params.model_alias_lines,
-        time_zone: params.user_timezone,
-        workspace_notes: params.workspace_notes,
-        docs_path: params.docs_path,
-        sandbox,
-        messaging: Messaging {
-            owner_numbers: params.owner_numbers,
-            message_tool_hints: params.message_tool_hints,
-            channels: Vec::new(),
-            voice_hint: params.tts_hint,
-            reactions: reactions.map(|it| Reactions { is_minimal: it.level == "minimal", channel: it.channel }),
-            heartbeat_prompt: params.heartbeat_prompt,
-        },
-        extra_prompt: params.extra_system_prompt,
-        thinking: Thinking {
-            reasoning_tags: params.reasoning_tag_hint,
-            think_level: params.default_think_level,
-            reasoning_level: params.reasoning_level,
-        },
-        runtime: params.runtime_info.as_ref().map(RuntimeInfo::read).unwrap_or_default(),
-        ..Assistant::default()
+    let reactions =
+        params.reaction_guidance.map(|it| json!({ "is_minimal": it.level == "minimal", "channel": it.channel }));
+    // A summary that is not a text is none.
+    let summaries: Map<String, Value> = params.tool_summaries.into_iter().filter(|(_, it)| it.is_string()).collect();
+    facts.system.files =
+        LoadedFiles { placed: params.context_files.iter().filter_map(file).collect(), ..LoadedFiles::default() };
+    facts.system.given = known(json!({
+        "tools": params.tool_names,
+        "tool_summaries": summaries,
+        "skills_prompt": params.skills_prompt.unwrap_or_default(),
+        "memory_citations": params.memory_citations_mode,
+        "model_aliases": params.model_alias_lines,
+        "time_zone": params.user_timezone,
+        "workspace_notes": params.workspace_notes,
+        "docs_path": params.docs_path,
+        "sandbox": sandbox,
+        "owner_numbers": params.owner_numbers,
+        "message_tool_hints": params.message_tool_hints,
+        "voice_hint": params.tts_hint,
+        "reactions": reactions,
+        "heartbeat_prompt": params.heartbeat_prompt,
+        "extra_prompt": params.extra_system_prompt,
+        "reasoning_tags": params.reasoning_tag_hint,
+        "think_level": params.default_think_level,
+        "reasoning_level": params.reasoning_level,
+        "runtime": params.runtime_info.as_ref().map(RuntimeInfo::read),
     }));
     Ok(facts)
+}
+
+impl Params {
+    /// Parameters with nothing but a folder.
+    pub fn in_folder(folder: &str) -> Self {
+        Self { workspace_dir: folder.to_owned(), ..Self::default() }
+    }
+}
+
+/// The rest of the only line of a prompt that begins so, with further values given.
+pub fn line(params: Params, given: Map<String, Value>, begins: &str) -> Result<String, String> {
+    let mut facts = facts(params)?;
+    facts.system.given.extend(given);
+    let prompt = concat(&assemble(pack(), &facts).instructions);
+    let mut lines = prompt.lines().filter_map(|line| line.strip_prefix(begins));
+    lines.next().map(str::to_owned).ok_or_else(|| format!("no line begins with {begins:?}"))
 }
 
 /// The prompt that the pack makes of parameters.
@@ -246,13 +256,13 @@ struct Slot {
 /// The file with our words for each text.
 const FILES: &[(&str, &str)] = &[
     ("identity", "sections/identity.md"),
-    ("project_context_intro", "sections/project_context.md"),
-    ("soul_hint", "sections/persona.md"),
+    ("project_context_intro", "sections/project_context.jinja"),
+    ("soul_hint", "sections/project_context.jinja"),
     ("workspace_files_note", "sections/workspace_files.md"),
     ("time_lookup_line", "sections/time_lookup.md"),
-    ("reasoning_line", "sections/reasoning.md"),
-    ("tool_list_before", "sections/tooling.md"),
-    ("tool_list_after", "sections/tooling.md"),
+    ("reasoning_line", "sections/runtime.jinja"),
+    ("tool_list_before", "sections/tooling.jinja"),
+    ("tool_list_after", "sections/tooling.jinja"),
 ];
 
 #[derive(Deserialize)]
@@ -283,9 +293,10 @@ pub fn run(file: &Value) -> Vec<Verdict> {
         Ok(())
     }));
     if fields.contains_key("slots") {
+        let files = Pack::builtin_files("openclaw").expect("it is built in");
         verdicts.extend(cases::each(file, "slots", |slot: Slot| {
             let (_, ours) = FILES.iter().find(|(name, _)| *name == slot.slot).ok_or("unknown slot")?;
-            same("our words", &pack().template(ours).written().trim().is_empty(), &false)
+            same("our words", &files.get(*ours).is_none_or(|text| text.trim().is_empty()), &false)
         }));
     }
     for (table, id) in [("line_table_full_rich", "sec-01"), ("line_table_full_bare", "sec-04")] {

@@ -1,93 +1,13 @@
-//! What an assistant runs on, what its prompt is made of, and how both are said.
+//! What the prompt of an assistant is made of, and how that is said.
 
-use expect_test::Expect;
 use expect_test::expect;
 use serde_json::Value;
 use serde_json::json;
 
-use super::prompt_sizes::Measured;
-use super::prompt_sizes::PromptReport;
-use super::prompt_sizes::ToolFacts;
-use super::prompt_sizes::files;
-use super::prompt_sizes::tokens;
 use super::reply::ReplyKind;
 use super::reply::SessionTokens;
 use super::reply::reply;
 use super::*;
-
-fn text(word: &str) -> Option<String> {
-    Some(word.to_owned())
-}
-
-#[track_caller]
-fn check_line(runtime: &Runtime, think_level: Option<&str>, expected: &Expect) {
-    expected.assert_eq(&runtime.line(think_level));
-}
-
-#[test]
-fn the_line_on_the_runtime_says_what_is_known() {
-    check_line(&Runtime::default(), None, &expect!["Runtime: thinking=off"]);
-    let full = Runtime {
-        agent: text("main"),
-        host: text("box"),
-        repo: text("/r"),
-        os: text("linux"),
-        arch: text("x64"),
-        node: text("v1"),
-        model: text("m"),
-        default_model: text("d"),
-        shell: text("bash"),
-        channel: text(" Signal "),
-        capabilities: Some(vec![" a ".to_owned(), String::new(), "b".to_owned()]),
-    };
-    check_line(
-        &full,
-        Some("high"),
-        &expect![
-            "Runtime: agent=main | host=box | repo=/r | os=linux (x64) | node=v1 | model=m | default_model=d | shell=bash | channel=signal | capabilities=a,b | thinking=high"
-        ],
-    );
-    check_line(
-        &Runtime { os: None, capabilities: None, host: text(""), ..full.clone() },
-        Some(""),
-        &expect![
-            "Runtime: agent=main | repo=/r | arch=x64 | node=v1 | model=m | default_model=d | shell=bash | channel=signal | capabilities=none"
-        ],
-    );
-    check_line(
-        &Runtime { arch: text(""), channel: text(" "), ..full.clone() },
-        None,
-        &expect![
-            "Runtime: agent=main | host=box | repo=/r | os=linux | node=v1 | model=m | default_model=d | shell=bash | thinking=off"
-        ],
-    );
-    assert_eq!((full.channel().as_deref(), full.capabilities()), (Some("signal"), vec!["a", "b"]));
-    assert_eq!(Runtime::default().capabilities(), Vec::<&str>::new());
-}
-
-#[test]
-fn a_line_of_a_prompt_has_no_control_or_format_characters() {
-    assert_eq!(
-        sanitised("/home/\u{202e}ada\n\u{0}\u{200b}\u{feff}/é\u{2028}日\u{e0041}\u{1f600}"),
-        "/home/ada/é日\u{1f600}"
-    );
-    for plain in ["", "a b", "~!@", "\u{a0}", "é"] {
-        assert_eq!(sanitised(plain), plain);
-    }
-    // Every character of the general category Cf is taken out, and none of its neighbours.
-    for (from, to) in
-        [(0xAD, 0xAD), (0x600, 0x605), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x2064), (0xFFF9, 0xFFFB)]
-    {
-        for code in from - 1..=to + 1 {
-            let Some(c) = char::from_u32(code) else { continue };
-            let is_inside = (from..=to).contains(&code);
-            let is_other = matches!(code, 0x606 | 0x202A | 0x2029 | 0x2028 | 0x202F | 0x2065);
-            if is_inside || !is_other && code != 0x2029 {
-                assert_eq!(sanitised(&c.to_string()).is_empty(), is_inside, "{code:x}");
-            }
-        }
-    }
-}
 
 #[test]
 fn files_are_found_in_the_prompt_by_path_name_and_base_name() {

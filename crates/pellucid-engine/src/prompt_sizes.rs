@@ -2,23 +2,30 @@
 //!
 //! Made from the finished text and from the files before and after their budgets. Sizes are in UTF-16
 //! units, which are called chars here as the reference calls them.
+//!
+//! - `reply`: those sizes as text
+
+pub mod reply;
 
 use pellucid_protocol::settings::SandboxPolicy;
 use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::assistant::Assistant;
 use crate::bootstrap::BootstrapFile;
 use crate::bootstrap::ContextFile;
+use crate::computed;
+use crate::computed::Looking;
 use crate::facts::Facts;
-use crate::fragment::concat;
 use crate::pack::Pack;
-use crate::source::assistant;
 use crate::utf16;
 
 const CONTEXT_HEADING: &str = "\n# Project Context\n";
 const NEXT_HEADING: &str = "\n## Silent Replies\n";
+
+/// The files of a pack whose texts are measured, and the files that have the list in them.
+const SKILLS: (&str, &str) = ("sections/skills.jinja", "sections/skills_list.jinja");
+const TOOLS: (&str, &str) = ("sections/tooling.jinja", "sections/tool_list.jinja");
 
 /// How many units a token has in estimates.
 const UNITS_PER_TOKEN: i64 = 4;
@@ -222,25 +229,39 @@ impl PromptReport {
     }
 
     /// Measures a prompt that a pack made of facts.
-    pub fn of(pack: &Pack, facts: &Facts, known: &Assistant, prompt: &str, tools: &[ToolFacts]) -> Self {
+    pub fn of(pack: &Pack, facts: &Facts, prompt: &str, tools: &[ToolFacts]) -> Self {
+        let looking = Looking { pack, facts };
         // A section's texts are counted only if the layout has the section.
-        let has = |source: &str| pack.layout.has_source(source);
-        let skills = if has("assistant_skills") { concat(&assistant::skills_text(pack, facts)) } else { String::new() };
-        let (before, after) = if has("assistant_tools") { assistant::delimiters(pack) } else { Default::default() };
-        let list_between = (before.as_str(), after.as_str());
-        let (files, injected) = (&known.loaded.bootstrap, &known.loaded.files);
+        let text = |file: &str, section: &str| match computed::render(file, looking) {
+            Ok((text, _)) if pack.layout.has_file(section) => text.plain(),
+            _ => String::new(),
+        };
+        let skills = text(SKILLS.1, SKILLS.0);
+        let (section, list) = (text(TOOLS.0, TOOLS.0), text(TOOLS.1, TOOLS.0));
+        let list_between = if list.is_empty() { ("", "") } else { around(&section, &list) };
+        let loaded = &facts.system.files;
+        let (files, injected) = (&loaded.read, &loaded.placed);
         let mut report = Self::measure(Measured { prompt, files, injected, skills: &skills, tools, list_between });
-        report.session_key.clone_from(&known.session_key);
+        let given = &facts.system.given;
+        report.session_key = given.get("session_key").and_then(Value::as_str).map(str::to_owned);
         report.model = Some(facts.settings.model.slug.clone());
-        report.workspace_dir = Some(known.workspace_dir.clone());
-        report.bootstrap_max_chars = known.loaded.limits.map(|(max, _)| max);
-        report.bootstrap_total_max_chars = known.loaded.limits.map(|(_, total)| total);
-        let in_container = known.sandbox.as_ref().is_some_and(|sandbox| sandbox.enabled);
+        report.workspace_dir = Some(facts.settings.cwd.clone());
+        report.bootstrap_max_chars = loaded.limits.map(|(max, _)| max);
+        report.bootstrap_total_max_chars = loaded.limits.map(|(_, total)| total);
+        let in_container = given.get("sandbox").is_some_and(|sandbox| sandbox["enabled"] == true);
         let sandboxed = in_container || facts.settings.sandbox_policy != SandboxPolicy::DangerFullAccess;
         let mode = if sandboxed { "all" } else { "off" };
         report.sandbox = Some(AssistantSandboxReport { mode: Some(mode.to_owned()), sandboxed: Some(sandboxed) });
         report
     }
+}
+
+/// The lines before and after a list in the section that has it.
+fn around<'a>(section: &'a str, list: &str) -> (&'a str, &'a str) {
+    let (before, after) = section.split_once(list).unwrap_or_default();
+    let last = before.trim_end_matches('\n').rsplit('\n').next().unwrap_or_default();
+    let first = after.trim_start_matches('\n').split('\n').next().unwrap_or_default();
+    (last, first)
 }
 
 /// The tokens of so many units, estimated.
@@ -353,3 +374,6 @@ fn tool_list(prompt: &str, before: &str, after: &str) -> usize {
         _ => 0,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,9 +3,9 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::prompt_sizes::FileReport;
-use super::prompt_sizes::PromptReport;
-use super::prompt_sizes::tokens;
+use super::FileReport;
+use super::PromptReport;
+use super::tokens;
 
 const SKILLS_SHOWN: usize = 20;
 const TOOLS_SHOWN: usize = 30;

@@ -1,0 +1,263 @@
+//! Texts, values and conditions that a pack computes from facts.
+//!
+//! A text of a pack whose name ends with `.jinja` is a template; `[values]` of the layout are expressions with a name, and
+//! a gate `if:` is a condition. All of them look at the same values ([`ROOTS`]): facts, files and what the layout declares.
+//! They see nothing else, so that the same facts give the same bytes. What fails becomes an omission with its reason.
+//!
+//! Not here: the language (`pellucid-script`), and when a pack is checked (`pack`).
+
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use pellucid_script::FILTERS;
+use pellucid_script::Limits;
+use pellucid_script::Program;
+use pellucid_script::Provenance;
+use pellucid_script::Roots;
+use pellucid_script::ScriptError;
+pub use pellucid_script::TESTS;
+use pellucid_script::Text;
+use pellucid_script::Value;
+use serde_json::Map;
+
+use crate::bootstrap;
+use crate::facts::Document;
+use crate::facts::Facts;
+use crate::file_chunks::of_file;
+use crate::fragment::Fragment;
+use crate::fragment::Omission;
+use crate::fragment::Origin;
+use crate::fragment::Why;
+use crate::pack::Pack;
+use crate::tool_list;
+
+/// The end of the names of files that are templates.
+pub const EXTENSION: &str = ".jinja";
+
+/// The value with the tools. Gates of tools cannot look at it.
+pub(crate) const TOOLS: &str = "tools";
+
+/// The value with the files that the layout's `[bootstrap]` reads.
+pub(crate) const FILES: &str = "files";
+
+/// The value with what the configuration and the caller give.
+pub const GIVEN: &str = "given";
+
+/// Every value that templates and conditions can look at, and what it is.
+pub const ROOTS: &[(&str, &str)] = &[
+    ("cwd", "the working directory"),
+    ("documents", "the project's instruction files, from its root down: `path`, `text`"),
+    ("effort", "how long the model may think, if configured"),
+    ("features", "the keys of the features that are on"),
+    (FILES, "the files that `[bootstrap]` reads, within their budgets: `path`, `name`, `text`"),
+    (GIVEN, "the values of `[facts]`: those of the layout, and over them those of the configuration and the caller"),
+    ("home_document", "the user's own instruction file, if there is one: `path`, `text`"),
+    ("memory", "what earlier sessions left to remember, if there is something"),
+    ("mode", "`full`, `minimal` or `none`"),
+    ("model", "the model: `slug`, `window` in tokens, if known"),
+    ("policy", "what commands may do: `approval`, `sandbox`, `writable_roots`"),
+    ("shell", "the family of the user's shell"),
+    ("skills", "the skills that the model may choose: `name`, `description`, `path`, `scope`"),
+    (TOOLS, "the tools that the layout offers: `name`, `description`, `summary` (its first line)"),
+];
+
+/// What may be looked at, and the limits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Looking<'a> {
+    pub pack: &'a Pack,
+    pub facts: &'a Facts,
+}
+
+impl Provenance for Origin {
+    fn narrowed(&self, whole: &str, range: Range<usize>) -> Self {
+        match self {
+            Self::File { path, range: of_file, size } if of_file.end - of_file.start == whole.len() as u64 => {
+                let start = of_file.start + range.start as u64;
+                Self::File { path: path.clone(), range: start..start + range.len() as u64, size: *size }
+            }
+            origin => origin.clone(),
+        }
+    }
+
+    fn rewritten(&self) -> Self {
+        match self {
+            Self::File { .. } => Self::Layout,
+            origin => origin.clone(),
+        }
+    }
+
+    fn joins(&self) -> bool {
+        !matches!(self, Self::File { .. })
+    }
+}
+
+impl Roots<Origin> for Looking<'_> {
+    fn value(&self, name: &str) -> Option<Value<Origin>> {
+        if let Some(program) = self.pack.value(name) {
+            let own = Origin::Pack { file: self.pack.layout_file() };
+            // A failing value is not defined: the error of a template that looks at it names it.
+            let value = pellucid_script::evaluate(program, &own, self, Limits::default());
+            return Some(value.unwrap_or_else(|error| Value::Missing(error.to_string().into())));
+        }
+        self.root(name)
+    }
+
+    fn template(&self, name: &str) -> Option<(&Program, Origin)> {
+        self.pack.program(name)
+    }
+}
+
+impl Looking<'_> {
+    fn root(&self, name: &str) -> Option<Value<Origin>> {
+        let Facts { world, settings, system, .. } = self.facts;
+        let fact = |name: &'static str| Origin::fact(name);
+        let text = |name: &'static str, text: &str| Value::text(Origin::fact(name), text);
+        Some(match name {
+            "cwd" => text("cwd", &settings.cwd),
+            "shell" => text("shell", &world.shell),
+            "mode" => text("mode", system.prompt_mode.as_str()),
+            "effort" => Value::optional(&fact("effort"), settings.effort.map(|effort| effort.as_str())),
+            "model" => {
+                let origin = fact("model");
+                let window = settings.model.context_window.map(|window| Value::Number(window.into(), origin.clone()));
+                let slug = Value::text(origin.clone(), settings.model.slug.as_str());
+                Value::map(&origin, [("slug", slug), ("window", window.unwrap_or(Value::None))])
+            }
+            "policy" => {
+                let origin = fact("policy");
+                let word = |text: &str| Value::text(origin.clone(), text);
+                let roots = Value::list(settings.writable_roots.iter().map(|root| word(root)));
+                let sandbox = word(settings.sandbox_policy.as_str());
+                let approval = word(settings.approval_policy.as_str());
+                Value::map(&origin, [("approval", approval), ("sandbox", sandbox), ("writable_roots", roots)])
+            }
+            "features" => Value::list(settings.features.keys_on().map(|key| text("features", key))),
+            "documents" => Value::list(world.project_documents.iter().map(document)),
+            "home_document" => world.home_document.as_ref().map_or(Value::None, document),
+            "memory" => world.memory.as_ref().map_or(Value::None, |memory| Value::Text(document_text(&memory.summary))),
+            FILES => Value::list(system.files.placed.iter().map(placed_file)),
+            GIVEN => self.given(),
+            "skills" => {
+                let offered = world.skills.all().iter().filter(|skill| skill.is_enabled() && skill.is_implicit());
+                Value::list(offered.map(|skill| {
+                    let origin = Origin::Skill { path: skill.path.as_str().into() };
+                    let word = |text: &str| Value::text(origin.clone(), text);
+                    let (name, description) = (word(&skill.name), word(&skill.description));
+                    let (path, scope) = (word(&skill.path), word(skill.scope.as_str()));
+                    Value::map(
+                        &origin,
+                        [("name", name), ("description", description), ("path", path), ("scope", scope)],
+                    )
+                }))
+            }
+            TOOLS => Value::list(tool_list::offered(self.pack, self.facts).iter().map(|tool| {
+                let origin = fact(TOOLS);
+                let description = tool.file.description.as_deref().unwrap_or_default();
+                let word = |text: &str| Value::text(origin.clone(), text);
+                let summary = word(description.lines().next().unwrap_or_default());
+                let (name, description) = (word(&tool.file.name), word(description));
+                Value::map(&origin, [("name", name), ("description", description), ("summary", summary)])
+            })),
+            _ => return None,
+        })
+    }
+
+    /// The layout's own values, and over them those that were given.
+    fn given(&self) -> Value<Origin> {
+        let (own, given) = (&self.pack.layout.facts, &self.facts.system.given);
+        let mut names: Vec<&String> = own.keys().collect();
+        names.extend(given.keys().filter(|name| !own.contains_key(*name)));
+        let layout = Origin::Pack { file: self.pack.layout_file() };
+        let value = |name: &String| match given.get(name) {
+            Some(given) => {
+                let origin = Origin::Fact { name: format!("{GIVEN}.{name}").into() };
+                Value::json(&origin, &over(own.get(name), given))
+            }
+            None => own.get(name).map_or(Value::None, |own| Value::json(&layout, own)),
+        };
+        Value::map(&layout, names.into_iter().map(|name| (name.as_str(), value(name))))
+    }
+}
+
+/// A value with the layout's beneath it, where both are tables.
+fn over(own: Option<&serde_json::Value>, given: &serde_json::Value) -> serde_json::Value {
+    match (own, given) {
+        (Some(serde_json::Value::Object(own)), serde_json::Value::Object(given)) => {
+            let mut all: Map<String, serde_json::Value> = own.clone();
+            for (name, value) in given {
+                all.insert(name.clone(), over(own.get(name), value));
+            }
+            all.into()
+        }
+        _ => given.clone(),
+    }
+}
+
+fn document(document: &Document) -> Value<Origin> {
+    let origin = Origin::fact("documents");
+    let path = Value::text(origin.clone(), document.path.as_str());
+    Value::map(&origin, [("path", path), ("text", Value::Text(document_text(document)))])
+}
+
+fn document_text(document: &Document) -> Text<Origin> {
+    text_of(&of_file(&document.version(), &document.bytes, 0, document.size))
+}
+
+fn placed_file(file: &bootstrap::ContextFile) -> Value<Origin> {
+    let origin = Origin::fact(FILES);
+    let word = |text: &str| Value::text(origin.clone(), text);
+    let name = file.path.rsplit(['/', '\\']).next().unwrap_or_default().trim();
+    Value::map(
+        &origin,
+        [("path", word(&file.path)), ("name", word(name)), ("text", Value::Text(text_of(&file.content)))],
+    )
+}
+
+fn text_of(fragments: &[Fragment]) -> Text<Origin> {
+    let mut text = Text::default();
+    for fragment in fragments {
+        text.push(&Text::new(fragment.origin.clone(), fragment.text.as_str()));
+    }
+    text
+}
+
+/// What a template of the pack makes of facts: its text, absent if there is none, and what is left out.
+pub(crate) fn rendered(file: &str, looking: Looking<'_>, slot: &Arc<str>) -> (Option<Vec<Fragment>>, Vec<Omission>) {
+    let omission = |what: &str, why: Why| Omission { slot: slot.clone(), what: what.to_owned(), why };
+    let (text, left_out) = match render(file, looking) {
+        Ok((text, left_out)) => (text, left_out),
+        Err(error) => return (None, vec![omission(file, Why::Unusable { error: error.to_string() })]),
+    };
+    let reason = |it: pellucid_script::LeftOut| omission(&it.what, Why::ByPack { reason: it.why });
+    let mut omissions: Vec<Omission> = left_out.into_iter().map(reason).collect();
+    if looking.pack.looks_at(file, FILES) && !text.is_empty() {
+        omissions.extend(looking.facts.system.files.omissions(slot));
+    }
+    let fragments = text.into_pieces().into_iter().map(|(origin, text)| Fragment { origin, text });
+    let fragments: Vec<Fragment> = fragments.collect();
+    ((!fragments.is_empty()).then_some(fragments), omissions)
+}
+
+/// Renders a template of the pack.
+///
+/// # Errors
+/// What failed, with the file, line and column.
+pub(crate) fn render(
+    file: &str,
+    looking: Looking<'_>,
+) -> Result<(Text<Origin>, Vec<pellucid_script::LeftOut>), ScriptError> {
+    let Some((program, own)) = looking.pack.program(file) else {
+        return Ok((Text::default(), Vec::new()));
+    };
+    let rendered = pellucid_script::render(program, &own, &looking, Limits::default())?;
+    Ok((rendered.text, rendered.left_out))
+}
+
+/// Whether a condition of the layout holds.
+///
+/// # Errors
+/// What failed, with the column in the condition.
+pub(crate) fn holds(condition: &Program, looking: Looking<'_>) -> Result<bool, ScriptError> {
+    let own = Origin::Pack { file: looking.pack.layout_file() };
+    pellucid_script::is_true(condition, &own, &looking, Limits::default())
+}

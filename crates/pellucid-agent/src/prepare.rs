@@ -10,6 +10,7 @@ use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_engine::bootstrap;
 use pellucid_engine::bootstrap::BootstrapFile;
+use pellucid_engine::bootstrap::FileSetLayout;
 use pellucid_engine::bootstrap::LoadedFiles;
 use pellucid_engine::bootstrap::SessionKey;
 use pellucid_engine::computed::GIVEN;
@@ -133,23 +134,25 @@ fn files(sources: &FactSources, pack: &Pack) -> (LoadedFiles, Vec<Candidate>) {
     let config = &sources.config;
     let settings = &config.prompt.assistant;
     let workspace = &config.folders.cwd;
-    let Some(budget) = pack.layout.bootstrap else {
+    let Some(set) = &pack.layout.bootstrap else {
         return (LoadedFiles::default(), Vec::new());
     };
-    let limit =
-        |given: Option<f64>, standard| given.map_or(standard, |given| bootstrap::limit(&given.into(), standard));
-    let max = limit(settings.bootstrap_max_chars, budget.max_chars);
-    let total = limit(settings.bootstrap_total_max_chars, budget.total_max_chars);
+    let limit = |given: Option<f64>, standard: Option<usize>| {
+        let standard = standard.unwrap_or(usize::MAX);
+        given.map_or(standard, |given| bootstrap::limit(&given.into(), standard))
+    };
+    let max = limit(settings.bootstrap_max_chars, set.rules.per_file);
+    let total = limit(settings.bootstrap_total_max_chars, set.rules.total);
     let key = settings.session_key.as_deref();
     let is_untrusted = config.layers().is_untrusted();
-    let (standard, left_out) = bootstrap(sources, workspace, is_untrusted);
-    let mut files = bootstrap::for_session(standard, key);
+    let (standard, left_out) = bootstrap(sources, set, workspace, is_untrusted);
+    let mut files = set.for_session(standard, key);
     let extra = if is_untrusted { Vec::new() } else { settings.extra_files.clone() };
-    let extra = ExtraFiles::new(extra).load(workspace);
+    let extra = ExtraFiles::new(extra).load(set, workspace);
     if !extra.is_empty() {
-        files = bootstrap::for_session(files.into_iter().chain(extra).collect(), key);
+        files = set.for_session(files.into_iter().chain(extra).collect(), key);
     }
-    let fitted = bootstrap::fit(&files, Some(max), Some(total));
+    let fitted = set.fit(&files, Some(max), Some(total));
     for warning in &fitted.warnings {
         tracing::warn!("{warning}");
     }
@@ -217,13 +220,18 @@ pub fn instruction_files_of_project(
 }
 
 /// The bootstrap files of a workspace, and those that must not be read.
-fn bootstrap(sources: &FactSources, workspace: &Path, is_untrusted: bool) -> (Vec<BootstrapFile>, Vec<Candidate>) {
+fn bootstrap(
+    sources: &FactSources,
+    set: &FileSetLayout,
+    workspace: &Path,
+    is_untrusted: bool,
+) -> (Vec<BootstrapFile>, Vec<Candidate>) {
     let real = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
     let place = sources.project_at.as_ref().map(|at| at.place(&real));
     let bounds = sources.bounds(workspace);
     let bounds = place.iter().fold(bounds, |bounds, place| bounds.with(place));
     let may = if is_untrusted { May::None } else { May::Within(&bounds) };
-    let (mut files, mut left_out) = bootstrap_files::load(place.as_deref().unwrap_or(workspace), &may);
+    let (mut files, mut left_out) = bootstrap_files::load(set, place.as_deref().unwrap_or(workspace), &may);
     if let Some(at) = &sources.project_at {
         for file in &mut files {
             // As it is named where the workspace is.

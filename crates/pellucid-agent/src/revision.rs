@@ -9,8 +9,6 @@ use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 
-use pellucid_engine::bootstrap::MEMORY_NAMES;
-use pellucid_engine::bootstrap::NAMES;
 use pellucid_engine::facts::Candidate;
 use pellucid_engine::facts::Fate;
 use pellucid_engine::skills::Skill;
@@ -48,8 +46,8 @@ impl ProjectAt {
     ///
     /// # Errors
     /// When git does not give them, or they cannot be put into place.
-    pub fn read(git: &Git, home: &Path, cwd: &Path, revision: &str, fallback_names: &[String]) -> Result<Self, String> {
-        let wants = |path: &Path| is_wanted(path, fallback_names);
+    pub fn read(git: &Git, home: &Path, cwd: &Path, revision: &str, names: &[String]) -> Result<Self, String> {
+        let wants = |path: &Path| is_wanted(path, names);
         let Revision { commit, root, files } =
             revision::read(git, cwd, revision, &wants).map_err(|error| error.to_string())?;
         let root = root.canonicalize().unwrap_or(root);
@@ -172,13 +170,13 @@ impl Drop for ProjectAt {
     }
 }
 
-/// Whether a first context may be made of a file: an instruction file, a file of a skill, or a bootstrap file.
-fn is_wanted(path: &Path, fallback_names: &[String]) -> bool {
+/// Whether a first context may be made of a file: an instruction file, one that configuration or pack name, or a file of
+/// a skill.
+fn is_wanted(path: &Path, names: &[String]) -> bool {
     let name = path.file_name().unwrap_or_default();
     let is_named = |known: &str| name == known;
     documents::FILE_NAMES.iter().copied().any(is_named)
-        || fallback_names.iter().any(|fallback| name == fallback.trim())
-        || NAMES.iter().chain(&MEMORY_NAMES).copied().any(is_named)
+        || names.iter().any(|known| name == known.trim())
         || path.components().any(|part| part.as_os_str() == SKILLS)
 }
 

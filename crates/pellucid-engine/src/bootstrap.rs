@@ -1,8 +1,7 @@
 //! Bootstrap files: the standard files of a workspace that an assistant begins with.
 //!
-//! Seven files are always there, as a line if they are missing; one or two memory files only if
-//! they exist. Sessions of sub-agents and scheduled jobs see two of them. Sizes are counted in
-//! UTF-16 units, and each file is brought within its own budget and one for all.
+//! The layout says which files are always there, as a line if they are missing, which only if they exist, and which
+//! of them sessions of sub-agents and scheduled jobs see. Each file is brought within its own budget and one for all.
 //!
 //! Not here: reading the files, and the text around them in a prompt.
 
@@ -10,6 +9,7 @@ pub mod hooks;
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::json;
 
@@ -33,34 +33,146 @@ use crate::not_utf8::NotUtf8;
 use crate::not_utf8::TextEnd;
 use crate::utf16;
 
-/// The files that are always looked for, in order.
-pub const NAMES: [&str; 7] =
-    ["AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md", "BOOTSTRAP.md"];
+/// The files that a layout begins with: which, for whom, and how much of them. `[bootstrap]` of `pack.toml`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileSetLayout {
+    /// The files that are always looked for, in order.
+    pub names: Vec<String>,
+    /// The files that are listed only if they exist, after the others.
+    pub optional: Vec<String>,
+    /// The files that sub-agents and scheduled jobs see.
+    pub minimal: Vec<String>,
+    /// How the budgets are spent. Those of the configuration may replace its limits.
+    pub rules: FileRules,
+}
 
-/// The files that are listed only if they exist, in order.
-pub const MEMORY_NAMES: [&str; 2] = ["MEMORY.md", "memory.md"];
+/// The keys of `[bootstrap]`; what is absent is as in the pack beneath.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FileSetKeys {
+    names: Option<Vec<String>>,
+    optional: Option<Vec<String>>,
+    minimal: Option<Vec<String>>,
+    max_chars: Option<usize>,
+    total_max_chars: Option<usize>,
+    unit: Option<Unit>,
+    head_ratio: Option<f64>,
+    tail_ratio: Option<f64>,
+    min_remaining: Option<usize>,
+    marker: Option<String>,
+    missing: Option<String>,
+}
 
-/// The files that sub-agents and scheduled jobs see.
-pub const MINIMAL_NAMES: [&str; 2] = ["AGENTS.md", "TOOLS.md"];
+impl FileSetKeys {
+    /// The keys over those of the pack beneath.
+    ///
+    /// # Errors
+    /// The key that neither has, or a share that is none.
+    pub(crate) fn over(&self, beneath: Option<&FileSetLayout>) -> Result<FileSetLayout, String> {
+        fn given<T: Clone>(own: Option<&T>, beneath: Option<T>, key: &str) -> Result<T, String> {
+            own.cloned().or(beneath).ok_or_else(|| format!("[bootstrap] needs `{key}`"))
+        }
+        let rules = beneath.map(|beneath| &beneath.rules);
+        let ratio = |own: Option<f64>, beneath: Option<f64>, key: &str| match given(own.as_ref(), beneath, key)? {
+            ratio if (0.0..=1.0).contains(&ratio) => Ok(ratio),
+            ratio => Err(format!("`{key}` is a share from 0 to 1, not {ratio}")),
+        };
+        let total = self.total_max_chars.or(rules.and_then(|rules| rules.total));
+        let max = given(self.max_chars.as_ref(), rules.and_then(|rules| rules.per_file), "max_chars")?;
+        Ok(FileSetLayout {
+            names: given(self.names.as_ref(), beneath.map(|it| it.names.clone()), "names")?,
+            optional: given(self.optional.as_ref(), beneath.map(|it| it.optional.clone()), "optional")
+                .unwrap_or_default(),
+            minimal: given(self.minimal.as_ref(), beneath.map(|it| it.minimal.clone()), "minimal").unwrap_or_default(),
+            rules: FileRules {
+                unit: given(self.unit.as_ref(), rules.map(|it| it.unit), "unit")?,
+                per_file: Some(max),
+                total,
+                min_remaining: self.min_remaining.or(rules.map(|it| it.min_remaining)).unwrap_or(0),
+                head_ratio: ratio(self.head_ratio, rules.map(|it| it.head_ratio), "head_ratio")?,
+                tail_ratio: ratio(self.tail_ratio, rules.map(|it| it.tail_ratio), "tail_ratio")?,
+                marker: given(self.marker.as_ref(), rules.map(|it| it.marker.clone()), "marker")?,
+                marker_counts: false,
+                trims_end: true,
+                missing: given(self.missing.as_ref(), rules.map(|it| it.missing.clone()), "missing")?,
+            },
+        })
+    }
+}
 
-/// How much of one file goes in, in units.
-pub const MAX: usize = 20_000;
+impl FileSetLayout {
+    /// The rules with other limits. Without a limit for all files, one file may have as much as it may.
+    pub fn rules(&self, max: Option<usize>, total: Option<usize>) -> FileRules {
+        let max = max.or(self.rules.per_file);
+        let total = total.or_else(|| self.rules.total.map(|total| total.max(max.unwrap_or_default())));
+        FileRules { per_file: max, total: total.map(|total| total.max(1)), ..self.rules.clone() }
+    }
 
-/// How much of all files goes in, in units.
-pub const TOTAL_MAX: usize = 150_000;
+    /// Whether the set has a file of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.names.iter().chain(&self.optional).any(|known| known == name)
+    }
 
-/// With less than this left, an existing file ends the list.
-const MIN_REMAINING: usize = 64;
+    /// Leaves the files that a session with this key sees. Blank files and missing ones stay.
+    pub fn for_session(&self, mut files: Vec<BootstrapFile>, key: Option<&str>) -> Vec<BootstrapFile> {
+        if key.is_some_and(|key| SessionKey::of(key).is_some()) {
+            files.retain(|file| self.minimal.contains(&file.name));
+        }
+        files
+    }
 
-const HEAD_RATIO: f64 = 0.7;
-const TAIL_RATIO: f64 = 0.2;
+    /// Brings one text within a budget.
+    pub fn trim(&self, content: &str, name: &str, max: usize) -> Placed {
+        files::trim(&self.rules(Some(max), None), name, name, FileContent::Whole(content), Some(max))
+    }
 
-const MARKER: &str = "\n\n[...truncated, read {{name}} for full content...]\n…(truncated {{name}}: kept {{kept_head}}+{{kept_tail}} chars of {{total}})…\n\n";
+    /// The files as entries of a `file_set`.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Value> {
+        let modes =
+            |name: &String| if self.minimal.contains(name) { json!(["full", "minimal"]) } else { json!(["full"]) };
+        let files = self.names.iter().map(move |name| json!({ "path": name, "prompt_modes": modes(name) }));
+        let optional = |name: &String| json!({ "path": name, "prompt_modes": ["full"], "only_if_there": true });
+        files.chain(self.optional.iter().map(optional))
+    }
 
-const MISSING: &str = "[MISSING] Expected at: {{path}}";
-
-/// The name of this list of files for `file_set`.
-pub const PRESET: &str = "openclaw";
+    /// Brings files within the budgets; absent ones are the layout's.
+    pub fn fit(&self, files: &[BootstrapFile], max: Option<usize>, total: Option<usize>) -> Fitted {
+        let rules = self.rules(max, total);
+        let mut spending = Spending::new(&rules);
+        let mut fitted = Fitted::default();
+        for (n, file) in files.iter().enumerate() {
+            let text = file.content.as_deref().unwrap_or_default();
+            let content = (!file.missing).then_some(FileContent::Whole(text));
+            match spending.place(&FileEntry { name: &file.name, path: &file.path, content, max: None }) {
+                Placing::Placed(placed) => {
+                    // A text that lost its marker to the total budget was cut before that.
+                    if let Some(max) = placed.max.filter(|_| placed.is_cut) {
+                        fitted.warnings.push(format!(
+                            "workspace bootstrap file {} is {} chars (limit {max}); truncating in injected context",
+                            file.name, placed.original
+                        ));
+                        fitted.cut.push((file.path.clone(), placed.units.len(), placed.original));
+                    }
+                    fitted.files.push(context_file(file, placed));
+                }
+                Placing::Empty => {}
+                Placing::TooLittle { remaining } => {
+                    fitted.warnings.push(format!(
+                        "remaining bootstrap budget is {remaining} chars (<{}); skipping additional bootstrap files",
+                        rules.min_remaining
+                    ));
+                    fitted.leave_out(&files[n..]);
+                    break;
+                }
+                Placing::Spent => {
+                    fitted.leave_out(&files[n..]);
+                    break;
+                }
+            }
+        }
+        fitted
+    }
+}
 
 /// A file of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,43 +281,6 @@ pub struct Fitted {
     pub left_out: Vec<(String, usize)>,
 }
 
-/// Brings files within the budgets; absent ones are the standard ones.
-pub fn fit(files: &[BootstrapFile], max: Option<usize>, total: Option<usize>) -> Fitted {
-    let rules = rules(max, total);
-    let mut spending = Spending::new(&rules);
-    let mut fitted = Fitted::default();
-    for (n, file) in files.iter().enumerate() {
-        let text = file.content.as_deref().unwrap_or_default();
-        let content = (!file.missing).then_some(FileContent::Whole(text));
-        match spending.place(&FileEntry { name: &file.name, path: &file.path, content, max: None }) {
-            Placing::Placed(placed) => {
-                // A text that lost its marker to the total budget was cut before that.
-                if let Some(max) = placed.max.filter(|_| placed.is_cut) {
-                    fitted.warnings.push(format!(
-                        "workspace bootstrap file {} is {} chars (limit {max}); truncating in injected context",
-                        file.name, placed.original
-                    ));
-                    fitted.cut.push((file.path.clone(), placed.units.len(), placed.original));
-                }
-                fitted.files.push(context_file(file, placed));
-            }
-            Placing::Empty => {}
-            Placing::TooLittle { remaining } => {
-                fitted.warnings.push(format!(
-                    "remaining bootstrap budget is {remaining} chars (<{MIN_REMAINING}); skipping additional bootstrap files"
-                ));
-                fitted.leave_out(&files[n..]);
-                break;
-            }
-            Placing::Spent => {
-                fitted.leave_out(&files[n..]);
-                break;
-            }
-        }
-    }
-    fitted
-}
-
 impl Fitted {
     fn leave_out(&mut self, files: &[BootstrapFile]) {
         let len = |file: &BootstrapFile| file.content.as_deref().map_or(0, |text| utf16::len(utf16::trim_end(text)));
@@ -219,42 +294,12 @@ fn context_file(file: &BootstrapFile, placed: Placed) -> ContextFile {
     ContextFile { path: file.path.clone(), content, n_units: placed.units.len(), units: placed.units }
 }
 
-/// The rules by which the budgets are spent.
-pub fn rules(max: Option<usize>, total: Option<usize>) -> FileRules {
-    let max = max.unwrap_or(MAX);
-    FileRules {
-        unit: Unit::Utf16,
-        per_file: Some(max),
-        total: Some(total.unwrap_or_else(|| max.max(TOTAL_MAX)).max(1)),
-        min_remaining: MIN_REMAINING,
-        head_ratio: HEAD_RATIO,
-        tail_ratio: TAIL_RATIO,
-        marker: MARKER.to_owned(),
-        marker_counts: false,
-        trims_end: true,
-        missing: MISSING.to_owned(),
-    }
-}
-
-/// Brings one text within a budget.
-pub fn trim(content: &str, name: &str, max: usize) -> Placed {
-    files::trim(&rules(Some(max), None), name, name, FileContent::Whole(content), Some(max))
-}
-
 /// A limit as a configuration has it: a number above nothing, rounded down, else the standard one.
 pub fn limit(value: &Value, standard: usize) -> usize {
     match value.as_f64() {
         Some(number) if number.is_finite() && number > 0.0 => number.floor() as usize,
         _ => standard,
     }
-}
-
-/// Leaves the files that a session with this key sees. Blank files and missing ones stay.
-pub fn for_session(mut files: Vec<BootstrapFile>, key: Option<&str>) -> Vec<BootstrapFile> {
-    if key.is_some_and(|key| SessionKey::of(key).is_some()) {
-        files.retain(|file| MINIMAL_NAMES.contains(&file.name.as_str()));
-    }
-    files
 }
 
 /// A key of a session that works for another.
@@ -289,14 +334,6 @@ impl SessionKey {
             None
         }
     }
-}
-
-/// The files as entries of a `file_set`.
-pub(crate) fn preset_files() -> impl Iterator<Item = Value> {
-    let modes = |name: &&str| if MINIMAL_NAMES.contains(name) { json!(["full", "minimal"]) } else { json!(["full"]) };
-    let files = NAMES.iter().map(move |name| json!({ "path": name, "prompt_modes": modes(name) }));
-    let memory = |name: &&str| json!({ "path": name, "prompt_modes": ["full"], "only_if_there": true });
-    files.chain(MEMORY_NAMES.iter().map(memory))
 }
 
 #[cfg(test)]

@@ -40,18 +40,21 @@ pub(crate) const TOOLS: &str = "tools";
 /// The value with the files that the layout's `[bootstrap]` reads.
 pub(crate) const FILES: &str = "files";
 
+const DOCUMENTS: &str = "documents";
+const HOME_DOCUMENT: &str = "home_document";
+
 /// The value with what the configuration and the caller give.
 pub const GIVEN: &str = "given";
 
 /// Every value that templates and conditions can look at, and what it is.
 pub const ROOTS: &[(&str, &str)] = &[
     ("cwd", "the working directory"),
-    ("documents", "the project's instruction files, from its root down: `path`, `text`"),
+    (DOCUMENTS, "the project's instruction files, from its root down: `path`, `name`, `text`"),
     ("effort", "how long the model may think, if configured"),
     ("features", "the keys of the features that are on"),
     (FILES, "the files that `[bootstrap]` reads, within their budgets: `path`, `name`, `text`"),
     (GIVEN, "the values of `[facts]`: those of the layout, and over them those of the configuration and the caller"),
-    ("home_document", "the user's own instruction file, if there is one: `path`, `text`"),
+    (HOME_DOCUMENT, "the user's own instruction file, if there is one: `path`, `name`, `text`"),
     ("memory", "what earlier sessions left to remember, if there is something"),
     ("mode", "`full`, `minimal` or `none`"),
     ("model", "the model: `slug`, `window` in tokens, if known"),
@@ -73,7 +76,10 @@ impl Provenance for Origin {
         match self {
             Self::File { path, range: of_file, size } if of_file.end - of_file.start == whole.len() as u64 => {
                 let start = of_file.start + range.start as u64;
-                Self::File { path: path.clone(), range: start..start + range.len() as u64, size: *size }
+                let end = start + range.len() as u64;
+                // White space at the end of a file does not count as a part of it.
+                let is_last = of_file.end == *size && whole[range.end..].trim_ascii().is_empty();
+                Self::File { path: path.clone(), range: start..end, size: if is_last { end } else { *size } }
             }
             origin => origin.clone(),
         }
@@ -132,8 +138,8 @@ impl Looking<'_> {
                 Value::map(&origin, [("approval", approval), ("sandbox", sandbox), ("writable_roots", roots)])
             }
             "features" => Value::list(settings.features.keys_on().map(|key| text("features", key))),
-            "documents" => Value::list(world.project_documents.iter().map(document)),
-            "home_document" => world.home_document.as_ref().map_or(Value::None, document),
+            DOCUMENTS => Value::list(world.project_documents.iter().map(document)),
+            HOME_DOCUMENT => world.home_document.as_ref().map_or(Value::None, document),
             "memory" => world.memory.as_ref().map_or(Value::None, |memory| Value::Text(document_text(&memory.summary))),
             FILES => Value::list(system.files.placed.iter().map(placed_file)),
             GIVEN => self.given(),
@@ -195,8 +201,9 @@ fn over(own: Option<&serde_json::Value>, given: &serde_json::Value) -> serde_jso
 
 fn document(document: &Document) -> Value<Origin> {
     let origin = Origin::fact("documents");
-    let path = Value::text(origin.clone(), document.path.as_str());
-    Value::map(&origin, [("path", path), ("text", Value::Text(document_text(document)))])
+    let word = |text: &str| Value::text(origin.clone(), text);
+    let text = Value::Text(document_text(document));
+    Value::map(&origin, [("path", word(&document.path)), ("name", word(base_name(&document.path))), ("text", text)])
 }
 
 fn document_text(document: &Document) -> Text<Origin> {
@@ -206,11 +213,15 @@ fn document_text(document: &Document) -> Text<Origin> {
 fn placed_file(file: &bootstrap::ContextFile) -> Value<Origin> {
     let origin = Origin::fact(FILES);
     let word = |text: &str| Value::text(origin.clone(), text);
-    let name = file.path.rsplit(['/', '\\']).next().unwrap_or_default().trim();
+    let name = base_name(&file.path);
     Value::map(
         &origin,
         [("path", word(&file.path)), ("name", word(name)), ("text", Value::Text(text_of(&file.content)))],
     )
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or_default().trim()
 }
 
 fn text_of(fragments: &[Fragment]) -> Text<Origin> {
@@ -235,7 +246,39 @@ pub(crate) fn rendered(file: &str, looking: Looking<'_>, slot: &Arc<str>) -> (Op
     }
     let fragments = text.into_pieces().into_iter().map(|(origin, text)| Fragment { origin, text });
     let fragments: Vec<Fragment> = fragments.collect();
+    let world = &looking.facts.world;
+    for document in world.project_documents.iter().chain(&world.home_document) {
+        let cut = cut_within(document, &fragments);
+        omissions.extend(cut.map(|why| omission(&document.path, why)));
+    }
     ((!fragments.is_empty()).then_some(fragments), omissions)
+}
+
+/// What an instruction file lost that a text has some bytes of. White space between its bytes and at its ends may go.
+fn cut_within(document: &Document, fragments: &[Fragment]) -> Option<Why> {
+    let mut is_kept = vec![false; document.bytes.len()];
+    for fragment in fragments {
+        if let Origin::File { path, range, .. } = &fragment.origin
+            && **path == *document.path
+            && let (Ok(start), Ok(end)) = (usize::try_from(range.start), usize::try_from(range.end))
+            && let Some(kept) = is_kept.get_mut(start..end)
+        {
+            kept.fill(true);
+        }
+    }
+    let kept = is_kept.iter().filter(|is_kept| **is_kept).count() as u64;
+    // What is not UTF-8 is no part of a file's rows, and is reported for itself.
+    let is_text = str::from_utf8(&document.bytes).is_ok();
+    let mut unkept = document.bytes.iter().zip(&is_kept).filter(|(_, is_kept)| !**is_kept).map(|(byte, _)| byte);
+    let loses = is_text && unkept.any(|byte| !byte.is_ascii_whitespace());
+    let of = document.size;
+    if kept == 0 {
+        None
+    } else if loses {
+        Some(Why::ByPack { reason: format!("the template uses {kept} of its {of} bytes") })
+    } else {
+        ((document.bytes.len() as u64) < of).then_some(Why::Cut { kept, of })
+    }
 }
 
 /// Renders a template of the pack.

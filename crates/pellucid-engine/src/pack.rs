@@ -27,7 +27,6 @@ mod unknown_files;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use layout::BootstrapBudget;
 pub use layout::BudgetKeep;
 pub use layout::CompactionRules;
 pub use layout::CompactionStrategy;

@@ -1,7 +1,7 @@
 //! Reads the bootstrap files of a workspace, and the further ones that a configuration names.
 //!
 //! The standard files are read wherever links lead, unless bounds are given. Further files must be in the workspace,
-//! by name and with links followed, and have one of the standard names.
+//! by name and with links followed, and have one of the names of the set.
 
 use std::fs;
 use std::io::Read as _;
@@ -9,8 +9,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_engine::bootstrap::BootstrapFile;
-use pellucid_engine::bootstrap::MEMORY_NAMES;
-use pellucid_engine::bootstrap::NAMES;
+use pellucid_engine::bootstrap::FileSetLayout;
 use pellucid_engine::facts::Candidate;
 use pellucid_engine::facts::Fate;
 use pellucid_engine::utf16;
@@ -35,19 +34,19 @@ pub enum May<'b> {
     None,
 }
 
-/// Reads the standard files. Files that cannot or may not be read count as missing; memory files that do not exist
-/// are left out. Also returns the existing files that may not be read.
-pub fn load(workspace: &Path, may: &May<'_>) -> (Vec<BootstrapFile>, Vec<Candidate>) {
-    let mut paths: Vec<(&str, PathBuf)> = NAMES.iter().map(|name| (*name, workspace.join(name))).collect();
-    let mut memory: Vec<(&str, PathBuf)> = MEMORY_NAMES.iter().map(|name| (*name, workspace.join(name))).collect();
-    memory.retain(|(_, path)| path.exists());
-    if let [(_, first), (_, second)] = memory.as_slice() {
-        let real = |path: &PathBuf| fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-        if real(first) == real(second) {
-            memory.truncate(1);
+/// Reads the files of a set. Files that cannot or may not be read count as missing; optional files that do not exist
+/// are left out, and so is one that is another by a link. Also returns the existing files that may not be read.
+pub fn load(set: &FileSetLayout, workspace: &Path, may: &May<'_>) -> (Vec<BootstrapFile>, Vec<Candidate>) {
+    let mut paths: Vec<(&String, PathBuf)> = set.names.iter().map(|name| (name, workspace.join(name))).collect();
+    let mut optional: Vec<PathBuf> = Vec::new();
+    for name in &set.optional {
+        let path = workspace.join(name);
+        let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        if path.exists() && !optional.contains(&real) {
+            optional.push(real);
+            paths.push((name, path));
         }
     }
-    paths.extend(memory);
     let mut left_out = Vec::new();
     let mut files = Vec::with_capacity(paths.len());
     for (name, path) in paths {
@@ -123,7 +122,7 @@ impl ExtraFiles {
     }
 
     /// Reads them; what cannot be used is left out.
-    pub fn load(&self, workspace: &Path) -> Vec<BootstrapFile> {
+    pub fn load(&self, set: &FileSetLayout, workspace: &Path) -> Vec<BootstrapFile> {
         let mut paths: Vec<String> = Vec::new();
         for pattern in &self.patterns {
             let found =
@@ -134,11 +133,11 @@ impl ExtraFiles {
                 }
             }
         }
-        paths.iter().filter_map(|path| extra(workspace, path)).collect()
+        paths.iter().filter_map(|path| extra(set, workspace, path)).collect()
     }
 }
 
-fn extra(workspace: &Path, path: &str) -> Option<BootstrapFile> {
+fn extra(set: &FileSetLayout, workspace: &Path, path: &str) -> Option<BootstrapFile> {
     let full = normal(&workspace.join(path));
     if !full.starts_with(normal(workspace)) {
         return None;
@@ -147,7 +146,7 @@ fn extra(workspace: &Path, path: &str) -> Option<BootstrapFile> {
         return None;
     }
     let name = full.file_name()?.to_str()?;
-    if !NAMES.contains(&name) && !MEMORY_NAMES.contains(&name) {
+    if !set.has(name) {
         return None;
     }
     Some(BootstrapFile::read(

@@ -53,6 +53,7 @@ use pellucid_store::find::SessionFilter;
 use pellucid_store::read;
 use pellucid_store::read::SessionFile;
 use pellucid_workspace::images::load_image;
+use pellucid_workspace::pack_files;
 use serde_json::Value;
 
 use crate::args::shared::Shared;
@@ -356,8 +357,10 @@ impl Start {
     pub fn look_at(&mut self, revision: &str) -> Result<String, String> {
         let (config, folders) = (&self.config, &self.config.folders);
         let git = own_git::of(config, &self.env);
-        let names = &config.documents.fallback_filenames;
-        let at = ProjectAt::read(&git, &folders.home, &folders.cwd, revision, names)?;
+        let pack = pack_files::load(&config.prompt.pack, &folders.home).map_err(|error| error.to_string())?;
+        let mut names = config.documents.fallback_filenames.clone();
+        names.extend(pack.layout.bootstrap.into_iter().flat_map(|set| set.names.into_iter().chain(set.optional)));
+        let at = ProjectAt::read(&git, &folders.home, &folders.cwd, revision, &names)?;
         let commit = at.commit().to_owned();
         self.project_at = Some(Arc::new(at));
         Ok(commit)

@@ -6,6 +6,12 @@ use serde_json::json;
 
 use super::*;
 use crate::fragment::concat;
+use crate::pack::Pack;
+
+/// The set of a built-in pack.
+fn set() -> FileSetLayout {
+    Pack::builtin("openclaw").and_then(|pack| pack.layout.bootstrap).unwrap()
+}
 
 fn read(name: &str, text: &str) -> BootstrapFile {
     BootstrapFile::read(name, &format!("/w/{name}"), text.as_bytes())
@@ -18,7 +24,7 @@ fn missing(name: &str) -> BootstrapFile {
 /// What becomes of files: each with its size and text, then warnings, cuts and what was left out.
 #[track_caller]
 fn check_fit(files: &[BootstrapFile], max: Option<usize>, total: Option<usize>, expected: &Expect) {
-    let fitted = fit(files, max, total);
+    let fitted = set().fit(files, max, total);
     let mut lines = String::new();
     for file in &fitted.files {
         assert_eq!(file.n_units, file.units.len());
@@ -159,7 +165,7 @@ fn the_budget_of_all_files_ends_the_list() {
 fn a_file_of_wide_characters_is_cut_at_any_limit_and_counted_whole() {
     let text = "\u{1f600}".repeat(40);
     for max in 1..30 {
-        let fitted = fit(&[read("A", &text)], Some(max), None);
+        let fitted = set().fit(&[read("A", &text)], Some(max), None);
         let shown = concat(&fitted.files[0].content);
         assert!(shown.contains("truncated"), "{max}");
         assert_eq!(fitted.cut, [("/w/A".to_owned(), fitted.files[0].n_units, 80)], "{max}");
@@ -216,16 +222,16 @@ fn sub_agents_and_scheduled_jobs_see_two_files() {
     ] {
         assert_eq!(SessionKey::of(key), expected, "{key:?}");
     }
-    let all = || NAMES.iter().chain(&MEMORY_NAMES).map(|name| missing(name)).collect::<Vec<_>>();
-    let names = |key: Option<&str>| for_session(all(), key).into_iter().map(|file| file.name).collect::<Vec<_>>();
-    assert_eq!(names(Some("subagent:x")), MINIMAL_NAMES);
-    assert_eq!(names(Some("agent:main:cron:x")), MINIMAL_NAMES);
+    let all = || set().names.iter().chain(&set().optional).map(|name| missing(name)).collect::<Vec<_>>();
+    let names = |key: Option<&str>| set().for_session(all(), key).into_iter().map(|file| file.name).collect::<Vec<_>>();
+    assert_eq!(names(Some("subagent:x")), set().minimal);
+    assert_eq!(names(Some("agent:main:cron:x")), set().minimal);
     assert_eq!((names(None).len(), names(Some("agent:main:main")).len()), (9, 9));
 }
 
 #[test]
 fn the_preset_lists_every_file_with_its_modes() {
-    let files: Vec<String> = preset_files().map(|file| file.to_string()).collect();
+    let files: Vec<String> = set().entries().map(|file| file.to_string()).collect();
     expect![[r#"
         {"path":"AGENTS.md","prompt_modes":["full","minimal"]}
         {"path":"SOUL.md","prompt_modes":["full"]}
@@ -241,7 +247,7 @@ fn the_preset_lists_every_file_with_its_modes() {
 
 #[test]
 fn one_text_is_trimmed_by_the_same_rules() {
-    let placed = trim(&"x".repeat(100), "NOTES.md", 10);
+    let placed = set().trim(&"x".repeat(100), "NOTES.md", 10);
     assert!(placed.is_cut);
     assert_eq!((placed.original, placed.max), (100, Some(10)));
     expect![[r#"
@@ -252,5 +258,5 @@ fn one_text_is_trimmed_by_the_same_rules() {
 
         xx"#]]
     .assert_eq(&String::from_utf16_lossy(&placed.units));
-    assert!(!trim("short", "NOTES.md", 10).is_cut);
+    assert!(!set().trim("short", "NOTES.md", 10).is_cut);
 }

@@ -7,6 +7,8 @@
 //!
 //! Not here: which files exist, and the text around them in a prompt.
 
+use serde::Deserialize;
+
 use crate::cut;
 use crate::file_chunks::FileChunks;
 use crate::file_version::FileVersion;
@@ -14,7 +16,8 @@ use crate::fragment::Fragment;
 use crate::utf16;
 
 /// The unit in which a text is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Bytes of the UTF-8 encoding.
     Bytes,

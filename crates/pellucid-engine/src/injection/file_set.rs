@@ -22,7 +22,7 @@ use super::read::Wants;
 use super::scalar;
 use super::source::Collecting;
 use super::source::Inputs;
-use crate::bootstrap;
+use crate::bootstrap::FileSetLayout;
 use crate::cut::ends;
 use crate::cut::files::FileContent;
 use crate::cut::files::FileEntry;
@@ -35,6 +35,7 @@ use crate::file_chunks::is_replacement;
 use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
+use crate::pack::Pack;
 use crate::path;
 use crate::utf16;
 
@@ -81,16 +82,18 @@ impl FileSet {
             header => header.to_owned(),
         };
         let marker = scalar::text(option("marker")).into_owned();
+        // The set of files that a built-in pack begins with.
         let preset = option("preset").as_str().filter(|_| version == Version::Two);
+        let preset = preset.and_then(|name| Pack::builtin(name)?.layout.bootstrap);
         let mut files = option("files").as_array().cloned().unwrap_or_default();
-        if preset == Some(bootstrap::PRESET) {
-            files = bootstrap::preset_files().chain(files).collect();
+        if let Some(preset) = &preset {
+            files = preset.entries().chain(files).collect();
         }
         Ok(Self {
             files,
             header,
             total_max: spec.get("total_max_bytes").filter(|total| !total.is_null()).cloned(),
-            rules: (version == Version::Two).then(|| rules(spec, preset, &marker)),
+            rules: (version == Version::Two).then(|| rules(spec, preset.as_ref(), &marker)),
             marker,
             order: scalar::int(option("order")).unwrap_or(0),
             modes: item::modes_or_both(option("prompt_modes"), version)?,
@@ -304,10 +307,10 @@ fn listed(entry: &Value, root: &str, home: &str) -> Option<Listed> {
 }
 
 /// The rules of the second version.
-fn rules(spec: &Map<String, Value>, preset: Option<&str>, marker: &str) -> FileRules {
+fn rules(spec: &Map<String, Value>, preset: Option<&FileSetLayout>, marker: &str) -> FileRules {
     let mut rules = match preset {
-        Some(bootstrap::PRESET) => bootstrap::rules(None, None),
-        _ => FileRules {
+        Some(preset) => preset.rules(None, None),
+        None => FileRules {
             unit: Unit::Bytes,
             per_file: None,
             total: None,

@@ -15,6 +15,7 @@ use serde_json::Map;
 use serde_json::Value;
 
 use super::SlotRole;
+use crate::bootstrap::FileSetLayout;
 use crate::gate::Gate;
 use crate::memory::layout::MemoryLayout;
 use crate::reinject::layout::ReinjectLayout;
@@ -47,7 +48,7 @@ pub struct Layout {
     /// The text between two slots of the instructions.
     pub join: String,
     /// The files that an assistant begins with, if it does.
-    pub bootstrap: Option<BootstrapBudget>,
+    pub bootstrap: Option<FileSetLayout>,
     /// Values by name that templates and conditions look at, if nothing else is given for them.
     pub facts: Map<String, Value>,
     /// Values that the layout computes, by name.
@@ -58,16 +59,6 @@ pub struct Layout {
     pub compaction: CompactionRules,
     /// How instruction files are used.
     pub project_docs: ProjectDocs,
-}
-
-/// How much of the bootstrap files is used, in UTF-16 units.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BootstrapBudget {
-    /// The limit of one file, in characters.
-    pub max_chars: usize,
-    /// The limit of all files together, in characters.
-    pub total_max_chars: usize,
 }
 
 /// The rules for a long history.

@@ -19,7 +19,6 @@ use toml::Spanned;
 use super::LAYOUT;
 use super::PackError;
 use super::SlotRole;
-use super::layout::BootstrapBudget;
 use super::layout::CompactionRules;
 use super::layout::CompactionStrategy;
 use super::layout::GivenToolForm;
@@ -37,6 +36,8 @@ use super::layout::ToolsOnly;
 use super::layout_check;
 use super::position;
 use super::syntax_error;
+use crate::bootstrap::FileSetKeys;
+use crate::bootstrap::FileSetLayout;
 use crate::computed::ROOTS;
 use crate::gate::Gate;
 use crate::injection;
@@ -83,7 +84,7 @@ pub(super) struct RawLayout {
     pub memory: Option<Spanned<MemoryLayout>>,
     #[serde(default)]
     pub instructions: RawInstructions,
-    pub bootstrap: Option<Spanned<BootstrapBudget>>,
+    pub bootstrap: Option<Spanned<FileSetKeys>>,
     #[serde(default)]
     pub facts: toml::Table,
     #[serde(default)]
@@ -258,14 +259,13 @@ impl Reader<'_> {
             reinject: raw.reinject.as_ref().map(|own| own.get_ref().clone()),
             memory: raw.memory.as_ref().map(|own| own.get_ref().clone()),
             join: join.or_else(|| under_slots.map(|beneath| beneath.join.clone())).unwrap_or_default(),
-            bootstrap: raw.bootstrap.as_ref().map(|own| *own.get_ref()),
+            bootstrap: self.bootstrap(raw, beneath)?,
             facts: self.facts(raw, beneath)?,
             values: self.values(raw, beneath)?,
             injections,
             compaction: raw.compaction.over(under_slots.map(|beneath| beneath.compaction).unwrap_or_default()),
             project_docs: raw.project_docs.over(beneath.map(|beneath| beneath.project_docs).unwrap_or_default()),
         };
-        layout.bootstrap = layout.bootstrap.or(under_slots.and_then(|beneath| beneath.bootstrap));
         if let Some(base) = beneath.and_then(|beneath| beneath.reinject.as_ref()) {
             layout.reinject.get_or_insert_default().complete(base);
         }
@@ -273,6 +273,15 @@ impl Reader<'_> {
             layout.memory.get_or_insert_default().complete(base);
         }
         Ok(layout)
+    }
+
+    /// The files that a layout begins with: those of the layout beneath with other keys, or with the slots.
+    fn bootstrap(&self, raw: &RawLayout, beneath: Option<&Layout>) -> Result<Option<FileSetLayout>, PackError> {
+        let below = beneath.and_then(|beneath| beneath.bootstrap.as_ref());
+        match &raw.bootstrap {
+            Some(own) => own.get_ref().over(below).map(Some).map_err(|message| self.refused(own, message)),
+            None => Ok(below.filter(|_| raw.slot.is_empty()).cloned()),
+        }
     }
 
     /// The values that a layout declares, over those of the layout beneath.

@@ -120,6 +120,7 @@ fn keys_that_could_never_have_an_effect_are_refused() {
             "[[slot]]\nid = 'a'\ntarget = 'user'\nsource = 'project_docs'\n",
             "[[slot]]\nid = 'a'\ntarget = 'user'\nsource = 'environment'\nrole = 'permissions'\n",
             "[instructions]\njoin = '--'\n[[slot]]\nid = 'a'\ntarget = 'user'\nsource = 'environment'\n",
+            "[bootstrap]\nnames = []\nunit = \"bytes\"\nmax_chars = 1\nhead_ratio = 1\ntail_ratio = 0\nmarker = \"\"\nmissing = \"\"\n",
             "[bootstrap]\nmax_chars = 1\ntotal_max_chars = 2\n",
             "[[injection]]\ntype = 'provided'\n",
             "[compaction]\nreserved_output_tokens = 5\n",
@@ -138,6 +139,7 @@ fn keys_that_could_never_have_an_effect_are_refused() {
             /packs/mine/pack.toml:7:8: slot `a`: the role `permissions` has no effect; add `permissions` to `order` in [updates], or remove the role
             /packs/mine/pack.toml:4:8: `join` has no effect, since fewer than two slots have target `instructions`
             /packs/mine/pack.toml:3:1: [bootstrap] has no effect without a template that looks at `files`
+            /packs/mine/pack.toml:3:1: [bootstrap] needs `names`
             /packs/mine/pack.toml:4:8: [[injection]] has no effect without a slot of source `injected_sections` or `injected_preamble`
             /packs/mine/pack.toml:4:26: `reserved_output_tokens` has no effect unless `strategy = "window"`
             /packs/mine/pack.toml:4:29: `summary_max_output_tokens` has no effect unless `strategy = "window"`

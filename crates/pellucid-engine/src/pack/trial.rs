@@ -12,8 +12,8 @@ use super::Pack;
 use super::PackError;
 use super::computing;
 use super::position;
-use crate::bootstrap;
 use crate::bootstrap::BootstrapFile;
+use crate::bootstrap::ContextFile;
 use crate::bootstrap::LoadedFiles;
 use crate::computed;
 use crate::computed::Looking;
@@ -100,8 +100,8 @@ fn samples() -> Vec<Facts> {
     rich.world.skills = Skills::new(vec![skill], Vec::new());
     let file = |name: &str| BootstrapFile::read(name, &format!("/project/{name}"), b"Words of the file.\n");
     let files = [file("AGENTS.md"), file("SOUL.md"), BootstrapFile::missing("USER.md", "/project/USER.md")];
-    rich.system.files =
-        LoadedFiles { placed: bootstrap::fit(&files, None, None).files, read: files.to_vec(), limits: None };
+    let placed = files.iter().map(|file| ContextFile::new(&file.path, file.content.as_deref().unwrap_or("missing")));
+    rich.system.files = LoadedFiles { placed: placed.collect(), read: files.to_vec(), limits: None };
     let in_mode = |facts: &Facts, mode: PromptMode| {
         let mut facts = facts.clone();
         facts.system.prompt_mode = mode;

@@ -169,10 +169,15 @@ impl Report {
                 return (if is_whole { self.whole(&file.path) } else { SourceStatus::Truncated }, file.n_read);
             }
             0 => SourceStatus::Omitted,
-            _ if is_whole => self.whole(&file.path),
+            _ if is_whole && !self.is_cut(&file.path) => self.whole(&file.path),
             _ => SourceStatus::Truncated,
         };
         (status, bytes)
+    }
+
+    /// Whether an omission says that a file lost bytes before its end.
+    fn is_cut(&self, path: &str) -> bool {
+        self.omissions.iter().any(|it| it.what == path && matches!(it.why, Why::Cut { .. } | Why::ByPack { .. }))
     }
 
     /// The status of a file all of whose bytes are in the request.
@@ -200,9 +205,7 @@ impl Report {
             // A file whose next bytes are a row too is not cut here. Bytes that are not UTF-8 are no row of the file.
             let whole = self.whole(path);
             let continues = match whole {
-                SourceStatus::Altered => {
-                    !self.omissions.iter().any(|it| it.what == **path && matches!(it.why, Why::Cut { .. }))
-                }
+                SourceStatus::Altered => !self.is_cut(path),
                 _ => starts.contains(&(&**path, range.end)),
             };
             let is_cut = row.is_cut() && !continues;

@@ -7,8 +7,8 @@ use expect_test::Expect;
 use expect_test::expect;
 use pellucid_engine::assemble::Context;
 use pellucid_engine::assemble::assemble;
-use pellucid_engine::bootstrap;
 use pellucid_engine::bootstrap::BootstrapFile;
+use pellucid_engine::bootstrap::FileSetLayout;
 use pellucid_engine::bootstrap::LoadedFiles;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::fragment::Origin;
@@ -43,6 +43,10 @@ fn injected(sources: &Value, items: &Value, files: &[(&str, &str)]) -> Facts {
 
 fn agentcore(facts: &Facts) -> Context {
     assemble(&Pack::builtin("agentcore").unwrap(), facts)
+}
+
+fn set() -> &'static FileSetLayout {
+    openclaw().layout.bootstrap.as_ref().unwrap()
 }
 
 fn openclaw() -> &'static Pack {
@@ -209,7 +213,7 @@ fn documents_of_the_second_version_are_those_of_codex() {
 fn assistant(files: &[BootstrapFile], max: usize, total: usize) -> Facts {
     let mut facts = fixture::facts();
     facts.system.files = LoadedFiles {
-        placed: bootstrap::fit(files, Some(max), Some(total)).files,
+        placed: set().fit(files, Some(max), Some(total)).files,
         read: files.to_vec(),
         limits: Some((max, total)),
     };
@@ -273,7 +277,8 @@ fn a_few_lines_bring_bootstrap_files_and_items_into_another_layout() {
         type = "provided"
         "#,
     );
-    assert_eq!(pack.layout.bootstrap.map(|it| it.max_chars), Some(8000));
+    let set = pack.layout.bootstrap.as_ref().unwrap();
+    assert_eq!((set.rules.per_file, set.names.len()), (Some(8000), 7));
     let mut facts = assistant(&[BootstrapFile::read("SOUL.md", "/ws/SOUL.md", b"calm")], 100, 100);
     facts.system.injection.sources = injection::sources(&Value::Array(pack.layout.injections.clone()));
     let item = json!([{ "target": "preamble_message", "role": "user", "content": "hello" }]);
@@ -296,8 +301,8 @@ proptest! {
     fn the_same_facts_make_the_same_bytes(
         texts in proptest::collection::vec("\\PC{0,400}", 0..9), max in 1usize..300, total in 1usize..900,
     ) {
-        let file = |(name, text): (&&str, &String)| BootstrapFile::read(name, &format!("/ws/{name}"), text.as_bytes());
-        let files: Vec<BootstrapFile> = bootstrap::NAMES.iter().zip(&texts).map(file).collect();
+        let file = |(name, text): (&String, &String)| BootstrapFile::read(name, &format!("/ws/{name}"), text.as_bytes());
+        let files: Vec<BootstrapFile> = set().names.iter().zip(&texts).map(file).collect();
         let facts = assistant(&files, max, total);
         let first = assemble(openclaw(), &facts);
         prop_assert_eq!(&first, &assemble(openclaw(), &facts));
@@ -307,7 +312,7 @@ proptest! {
 
     #[test]
     fn a_text_that_fits_is_whole_and_one_that_does_not_has_its_ends(text in "\\PC{0,200}", max in 5usize..200) {
-        let placed = bootstrap::trim(&text, "A.md", max);
+        let placed = set().trim(&text, "A.md", max);
         let trimmed = utf16::units(utf16::trim_end(&text));
         prop_assert_eq!(placed.is_cut, trimmed.len() > max);
         let (head, tail) = placed.shares.unwrap_or((trimmed.len(), trimmed.len()));

@@ -15,7 +15,6 @@ use mutations::Home;
 use mutations::Mutant;
 use mutations::Verdict;
 use pellucid_engine::assemble::assemble;
-use pellucid_engine::bootstrap;
 use pellucid_engine::bootstrap::BootstrapFile;
 use pellucid_engine::bootstrap::LoadedFiles;
 use pellucid_engine::compaction;
@@ -512,8 +511,8 @@ pub fn chat(facts: &mut Facts) {
     ];
     let file = |name: &str| BootstrapFile::read(name, &format!("/ws/{name}"), b"Words of the file.");
     let files = [file("AGENTS.md"), file("SOUL.md")];
-    facts.system.files =
-        LoadedFiles { placed: bootstrap::fit(&files, None, None).files, read: files.to_vec(), limits: None };
+    let set = Pack::builtin("openclaw").unwrap().layout.bootstrap.unwrap();
+    facts.system.files = LoadedFiles { placed: set.fit(&files, None, None).files, read: files.to_vec(), limits: None };
     let given = json!({
         "tools": names,
         "model_aliases": ["- fast: small"],

@@ -21,6 +21,7 @@ mod damaged;
 mod diff;
 mod doc_examples;
 mod errors;
+mod example_packs;
 mod exec;
 mod grep;
 mod inspector;

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use expect_test::expect;
 use pellucid_engine::assemble::assemble;
-use pellucid_engine::bootstrap;
 use pellucid_engine::bootstrap::BootstrapFile;
 use pellucid_engine::bootstrap::LoadedFiles;
 use pellucid_engine::facts::Facts;
@@ -216,9 +215,12 @@ fn the_page_about_openclaw_is_up_to_date() {
     let workspace = "/home/ada/assistant";
     let place = |name: &str| format!("{workspace}/{name}");
     let rules: String = (1..=900).map(|n| format!("Rule {n}: write it down, then do it.\n")).collect();
-    let files: Vec<BootstrapFile> = bootstrap::NAMES
+    let pack = Pack::builtin("openclaw").unwrap();
+    let set = pack.layout.bootstrap.as_ref().unwrap();
+    let files: Vec<BootstrapFile> = set
+        .names
         .iter()
-        .map(|name| match *name {
+        .map(|name| match name.as_str() {
             "AGENTS.md" => BootstrapFile::read(name, &place(name), rules.as_bytes()),
             "SOUL.md" => BootstrapFile::read(name, &place(name), b"Calm and dry. Says what it does not know.\n"),
             name => BootstrapFile::missing(name, &place(name)),
@@ -226,11 +228,10 @@ fn the_page_about_openclaw_is_up_to_date() {
         .collect();
     let mut facts = plain_facts(workspace);
     facts.system.files = LoadedFiles {
-        placed: bootstrap::fit(&files, None, None).files,
+        placed: set.fit(&files, None, None).files,
         read: files,
-        limits: Some((bootstrap::MAX, bootstrap::TOTAL_MAX)),
+        limits: set.rules.per_file.zip(set.rules.total),
     };
-    let pack = Pack::builtin("openclaw").unwrap();
     let prompt = concat(&assemble(&pack, &facts).instructions);
     let report = PromptReport::of(&pack, &facts, &prompt, &[]);
     let tokens = SessionTokens { context: Some(272_000), ..SessionTokens::default() };

@@ -4,13 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use pellucid_engine::bootstrap::hooks::{Hook, Listens, run_hooks};
-use pellucid_engine::bootstrap::{self, BootstrapFile, Fitted, MAX, MEMORY_NAMES, NAMES, TOTAL_MAX, for_session};
+use pellucid_engine::bootstrap::{self, BootstrapFile, FileSetLayout, Fitted};
 use pellucid_engine::prompt_sizes::{self, FileReport};
 use pellucid_engine::utf16;
 use pellucid_workspace::bootstrap_files::{self, ExtraFiles, May};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::sections;
 use super::text::{Output, Part, made};
 use crate::golden::Verdict;
 use crate::golden::cases::{self, same};
@@ -51,6 +52,20 @@ struct Trimmed {
     output: Output,
 }
 
+/// The files that the pack begins with.
+fn set() -> &'static FileSetLayout {
+    sections::pack().layout.bootstrap.as_ref().expect("the pack begins with files")
+}
+
+/// The limit of one file.
+pub fn max() -> usize {
+    set().rules.per_file.unwrap_or_default()
+}
+
+fn total_max() -> usize {
+    set().rules.total.unwrap_or_default()
+}
+
 pub fn trim(file: &Value) -> Vec<Verdict> {
     let Some(fields) = file.as_object() else {
         return vec![Verdict::failed("the file", "is no map")];
@@ -59,7 +74,7 @@ pub fn trim(file: &Value) -> Vec<Verdict> {
     verdicts.extend(cases::each(file, "cases", |case: TrimCase| {
         let text = made(&case.input.parts);
         check_input(&text, case.input.utf16_len, &case.input.sha256_utf8)?;
-        let placed = bootstrap::trim(&text, &case.file_name, case.max_chars);
+        let placed = set().trim(&text, &case.file_name, case.max_chars);
         same("truncated", &placed.is_cut, &case.expect.truncated)?;
         same("max", &placed.max, &Some(case.expect.max_chars))?;
         same("original", &placed.original, &case.expect.original_length)?;
@@ -259,17 +274,18 @@ pub fn run(file: &Value) -> Vec<Verdict> {
                 Some("(unset)" | "(NaN)" | "(Infinity)" | "(-Infinity)") => Value::Null,
                 _ => case.value,
             };
-            same("max", &bootstrap::limit(&value, MAX), &case.max)?;
-            same("total", &bootstrap::limit(&value, TOTAL_MAX), &case.total)
+            same("max", &bootstrap::limit(&value, max()), &case.max)?;
+            same("total", &bootstrap::limit(&value, total_max()), &case.total)
         }));
     }
     if fields.contains_key("session_filter") {
         verdicts.extend(cases::each(file, "session_filter", |case: KeyCase| {
-            let all = NAMES.iter().chain(&MEMORY_NAMES).map(|name| BootstrapFile::missing(name, name)).collect();
-            let left = for_session(all, case.session_key.as_deref());
+            let all =
+                set().names.iter().chain(&set().optional).map(|name| BootstrapFile::missing(name, name)).collect();
+            let left = set().for_session(all, case.session_key.as_deref());
             let names: Vec<String> = left.iter().map(|file| file.name.clone()).collect();
             same("names", &names, &case.names)?;
-            same("filtered", &(names.len() < NAMES.len() + MEMORY_NAMES.len()), &case.filtered)
+            same("filtered", &(names.len() < set().names.len() + set().optional.len()), &case.filtered)
         }));
     }
     verdicts
@@ -279,7 +295,7 @@ fn pure(case: &PureCase) -> Result<(), String> {
     let files: Vec<BootstrapFile> = case.files.iter().map(GivenFile::read).collect::<Result<_, _>>()?;
     // A negative limit counts as zero.
     let limit = |limit: Option<f64>| limit.map(|limit| limit.floor() as usize);
-    let fitted = bootstrap::fit(&files, limit(case.bootstrap_max_chars), limit(case.bootstrap_total_max_chars));
+    let fitted = set().fit(&files, limit(case.bootstrap_max_chars), limit(case.bootstrap_total_max_chars));
     check(&files, fitted, &case.expect, false)
 }
 
@@ -317,21 +333,21 @@ fn disk(case: &DiskCase) -> Result<(), String> {
     }
     let place =
         |text: &str| text.replace(&*workspace.to_string_lossy(), "{WS}").replace(&*outside.to_string_lossy(), "{OUT}");
-    let loaded = bootstrap_files::load(&workspace, &May::All).0;
+    let loaded = bootstrap_files::load(set(), &workspace, &May::All).0;
     if let Some(expected) = &case.expect.loaded {
         let found: Vec<Loaded> = loaded.iter().map(|file| as_loaded(file, &place)).collect();
         same("loaded", &found, expected)?;
     }
     let key = case.session_key.as_deref().filter(|key| !key.is_empty()).or(case.session_id.as_deref());
-    let filtered = for_session(loaded, key);
+    let filtered = set().for_session(loaded, key);
     let hooks = hooks(case.hook.as_ref(), &workspace, case.session_key.as_deref())?;
     let (files, _) = run_hooks(filtered, &hooks);
     // Paths are compared with the placeholders of the folders, and no budget applies to such a text.
     let placed: Vec<BootstrapFile> =
         files.into_iter().map(|file| BootstrapFile { path: place(&file.path), ..file }).collect();
-    let max = bootstrap::limit(&case.bootstrap_max_chars, MAX);
-    let total = bootstrap::limit(&case.bootstrap_total_max_chars, TOTAL_MAX);
-    let fitted = bootstrap::fit(&placed, Some(max), Some(total));
+    let max = bootstrap::limit(&case.bootstrap_max_chars, max());
+    let total = bootstrap::limit(&case.bootstrap_total_max_chars, total_max());
+    let fitted = set().fit(&placed, Some(max), Some(total));
     check(&placed, fitted, &case.expect, case.order.is_some())
 }
 
@@ -400,13 +416,13 @@ fn hooks<'a>(case: Option<&'a HookCase>, workspace: &'a Path, key: Option<&'a st
             append(Listens::ToAgents, added("USER.md", "a/USER.md", "a/USER.md")),
         ],
         Some(HookCase::ExtraFiles { entry }) => {
-            let extra = ExtraFiles::from_options(entry).load(workspace);
+            let extra = ExtraFiles::from_options(entry).load(set(), workspace);
             vec![Hook {
                 listens: Listens::ToBootstrap,
                 run: Box::new(move |list| {
                     if !extra.is_empty() {
                         let all = list.take().unwrap_or_default().into_iter().chain(extra.clone()).collect();
-                        *list = Some(for_session(all, key));
+                        *list = Some(set().for_session(all, key));
                     }
                     Ok(())
                 }),

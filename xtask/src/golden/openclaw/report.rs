@@ -1,6 +1,6 @@
 //! The report of a prompt, and how it is shown.
 
-use pellucid_engine::bootstrap::{BootstrapFile, ContextFile, MAX};
+use pellucid_engine::bootstrap::{BootstrapFile, ContextFile};
 use pellucid_engine::pack::Pack;
 use pellucid_engine::prompt_sizes::reply::{ReplyKind, SessionTokens, reply};
 use pellucid_engine::prompt_sizes::{AssistantSandboxReport, Measured, PromptReport, ToolFacts, tokens};
@@ -8,7 +8,7 @@ use pellucid_engine::utf16;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::bootstrap::GivenFile;
+use super::bootstrap::{self, GivenFile};
 use super::sections::{self, Params, RuntimeInfo};
 use super::text::{Part, made};
 use crate::golden::Verdict;
@@ -190,7 +190,7 @@ fn build(case: BuildCase) -> Result<(), String> {
     report.provider = input.provider;
     report.model = input.model;
     report.workspace_dir = input.workspace_dir;
-    report.bootstrap_max_chars = Some(input.max.unwrap_or(MAX));
+    report.bootstrap_max_chars = Some(input.max.unwrap_or(bootstrap::max()));
     report.bootstrap_total_max_chars = input.total;
     report.sandbox = input.sandbox;
     let mut found = serde_json::to_value(&report).map_err(|error| error.to_string())?;

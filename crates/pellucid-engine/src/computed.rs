@@ -23,6 +23,7 @@ use serde_json::Map;
 use crate::bootstrap;
 use crate::facts::Document;
 use crate::facts::Facts;
+use crate::facts::Provided;
 use crate::file_chunks::of_file;
 use crate::fragment::Fragment;
 use crate::fragment::Omission;
@@ -48,6 +49,7 @@ pub const GIVEN: &str = "given";
 
 /// Every value that templates and conditions can look at, and what it is.
 pub const ROOTS: &[(&str, &str)] = &[
+    ("base", "base instructions that the configuration or the resumed session has, if there are any"),
     ("cwd", "the working directory"),
     (DOCUMENTS, "the project's instruction files, from its root down: `path`, `name`, `text`"),
     ("effort", "how long the model may think, if configured"),
@@ -58,7 +60,7 @@ pub const ROOTS: &[(&str, &str)] = &[
     ("memory", "what earlier sessions left to remember, if there is something"),
     ("mode", "`full`, `minimal` or `none`"),
     ("model", "the model: `slug`, `window` in tokens, if known"),
-    ("policy", "what commands may do: `approval`, `sandbox`, `writable_roots`"),
+    ("policy", "what commands may do: `approval`, `sandbox`, `writable_roots`, `network` (true if it is open)"),
     ("shell", "the family of the user's shell"),
     ("skills", "the skills that the model may choose: `name`, `description`, `path`, `scope`"),
     (TOOLS, "the tools that the layout offers: `name`, `description`, `summary` (its first line)"),
@@ -119,6 +121,12 @@ impl Looking<'_> {
         let fact = |name: &'static str| Origin::fact(name);
         let text = |name: &'static str, text: &str| Value::text(Origin::fact(name), text);
         Some(match name {
+            "base" => {
+                let given = settings.base_instructions.as_ref().or(world.recorded_instructions.as_ref());
+                let value =
+                    |it: &Provided| Value::text(Origin::Provided { place: it.place.as_str().into() }, it.text.as_str());
+                given.map_or(Value::None, value)
+            }
             "cwd" => text("cwd", &settings.cwd),
             "shell" => text("shell", &world.shell),
             "mode" => text("mode", system.prompt_mode.as_str()),
@@ -135,7 +143,10 @@ impl Looking<'_> {
                 let roots = Value::list(settings.writable_roots.iter().map(|root| word(root)));
                 let sandbox = word(settings.sandbox_policy.as_str());
                 let approval = word(settings.approval_policy.as_str());
-                Value::map(&origin, [("approval", approval), ("sandbox", sandbox), ("writable_roots", roots)])
+                let network = Value::Bool(settings.sandbox_policy.has_network());
+                let all =
+                    [("approval", approval), ("sandbox", sandbox), ("writable_roots", roots), ("network", network)];
+                Value::map(&origin, all)
             }
             "features" => Value::list(settings.features.keys_on().map(|key| text("features", key))),
             DOCUMENTS => Value::list(world.project_documents.iter().map(document)),

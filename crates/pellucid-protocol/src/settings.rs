@@ -236,6 +236,16 @@ impl SandboxPolicy {
             Self::WorkspaceWrite { .. } => "workspace-write",
         }
     }
+
+    /// Whether commands may use the network.
+    pub fn has_network(&self) -> bool {
+        match self {
+            Self::DangerFullAccess => true,
+            Self::ReadOnly => false,
+            Self::ExternalSandbox { network_access } => *network_access == NetworkAccess::Enabled,
+            Self::WorkspaceWrite { network_access, .. } => *network_access,
+        }
+    }
 }
 
 /// A collaboration mode with its settings.

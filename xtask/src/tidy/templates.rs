@@ -1,7 +1,7 @@
 //! Templates: every file of a pack is used under its name, and no two are the same.
 //!
 //! A file `a/b.md` is used when its pack's `pack.toml`, another file of the pack or a literal of the product's source
-//! says `a/b` or `a/b.md`; a tool's file `tools/name.toml` when `pack.toml` has `"name"`.
+//! says `a/b` or `a/b.md`; a tool's file `tools/name.toml` when `pack.toml`, or that of the pack beneath, has `"name"`.
 //!
 //! The table of slots names all files, used or not, so it does not count.
 //!
@@ -56,8 +56,11 @@ fn is_used(tree: &Tree, said: &BTreeSet<String>, path: &str) -> bool {
     if let Some(tool) = bare.strip_prefix("tools/")
         && file.ends_with(".toml")
     {
-        let layout = tree.text(&format!("{folder}pack.toml")).unwrap_or_default();
-        return layout.contains(&format!("\"{tool}\""));
+        let layout = |pack: &str| tree.text(&format!("{PACKS}{pack}/pack.toml")).unwrap_or_default();
+        // A pack may describe the tools of the pack that it comes from in other words.
+        let from = layout(pack).lines().find_map(|line| line.strip_prefix("from = \"")?.strip_suffix('"'));
+        let layouts = [Some(pack), from];
+        return layouts.into_iter().flatten().any(|pack| layout(pack).contains(&format!("\"{tool}\"")));
     }
     let in_pack = |other: &str| other != path && other.starts_with(&folder);
     said.contains(bare) || said.contains(file) || tree.texts(in_pack).any(|(_, text)| names(text, bare))

@@ -530,6 +530,25 @@ pub fn chat(facts: &mut Facts) {
     facts.system.given = given.as_object().unwrap().clone();
 }
 
+/// Requests for small windows, with and without base instructions of the user's.
+fn in_small_windows() -> Vec<Situation> {
+    let minimal = |change: &dyn Fn(&mut Facts)| {
+        requested(with(&[], |facts| {
+            facts.system.prompt_mode = PromptMode::Minimal;
+            facts.settings.base_instructions = None;
+            facts.world.recorded_instructions = None;
+            change(facts);
+        }))
+    };
+    vec![
+        minimal(&|_| {}),
+        minimal(&|facts| facts.settings.sandbox_policy = SandboxPolicy::DangerFullAccess),
+        minimal(&|facts| {
+            facts.settings.base_instructions = Some(Provided { place: "p".to_owned(), text: "Mine.".to_owned() });
+        }),
+    ]
+}
+
 /// Requests with injected items, in every mode.
 fn injecting() -> Vec<Situation> {
     let modes = [PromptMode::Full, PromptMode::Minimal, PromptMode::None];
@@ -541,6 +560,7 @@ fn situations(name: &str) -> Vec<Situation> {
     match name {
         "openclaw" => chatting(),
         "agentcore" => injecting(),
+        "pellucid" => coding().into_iter().chain(in_small_windows()).collect(),
         _ => coding(),
     }
 }

@@ -277,3 +277,60 @@ fn the_page_about_agentcore_is_up_to_date() {
     let injections: String = collected.injected.iter().map(line).collect();
     check_page("agentcore.md", &[("prompt", prompt), ("injections", injections)]);
 }
+
+/// The tokens of each part of a first request, in the order of the request.
+#[track_caller]
+fn tokens_of_parts(world: &World, args: &[&str]) -> Vec<(String, u64)> {
+    let ran = world
+        .run(&[&["context", "--json", "--session-id", "01a1b2c3-0000-7000-8000-000000000001"], args, &["hi"]].concat());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let report: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let mut parts: Vec<(String, u64)> = Vec::new();
+    for row in report["rows"].as_array().unwrap() {
+        let (part, tokens) = (row["part"].as_str().unwrap(), row["tokens"].as_u64().unwrap());
+        match parts.iter_mut().find(|(name, _)| name == part) {
+            Some((_, sum)) => *sum += tokens,
+            None => parts.push((part.to_owned(), tokens)),
+        }
+    }
+    parts
+}
+
+#[test]
+fn the_page_about_our_own_pack_is_up_to_date() {
+    let world = World::new("//- work/empty\n");
+    let columns = [
+        tokens_of_parts(&world, &["--pack", "codex"]),
+        tokens_of_parts(&world, &["--pack", "pellucid"]),
+        tokens_of_parts(&world, &["--pack", "pellucid", "-c", "prompt_mode=minimal"]),
+    ];
+    let mut table = format!("{:<28} {:>7} {:>9} {:>9}\n", "part", "codex", "pellucid", "minimal");
+    let of = |column: &[(String, u64)], part: &str| {
+        column.iter().find(|(name, _)| name == part).map_or_else(|| "-".to_owned(), |(_, tokens)| tokens.to_string())
+    };
+    let [codex, full, minimal] = &columns;
+    for (part, _) in full {
+        table += &format!("{part:<28} {:>7} {:>9} {:>9}\n", of(codex, part), of(full, part), of(minimal, part));
+    }
+    let sums = columns.iter().map(|column| column.iter().map(|(_, tokens)| tokens).sum::<u64>());
+    let [codex, full, minimal] = sums.collect::<Vec<_>>()[..] else { panic!("three columns") };
+    table += &format!("{:<28} {codex:>7} {full:>9} {minimal:>9}", "all");
+    check_page("pellucid.md", &[("tokens", table)]);
+}
+
+#[test]
+fn small_windows_are_served_with_all_tools_under_every_policy() {
+    let world = World::new("//- work/empty\n");
+    let n_tools = |parts: &[(String, u64)]| parts.iter().filter(|(part, _)| part.starts_with("tools/")).count();
+    let all = n_tools(&tokens_of_parts(&world, &["--pack", "pellucid"]));
+    for approval in ["never", "on-request", "on-failure", "untrusted"] {
+        for sandbox in ["read-only", "workspace-write", "danger-full-access"] {
+            let approval = format!("approval_policy={approval}");
+            let args = ["--pack", "pellucid", "-c", "prompt_mode=minimal", "-c", &approval, "--sandbox", sandbox];
+            let parts = tokens_of_parts(&world, &args);
+            let tokens: u64 = parts.iter().map(|(_, tokens)| tokens).sum();
+            assert!(tokens < 2_000, "{args:?}: {tokens} tokens in {parts:?}");
+            assert_eq!(n_tools(&parts), all);
+        }
+    }
+}

@@ -20,6 +20,7 @@
 
 mod check;
 mod compactions;
+mod continued;
 mod damage;
 mod family;
 mod history;
@@ -69,6 +70,7 @@ pub use self::compactions::CompactedHistory;
 pub use self::compactions::CompactionLine;
 pub use self::compactions::compacted;
 pub use self::compactions::compaction_lines;
+use self::continued::Continued;
 pub use self::family::ChildSession;
 use self::family::Numbering;
 use self::history::History;
@@ -398,6 +400,8 @@ struct Run<'a> {
     history: Option<History<'a>>,
     checker: Checker,
     is_filled: bool,
+    /// The process that is followed, if its history is that of the process before.
+    continued: Option<Continued<'a>>,
 }
 
 impl<'a> Run<'a> {
@@ -438,6 +442,7 @@ impl<'a> Run<'a> {
             history: None,
             checker: Checker::default(),
             is_filled: chain.is_filled,
+            continued: None,
         }
     }
 
@@ -449,7 +454,7 @@ impl<'a> Run<'a> {
                 let (verdict, _) = self.verdict(request)?;
                 outcomes.push((request.at, outcome(request, verdict)));
             } else {
-                self.follow(&link.entry)?;
+                self.follow_on(&link.entry)?;
             }
         }
         Ok(outcomes)
@@ -460,10 +465,8 @@ impl<'a> Run<'a> {
         match entry {
             LogEntry::Opened(opened) => {
                 self.checker = Checker::default();
-                // The history of the process before is let go first, so that no two are held.
-                self.history = None;
-                let view = self.views.get(&address(opened)).copied();
-                self.history = Some(History::open(self.file, opened, self.parts, &self.origins, view)?);
+                self.continued = None;
+                self.open_history(opened)?;
             }
             LogEntry::Noted(noted) => {
                 if let Some(history) = &mut self.history {
@@ -511,6 +514,12 @@ impl<'a> Run<'a> {
 
     /// Whether a request is as it was, and if it is, its items unless they are those of the history.
     fn verdict(&mut self, request: &entry::RequestEntry) -> Result<(Verdict, Option<Transcript>), ReadError> {
+        let found = self.compared(request)?;
+        if found.0 != Verdict::Equal && self.read_after_all()? { self.compared(request) } else { Ok(found) }
+    }
+
+    /// Compares a request with what comes of the history.
+    fn compared(&mut self, request: &entry::RequestEntry) -> Result<(Verdict, Option<Transcript>), ReadError> {
         let is_filled = self.is_filled;
         let Reached { frame, history, checker, parts } = match self.reach(request)? {
             Ok(reached) => reached,

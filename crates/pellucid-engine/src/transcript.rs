@@ -9,6 +9,7 @@
 //! - `draft`: messages that are still in fragments
 //! - `ready`: items that are recorded as they are
 //! - `origin`: the origins of items that come back
+//! - `resumed`: items that another process continues with
 //! - `watched`: items that another program sent
 
 mod draft;
@@ -16,6 +17,7 @@ mod entry;
 mod origin;
 mod ready;
 mod rendering;
+mod resumed;
 mod watched;
 
 use std::collections::BTreeSet;

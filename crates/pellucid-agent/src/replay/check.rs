@@ -38,6 +38,16 @@ pub(super) struct Checker {
 }
 
 impl Checker {
+    /// Forgets the last request, which another process sent.
+    pub fn forget_last(&mut self) {
+        (self.last, self.last_bytes) = (None, None);
+    }
+
+    /// Forgets the items of earlier requests.
+    pub fn forget_items(&mut self) {
+        self.ledger = Ledger::default();
+    }
+
     /// Compares a request with its record. The items of a request that does not ask for an answer are given too, if the
     /// request is as it was.
     pub fn check(

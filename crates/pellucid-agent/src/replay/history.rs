@@ -126,6 +126,13 @@ impl<'a> History<'a> {
         })
     }
 
+    /// Whether a process that begins with this line would record the same items in the same way.
+    pub fn can_be_of(&self, opened: &OpenedEntry) -> bool {
+        let ids: ItemIds = serde_json::from_value(opened.ids.clone()).unwrap_or_default();
+        let is_watched = self.is_watched || opened.watched.is_some();
+        !is_watched && self.transcript.ids() == ids && self.transcript.truncation() == opened.truncation
+    }
+
     /// Why the items are not known, if they are not.
     pub fn unknown(&self) -> Option<&str> {
         self.unknown.as_deref()

@@ -247,7 +247,7 @@ fn walk_within(
         }
         let LogEntry::Request(entry) = &it.entry else {
             if link >= opened {
-                run.follow(&it.entry)?;
+                run.follow_on(&it.entry)?;
             }
             continue;
         };

@@ -29,6 +29,7 @@ mod rebuild;
 mod recall;
 mod said;
 mod shared;
+mod skim;
 mod source;
 mod survey;
 mod walk;
@@ -88,6 +89,8 @@ pub use self::said::SaidSession;
 pub use self::said::SaidTurn;
 pub use self::shared::SharedRequest;
 pub use self::shared::SharedRequests;
+pub use self::skim::JsonMatch;
+pub use self::skim::SearchedLines;
 pub use self::source::ReplaySource;
 pub use self::survey::FileSurvey;
 pub use self::walk::ProvedRequest;
@@ -96,6 +99,7 @@ pub use self::walk::WalkedRequest;
 pub use self::walk::numbers;
 pub use self::walk::walk;
 pub use self::walk::walk_from;
+pub use self::walk::walk_searched;
 
 /// Why an exported session proves less.
 const BLANKED: &str = "secrets were blanked when the session was exported";

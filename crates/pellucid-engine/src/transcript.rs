@@ -270,6 +270,11 @@ impl Transcript {
         self.entries.get(n)?.item(self.rendering.chunks())
     }
 
+    /// Whether a recorded item has what is looked for in its bytes.
+    pub fn has_item(&self, is_match: &dyn Fn(&[u8]) -> bool) -> bool {
+        self.entries.iter().any(|entry| is_match(entry.recorded(self.rendering.chunks())))
+    }
+
     /// The recorded messages and snapshots of the work tree, read back, in their order. No other item is parsed.
     pub fn messages_and_snapshots(&self) -> impl Iterator<Item = Item> {
         let entries = self.entries.iter().filter(|entry| matches!(entry.kind, entry::MESSAGE | entry::SNAPSHOT));

@@ -8,6 +8,7 @@ use std::io::Read;
 use std::io::Seek;
 use std::io::SeekFrom;
 
+use memchr::memchr;
 use memchr::memrchr;
 
 /// How much is read in one go from the end of a file, at first.
@@ -116,7 +117,10 @@ impl<R: Read + Seek> Backwards<R> {
 pub struct Forwards {
     file: io::Take<BufReader<File>>,
     at: u64,
+    /// A line that does not fit the buffer of `file`.
     buffer: Vec<u8>,
+    /// How many bytes of the buffer of `file` were given out last.
+    given: usize,
 }
 
 impl Forwards {
@@ -127,7 +131,7 @@ impl Forwards {
     pub fn new(mut file: File, start: u64, end: u64) -> io::Result<Self> {
         file.seek(SeekFrom::Start(start))?;
         let file = BufReader::with_capacity(BUFFER_BYTES, file).take(end.saturating_sub(start));
-        Ok(Self { file, at: start, buffer: Vec::new() })
+        Ok(Self { file, at: start, buffer: Vec::new(), given: 0 })
     }
 
     /// The next line of the file; `None` at its end.
@@ -135,16 +139,32 @@ impl Forwards {
     /// # Errors
     /// When the file cannot be read.
     pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
+        self.file.consume(std::mem::take(&mut self.given));
         self.buffer.clear();
-        let n = self.file.read_until(b'\n', &mut self.buffer)?;
-        if n == 0 {
-            return Ok(None);
-        }
         let start = self.at;
-        self.at += n as u64;
+        loop {
+            let ready = match self.file.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                ready => ready?,
+            };
+            let end = memchr(b'\n', ready);
+            let n = end.map_or(ready.len(), |at| at + 1);
+            self.at += n as u64;
+            // Most lines are in the buffer, and are given from there.
+            if let Some(at) = end.filter(|_| self.buffer.is_empty()) {
+                self.given = n;
+                let bytes = &self.file.get_ref().buffer()[..at];
+                return Ok(Some(Line { start, end: self.at, bytes, is_whole: true }));
+            }
+            self.buffer.extend_from_slice(&ready[..n]);
+            self.file.consume(n);
+            if end.is_some() || n == 0 {
+                break;
+            }
+        }
         let is_whole = self.buffer.last() == Some(&b'\n');
-        let bytes = &self.buffer[..n - usize::from(is_whole)];
-        Ok(Some(Line { start, end: self.at, bytes, is_whole }))
+        let bytes = &self.buffer[..self.buffer.len() - usize::from(is_whole)];
+        Ok((!self.buffer.is_empty()).then_some(Line { start, end: self.at, bytes, is_whole }))
     }
 }
 

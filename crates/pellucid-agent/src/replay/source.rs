@@ -11,6 +11,7 @@ use pellucid_store::requests::chain::Chain;
 
 use super::ReplayError;
 use super::family::Numbering;
+use super::skim::JsonMatch;
 use super::survey::FileSurvey;
 
 /// The files of a session: its record in memory, and a survey of its session file.
@@ -41,6 +42,21 @@ impl ReplaySource {
         let chain = super::chain(home, file, &Anchors::read(home, Some(&file.meta.id)))?;
         survey.extend(file)?;
         Ok(Self::new(home, file, chain, survey))
+    }
+
+    /// Reads the record of a session and goes through its file. Gives the offsets of the lines that may match, too.
+    ///
+    /// # Errors
+    /// When the files cannot be read.
+    pub fn open_searched(
+        home: &Path,
+        file: &SessionFile,
+        is_match: &JsonMatch<'_>,
+    ) -> Result<(Self, Vec<u64>), ReplayError> {
+        let chain = super::chain(home, file, &Anchors::read(home, Some(&file.meta.id)))?;
+        let (mut survey, mut starts) = (FileSurvey::default(), Vec::new());
+        survey.extend_with(file, &mut |line| starts.extend(is_match(line.bytes).then_some(line.start)))?;
+        Ok((Self::new(home, file, chain, survey), starts))
     }
 
     pub(super) fn new(home: &Path, file: &SessionFile, chain: Chain, survey: FileSurvey) -> Self {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use pellucid_store::lines::Line;
 use pellucid_store::read::LineReading;
 use pellucid_store::read::ReadError;
 use pellucid_store::read::RecordKind;
@@ -67,10 +68,20 @@ impl FileSurvey {
     /// # Errors
     /// When the file cannot be read.
     pub fn extend(&mut self, file: &SessionFile) -> Result<(), ReadError> {
+        self.extend_with(file, &mut |_| {})
+    }
+
+    /// The same; `each` gets every line that is read.
+    pub(super) fn extend_with(
+        &mut self,
+        file: &SessionFile,
+        each: &mut dyn FnMut(&Line<'_>),
+    ) -> Result<(), ReadError> {
         self.turns.truncate(self.n_whole.0);
         self.summaries.truncate(self.n_whole.1);
         let mut lines = history::forwards(file, self.upto)?;
         while let Some(line) = lines.next_line().map_err(|error| ReadError::io(&file.path, error))? {
+            each(&line);
             let is_wanted = match split(line.bytes) {
                 Some((kind, _)) => matches!(kind, RecordKind::TurnContext | RecordKind::Compacted),
                 None => true,

@@ -34,6 +34,8 @@ use super::Verdict;
 use super::check;
 use super::family::Found;
 use super::family::Place;
+use super::skim::SearchedLines;
+use super::skim::Skim;
 use super::source::ReplaySource;
 
 /// A request that a walk has reached.
@@ -186,7 +188,19 @@ pub fn walk(home: &Path, file: &SessionFile, visit: &mut Visit<'_>) -> Result<us
 /// # Errors
 /// When the session's files cannot be read.
 pub fn walk_from(source: &ReplaySource, first: usize, visit: &mut Visit<'_>) -> Result<usize, ReplayError> {
-    walk_within(source, first..=usize::MAX, &mut BTreeSet::new(), visit).map(|(n, _)| n)
+    walk_within(source, first..=usize::MAX, None, &mut BTreeSet::new(), visit).map(|(n, _)| n)
+}
+
+/// Visits the requests of a session that can have a text, and as many others as come with them.
+///
+/// # Errors
+/// When the session's files cannot be read.
+pub fn walk_searched(
+    source: &ReplaySource,
+    searched: SearchedLines<'_>,
+    visit: &mut Visit<'_>,
+) -> Result<(), ReplayError> {
+    walk_within(source, 1..=usize::MAX, Some(searched), &mut BTreeSet::new(), visit).map(drop)
 }
 
 /// The numbers of a session's own requests, by the numbers of their lines in the record.
@@ -206,6 +220,7 @@ pub fn numbers(source: &ReplaySource) -> Result<BTreeMap<u64, usize>, ReplayErro
 fn walk_within(
     source: &ReplaySource,
     wanted: RangeInclusive<usize>,
+    searched: Option<SearchedLines<'_>>,
     seen: &mut BTreeSet<String>,
     visit: &mut Visit<'_>,
 ) -> Result<(usize, ControlFlow<()>), ReplayError> {
@@ -215,7 +230,7 @@ fn walk_within(
     let (n_inherited, n) = (numbering.n_inherited(), numbering.n());
     if let Some(inherited) = numbering.inherited.as_ref().filter(|_| first <= n_inherited) {
         seen.insert(file.meta.id.clone());
-        let (_, flow) = walk_within(&inherited.parent, first..=n_inherited.min(upto), seen, visit)?;
+        let (_, flow) = walk_within(&inherited.parent, first..=n_inherited.min(upto), None, seen, visit)?;
         if flow.is_break() {
             return Ok((n, flow));
         }
@@ -237,6 +252,8 @@ fn walk_within(
     let replies = replies(chain);
     let parts = PartStore::new(home);
     let mut run = Run::new(file, &parts, chain);
+    let mut skim = searched.and_then(|searched| Skim::new(chain, &parts, searched));
+    let mut is_passed = false;
     let mut bodies: BTreeMap<&str, usize> = BTreeMap::new();
     let mut terms = None;
     let mut files: FilesOf<'_> = (None, None);
@@ -244,9 +261,10 @@ fn walk_within(
         if let LogEntry::Opened(opened) = &it.entry {
             terms = opened.terms.as_deref();
             files.1 = opened.files.as_ref().or(files.1);
+            is_passed = skim.as_mut().map(|skim| skim.passes(opened, &mut run)).transpose()?.unwrap_or(false);
         }
         let LogEntry::Request(entry) = &it.entry else {
-            if link >= opened {
+            if link >= opened && !is_passed {
                 run.follow_on(&it.entry)?;
             }
             continue;
@@ -268,6 +286,10 @@ fn walk_within(
         }
         if number > upto {
             return Ok((n, ControlFlow::Continue(())));
+        }
+        if is_passed {
+            bodies.insert(&entry.body, number);
+            continue;
         }
         let again = (entry.purpose == Purpose::AnswerAgain).then(|| bodies.get(entry.body.as_str()).copied()).flatten();
         let bytes = match again {

@@ -39,7 +39,8 @@ pub fn sha256(bytes: &[u8]) -> String {
 
 /// Bytes in hexadecimal, lower case.
 pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|it| char::from(DIGITS[usize::from(it)])).collect()
 }
 
 /// A requests file, read back.

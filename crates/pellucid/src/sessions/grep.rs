@@ -7,6 +7,10 @@ use std::process::ExitCode;
 
 use jiff::Timestamp;
 use pellucid_agent::replay;
+use pellucid_agent::replay::JsonMatch;
+use pellucid_agent::replay::ReplayError;
+use pellucid_agent::replay::ReplaySource;
+use pellucid_agent::replay::SearchedLines;
 use pellucid_agent::replay::WalkedBytes;
 use pellucid_answers::grep;
 use pellucid_answers::grep::Grep;
@@ -14,10 +18,15 @@ use pellucid_answers::grep::GrepFilter;
 use pellucid_answers::grep::GrepHit;
 use pellucid_answers::grep::GrepPattern;
 use pellucid_store::lines::Forwards;
+use pellucid_store::lines::Line;
 use pellucid_store::read;
 use pellucid_store::read::RecordKind;
 use pellucid_store::read::SessionFile;
+use pellucid_store::requests::entry::ChainLink;
+use pellucid_store::requests::entry::LogEntry;
+use pellucid_store::requests::entry::RequestEntry;
 use pellucid_store::search;
+use pellucid_store::search::FoundTexts;
 use pellucid_store::walk;
 use pellucid_store::walk::FoundSession;
 use pellucid_store::walk::SessionPlace;
@@ -98,7 +107,11 @@ fn search_all(home: &Path, args: &GrepArgs, found_hits: &mut OnHits<'_>) -> Resu
     let mut n_searched = 0;
     for (home, sessions) in &sessions(home, args, since)? {
         n_searched += sessions.len();
-        let found = search::search(home, sessions, &|bytes| pattern.may_match(bytes));
+        // One session is searched while its requests are looked for.
+        let found = match sessions.as_slice() {
+            [_] => FoundTexts { sessions: sessions.clone(), unreadable: Vec::new() },
+            sessions => search::search(home, sessions, &|bytes| pattern.may_match(bytes)),
+        };
         for (path, error) in &found.unreadable {
             style::line(&format!("warning: {} cannot be read: {error}", path.display()));
             is_sure = false;
@@ -193,15 +206,14 @@ fn hits(
 ) -> Result<Vec<GrepHit>, ProgramFailure> {
     let failed = |error: &dyn std::fmt::Display| ProgramFailure::new(format!("{error}"));
     let file = read::open_damaged(&home.join(&session.relative)).map_err(|error| failed(&error))?;
+    let is_match: &JsonMatch<'_> = &|json| pattern.may_match(json);
+    let (source, starts) = ReplaySource::open_searched(home, &file, is_match).map_err(|error| failed(&error))?;
+    let sent = sent(&source, since).map_err(|error| failed(&error))?;
     let mut grep = Grep::new(pattern, filter);
-    let mut sent = Vec::new();
     let mut is_all_known = true;
-    replay::walk(home, &file, &mut |walked| {
-        let sent_at = walked.entry.and_then(|entry| entry.sent_at.as_ref()?.parse::<Timestamp>().ok());
-        let is_wanted = since.is_none_or(|since| sent_at.is_none_or(|at| at >= since));
-        if let Some(entry) = walked.entry.filter(|_| walked.session == file.meta.id) {
-            sent.push(SentPlace { at: entry.at, number: walked.number, is_wanted });
-        }
+    let searched = SearchedLines { is_match, starts: &starts };
+    replay::walk_searched(&source, searched, &mut |walked| {
+        let is_wanted = walked.entry.is_none_or(|entry| is_since(entry, since));
         match walked.bytes {
             WalkedBytes::Proved(proved) if is_wanted => {
                 grep.request(walked.number, proved.frame(), proved.items(), proved.request());
@@ -212,8 +224,28 @@ fn hits(
         ControlFlow::Continue(())
     })
     .map_err(|error| failed(&error))?;
-    items(&file, pattern, &sent, is_all_known, &mut grep).map_err(|error| failed(&error))?;
+    items(&file, pattern, &starts, &sent, is_all_known, &mut grep).map_err(|error| failed(&error))?;
     Ok(grep.finish())
+}
+
+/// The requests of a session that its own record has, in order.
+fn sent(source: &ReplaySource, since: Option<Timestamp>) -> Result<Vec<SentPlace>, ReplayError> {
+    let numbers = replay::numbers(source)?;
+    let place = |link: &ChainLink| match &link.entry {
+        LogEntry::Request(request) => Some(SentPlace {
+            at: request.at,
+            number: *numbers.get(&link.n)?,
+            is_wanted: is_since(request, since),
+        }),
+        _ => None,
+    };
+    Ok(source.chain().links.iter().filter_map(place).collect())
+}
+
+/// Whether a request was sent since a time, as far as the record says when.
+fn is_since(request: &RequestEntry, since: Option<Timestamp>) -> bool {
+    let sent_at = || request.sent_at.as_ref()?.parse::<Timestamp>().ok();
+    since.is_none_or(|since| sent_at().is_none_or(|at| at >= since))
 }
 
 /// The place of a request in the session file.
@@ -223,31 +255,36 @@ struct SentPlace {
     is_wanted: bool,
 }
 
+/// Up to how many lines are read one by one. The whole file is read for more of them.
+const N_LINES_MAX: usize = 64;
+
 /// Searches the items of the session file: answers, and all items where there is no record or a request cannot be rebuilt.
+/// `starts` are the offsets of the lines that may match.
 fn items(
     file: &SessionFile,
     pattern: &GrepPattern,
+    starts: &[u64],
     sent: &[SentPlace],
     is_all_known: bool,
     grep: &mut Grep<'_>,
 ) -> std::io::Result<()> {
-    let mut lines = Forwards::new(pellucid_files::open(&file.path)?, 0, u64::MAX)?;
-    while let Some(line) = lines.next_line()? {
+    let needs_calls = grep.needs_calls();
+    let mut search = |line: &Line<'_>| {
         let Some((RecordKind::ResponseItem, payload)) = read::split(line.bytes) else {
-            continue;
+            return;
         };
-        let (needs_calls, is_wanted) = (grep.needs_calls(), pattern.may_match(payload));
+        let is_wanted = pattern.may_match(payload);
         if !needs_calls && !is_wanted {
-            continue;
+            return;
         }
         let Ok(item) = serde_json::from_slice::<Value>(payload) else {
-            continue;
+            return;
         };
         if needs_calls {
             grep.note_call(&item);
         }
         if !is_wanted {
-            continue;
+            return;
         }
         let kind = item["type"].as_str().unwrap_or_default();
         let is_answer = item["role"].as_str().unwrap_or("assistant") == "assistant" && !kind.ends_with("_output");
@@ -257,6 +294,17 @@ fn items(
             None if !is_all_known || sent.is_empty() => grep.item(None, &item),
             Some(_) | None => {}
         }
+    };
+    if starts.len() <= N_LINES_MAX && !needs_calls {
+        for start in starts {
+            let mut lines = Forwards::new(pellucid_files::open(&file.path)?, *start, u64::MAX)?;
+            lines.next_line()?.iter().for_each(&mut search);
+        }
+        return Ok(());
+    }
+    let mut lines = Forwards::new(pellucid_files::open(&file.path)?, 0, u64::MAX)?;
+    while let Some(line) = lines.next_line()? {
+        search(&line);
     }
     Ok(())
 }

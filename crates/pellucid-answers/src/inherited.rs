@@ -82,12 +82,7 @@ mod tests {
             file_range: None,
             bytes: text.len(),
             tokens: 0,
-            content: Some(RowContent {
-                wire: (*text).to_owned().into(),
-                text: (*text).into(),
-                image_bytes: 0,
-                whence: Origin::Wire,
-            }),
+            content: Some(RowContent { wire: (*text).to_owned().into(), text: (*text).into(), whence: Origin::Wire }),
         };
         let rows = rows.iter().map(row).collect();
         Inspected { name: name.to_owned(), model: model.to_owned(), pack: None, wire: None, rows }

@@ -2,6 +2,10 @@
 //!
 //! A request that was sent or would be sent has a body. A saved report (`context --json`) has none: its rows say what there
 //! was and how large it was, and texts cannot be compared.
+//!
+//! - `text`: the text of a row, which is made when it is read
+
+mod text;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,13 +14,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::report::Report;
-use pellucid_engine::report::Row;
-use pellucid_engine::report::RowText;
-use pellucid_engine::report::TextPlace;
 use pellucid_engine::request::Request;
 use pellucid_protocol::provider::WireApi;
 use serde::Deserialize;
 use serde_json::Value;
+
+pub use self::text::LazyText;
+pub use self::text::SharedTexts;
 
 /// A request to be asked about.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,40 +66,20 @@ pub struct RowContent {
     /// The bytes as they are sent.
     pub wire: Bytes,
     /// The text with escapes undone; images are left out.
-    pub text: Arc<str>,
-    /// How many of the bytes are an image.
-    pub image_bytes: usize,
+    pub text: LazyText,
     /// The origin of the bytes, as the engine keeps it.
     pub whence: Origin,
 }
 
-/// Texts of rows by the address of their bytes. The bytes are held, so that no other bytes get the same address.
-#[derive(Debug, Default)]
-pub struct SharedTexts {
-    known: BTreeMap<(usize, usize), KnownText>,
-}
+impl RowContent {
+    /// Whether both have the same bytes. Bytes that both share are not looked at.
+    pub(crate) fn is_same_wire(&self, other: &Self) -> bool {
+        self.shares_wire(other) || self.wire == other.wire
+    }
 
-#[derive(Debug)]
-struct KnownText {
-    _wire: Bytes,
-    text: Arc<str>,
-    image_bytes: usize,
-    /// The places of the first byte and of the byte behind the last.
-    places: (TextPlace, TextPlace),
-}
-
-impl SharedTexts {
-    /// The text of a row, how many of its bytes are an image, and the place behind it.
-    fn of(&mut self, row: &Row, request: &Request, wire: &Bytes, place: TextPlace) -> (Arc<str>, usize, TextPlace) {
-        let key = (wire.as_ptr() as usize, wire.len());
-        if let Some(known) = self.known.get(&key).filter(|known| known.places.0 == place) {
-            return (known.text.clone(), known.image_bytes, known.places.1);
-        }
-        let (RowText { text, image_bytes }, behind) = row.text_at(request, place);
-        let text: Arc<str> = text.into();
-        let known = KnownText { _wire: wire.clone(), text: text.clone(), image_bytes, places: (place, behind) };
-        self.known.insert(key, known);
-        (text, image_bytes, behind)
+    /// Whether both are the same bytes in memory.
+    pub(crate) fn shares_wire(&self, other: &Self) -> bool {
+        std::ptr::eq(self.wire.as_ptr(), other.wire.as_ptr()) && self.wire.len() == other.wire.len()
     }
 }
 
@@ -121,11 +105,10 @@ impl Inspected {
         report: &Report,
         texts: &mut SharedTexts,
     ) -> Self {
-        let mut place = TextPlace::default();
-        let rows = report.rows.iter().map(|row| {
+        let places = report.text_places(request);
+        let rows = report.rows.iter().zip(places).map(|(row, place)| {
             let wire = request.shared(row.start..row.start + row.bytes);
-            let (text, image_bytes, behind) = texts.of(row, request, &wire, place);
-            place = behind;
+            let text = texts.of(&wire, place);
             let file_range = match row.file_range() {
                 Some(range) if !range.is_empty() => Some(range.clone()),
                 _ => None,
@@ -139,7 +122,7 @@ impl Inspected {
                 file_range,
                 bytes: row.bytes,
                 tokens: row.tokens,
-                content: Some(RowContent { wire, text, image_bytes, whence: row.origin.clone() }),
+                content: Some(RowContent { wire, text, whence: row.origin.clone() }),
             }
         });
         let rows = rows.collect();
@@ -238,7 +221,8 @@ impl InspectedRow {
     pub fn is_same_text(&self, other: &Self) -> bool {
         match (&self.content, &other.content) {
             (Some(one), Some(two)) => {
-                one.wire == two.wire || (one.text == two.text && one.image_bytes == 0 && two.image_bytes == 0)
+                let is_text = || one.text.image_bytes() == 0 && two.text.image_bytes() == 0;
+                one.is_same_wire(two) || (*one.text == *two.text && is_text())
             }
             _ => self.bytes == other.bytes,
         }

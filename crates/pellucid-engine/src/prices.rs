@@ -20,7 +20,7 @@ use toml::Spanned;
 const BUILT_IN: &str = include_str!("prices.toml");
 
 /// What models cost, by name.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct PriceTable {
     /// The user's entries come first, then those of the program.
     entries: Vec<PriceEntry>,
@@ -39,6 +39,15 @@ pub struct PriceEntry {
     pub rates: TokenPrice,
     matcher: GlobMatcher,
     is_users: bool,
+}
+
+/// The matcher follows from the pattern, and is not compared.
+impl PartialEq for PriceEntry {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { model, from, source, rates, matcher: _, is_users } = self;
+        (model, from, source, rates, is_users)
+            == (&other.model, &other.from, &other.source, &other.rates, &other.is_users)
+    }
 }
 
 /// Why a file of prices cannot be used, and where: the line and the column come first.

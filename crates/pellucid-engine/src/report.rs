@@ -142,6 +142,12 @@ pub struct RowText {
     pub image_bytes: usize,
 }
 
+/// The text of a run of a request's bytes, the first of which is at this place.
+pub fn run_text(run: &[u8], place: TextPlace) -> RowText {
+    let RunText { text, image_bytes } = Texts::at(run, place).next_run(run.len());
+    RowText { text, image_bytes }
+}
+
 impl Report {
     /// Accounts for the request that this frame makes around these items.
     pub fn new(frame: &Frame, items: &[Rendered], omissions: Vec<Omission>, candidates: Vec<Candidate>) -> Self {

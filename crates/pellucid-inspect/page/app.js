@@ -4,7 +4,7 @@ import { Bar } from "./bar.js";
 import { announce, fill, h, isTyping } from "./dom.js";
 import { api, follow } from "./interface.js";
 import { areKeysOn, showKeys } from "./keys.js";
-import { isStored } from "./stored.js";
+import { isStored, served } from "./stored.js";
 import { t, useLanguage } from "./words.js";
 import { cacheView } from "./view-cache.js";
 import { callsView } from "./view-calls.js";
@@ -139,4 +139,4 @@ document.getElementById("skip").addEventListener("click", (event) => {
 });
 
 useLanguage();
-draw();
+api.hello().then(({ session: id, capsule }) => { if (capsule) Object.assign(served, { session: id, capsule }); }).catch(() => {}).finally(draw);

@@ -12,7 +12,7 @@ import { language, setLanguage, t } from "./words.js";
 const TABS = ["timeline", "request", "map", "diff", "cache", "calls", "compactions", "cost", "proof"];
 const COUNTS = { cache: "breaks", calls: "calls", compactions: "compactions" };
 const icon = document.querySelector("link[rel=icon]");
-const FORMATS = { responses: "Responses", chat: "Chat Completions", messages: "Messages" };
+const FORMATS = { responses: "Responses", chat: "Chat Completions", messages: "Messages", gemini: "Gemini" };
 
 export class Bar {
   constructor(element) {

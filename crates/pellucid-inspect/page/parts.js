@@ -1,7 +1,7 @@
 // What several views draw: links, lists of facts, badges, buttons that copy, texts with hidden characters.
 import { format, here } from "./address.js";
 import { announce, h, lay } from "./dom.js";
-import { fileName, isStored } from "./stored.js";
+import { fileName, isStored, served } from "./stored.js";
 import { t } from "./words.js";
 
 export const link = (place, ...children) => h("a", { href: format(place) }, children);
@@ -58,9 +58,9 @@ export const digest = (hash) => [h("code", hash.slice(0, 12)), copyButton(() => 
 
 /** A command of the program, with quotes where the shell needs them; the session of a file is named by the file. */
 export function command(...words) {
-  const { session } = here();
-  if (isStored() && words[0] === "sessions") words = ["inspect", fileName()];
-  return ["pellucid", ...words.map((word) => (isStored() && session ? word.replace(session, fileName) : word)).map((word) => (/^[\w@%+=:,./-][\w@%+=:,./#-]*$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`))].join(" ");
+  const [session, file] = isStored() ? [here().session, fileName()] : [served.session, served.capsule];
+  if (file && words[0] === "sessions" && (isStored() || words[1] === "list")) words = ["inspect", file];
+  return ["pellucid", ...words.map((word) => (file && session ? word.replace(session, () => file) : word)).map((word) => (/^[\w@%+=:,./-][\w@%+=:,./#-]*$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`))].join(" ");
 }
 
 export const notice = (text, tone = "") => h("p.notice", { class: tone }, text);

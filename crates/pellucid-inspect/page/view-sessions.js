@@ -44,7 +44,7 @@ function cells({ one, depth }) {
   const { totals, parent } = one;
   return [lay(h("span.indent", parent ? h("span.dim", "↳ ", h("span.unseen", t(`how.${parent.how}`), " ")) : null, h(one.name ? "span" : "span.unnamed", link({ view: "timeline", session: one.id }, shortened(nameOf(one), 160))),
     one.is_archived ? h("span.tag", t("archived")) : null), { depth }), h("span", { title: one.cwd }, path(one.cwd ?? "", "", 30)), moment(one.updated_at),
-  ...[totals?.requests, totals?.usage?.cached_read, totals?.usage?.uncached, totals?.usage?.output].map(number), money(one.cost), number(totals?.breaks), totals ? proofBadge(one.proof) : h("span.dim", t("norecord"))];
+  ...[totals?.requests, totals?.usage?.cached_read, totals?.usage?.uncached, totals?.usage?.output].map(number), one.cost || !totals ? money(one.cost) : t("unknown"), number(totals?.breaks), totals ? proofBadge(one.proof) : h("span.dim", t(one.record ? "later" : "norecord"))];
 }
 
 export async function sessionsView(place) {

@@ -113,6 +113,7 @@ sealed|sealed|已封存
 sealed.bytes|{n} of {of} bytes|{of} 字节中的 {n}
 certify|A certificate without any text:|不含文本的证书：
 norecord|no record|无记录
+later|not computed yet|尚未计算
 norequests|No request was sent yet.|尚未发送请求。
 norecord.long|This session has no record of its requests, so their bytes and parts are not known. What is shown comes from token counts in its file.|此会话没有请求记录，因此不知道字节和构成。所示内容来自文件中的词元计数。
 torn|{n} lines of the session file are torn, and were skipped.|会话文件有 {n} 行残缺，已跳过。

@@ -3,6 +3,7 @@
 //! - `sessions`: the list of sessions, and one of them
 //! - `timeline`: the requests of a session as columns
 //! - `request`: one request: its head, rows, bytes, text, and what the model does not see
+//! - `diff`: two requests of a session
 //! - `items`: the items of a session, with the requests that had them
 //! - `compactions`: the summaries that took the place of a history
 //! - `calls`: the calls of a session's tools
@@ -10,6 +11,7 @@
 
 mod calls;
 mod compactions;
+mod diff;
 mod items;
 mod paging;
 mod request;
@@ -81,6 +83,8 @@ pub struct StartedFor {
     pub is_live: bool,
     /// Whether the page may copy sessions.
     pub allows_fork: bool,
+    /// The name by which commands know the session, if it is that of a capsule: `file:` and the path.
+    pub capsule: Option<String>,
 }
 
 /// Everything that answers are made from.
@@ -178,7 +182,7 @@ impl Answers {
 
     /// The versions and what is allowed; of a page in one file also what is said about the file.
     pub fn hello_of(&self, file: &Value) -> Vec<u8> {
-        let StartedFor { session, request, is_live, allows_fork } = &self.started_for;
+        let StartedFor { session, request, is_live, allows_fork, capsule } = &self.started_for;
         let mut hello = json!({
             "api": API_VERSION,
             "program": env!("CARGO_PKG_VERSION"),
@@ -187,6 +191,7 @@ impl Answers {
             "live": is_live,
             "session": session,
             "request": request,
+            "capsule": capsule,
             "formats": { "record": entry::FORMAT },
         });
         if !file.is_null() {
@@ -274,6 +279,13 @@ impl Answers {
     /// # Errors
     /// When the command would print nothing.
     pub fn ask(&self, question: &Question) -> Result<Vec<u8>, ApiError> {
+        if let Question::Diff { a, b } = question
+            && let Some(answer) = self.sent_diff(a, b)?
+        {
+            return Ok(answer);
+        }
+        // A command reads sessions by itself. What is kept is let go first, so that a long session is not held twice.
+        self.bodies.let_go();
         self.questions.ask(question).map_err(|none| match none {
             NoAnswer::Wrong(message) => ApiError::bad(message),
             NoAnswer::Unknown(message) => ApiError::new(ErrorCode::Unknown, message),

@@ -18,6 +18,7 @@ use pellucid_engine::report::Report;
 use pellucid_engine::report::RowText;
 use pellucid_engine::report::TextPlace;
 use pellucid_engine::request::Request;
+use pellucid_protocol::provider::WireApi;
 use pellucid_store::read;
 
 use crate::error::ApiError;
@@ -37,13 +38,15 @@ pub struct SentBody {
     pub request: Request,
     /// What the body is made of.
     pub report: Report,
+    /// The model that the body asks and its API format; absent where the record is broken or does not say it.
+    pub asked: Option<(String, WireApi)>,
     places: OnceLock<Vec<TextPlace>>,
 }
 
 impl SentBody {
     /// A request that a walk through the record has come to.
-    pub fn walked(number: usize, request: Request, report: Report) -> Self {
-        Self { number, request, report, places: OnceLock::new() }
+    pub fn walked(number: usize, request: Request, report: Report, asked: Option<(String, WireApi)>) -> Self {
+        Self { number, request, report, asked, places: OnceLock::new() }
     }
 
     /// The text of a row with its escapes undone. The texts of other rows are not made.
@@ -97,6 +100,11 @@ impl Bodies {
         };
         kept.insert(session).get(number)
     }
+
+    /// Lets all requests go.
+    pub fn let_go(&self) {
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
 }
 
 impl KeptSession {
@@ -119,8 +127,8 @@ impl KeptSession {
             }
             error => ApiError::internal("rebuilding the request", &error),
         })?;
-        let (request, report) = (rebuilt.request, rebuilt.report);
-        let sent = Arc::new(SentBody::walked(number, request, report));
+        let asked = rebuilt.model.filter(|_| rebuilt.broken.is_none()).map(|model| (model, rebuilt.wire));
+        let sent = Arc::new(SentBody::walked(number, rebuilt.request, rebuilt.report, asked));
         if self.sent.len() >= N_KEPT_MAX {
             self.sent.remove(0);
         }

@@ -33,7 +33,7 @@ use crate::view::SessionView;
 use crate::view::Stamp;
 
 /// The version of the file's form.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// How long an index may be.
 const BYTES_MAX: u64 = 256 << 20;

@@ -121,6 +121,11 @@ fn number(_: &Metadata) -> u64 {
 }
 
 impl Stamp {
+    /// Whether there is a record.
+    pub fn has_record(&self) -> bool {
+        self.record.is_some()
+    }
+
     /// Whether files with this stamp can have grown from those with the other.
     fn can_extend(&self, before: &Self) -> bool {
         let is_grown = |now: &Option<FileStamp>, before: &Option<FileStamp>| match (now, before) {
@@ -158,6 +163,8 @@ pub struct ViewedRequest {
     pub items: u64,
     /// The API format of the body, where its bytes are known.
     pub wire: Option<WireApi>,
+    /// The format of the body in a word, as people read it: also those of other programs.
+    pub format: Option<Cow<'static, str>>,
     /// The pack of the process that sent it, where the record has it.
     pub pack: Option<String>,
     /// When the first event of the reply came.

@@ -139,7 +139,13 @@ fn named(home: &Path, text: &str) -> Result<Looked, ProgramFailure> {
     let request = number.and_then(|number| usize::try_from(number).ok());
     let capsule = ServedCapsule { session: looked_at.id.clone(), name: session };
     let capsule = capsule::is_named(&capsule.name).then_some(capsule);
-    Ok((looked_at.home, StartedFor { session: Some(looked_at.id), request, ..StartedFor::default() }, capsule))
+    let started_for = StartedFor {
+        session: Some(looked_at.id),
+        request,
+        capsule: capsule.as_ref().map(|capsule| capsule.name.clone()),
+        ..StartedFor::default()
+    };
+    Ok((looked_at.home, started_for, capsule))
 }
 
 /// Opens an address in the user's browser. If that fails, the printed address is still there.

@@ -72,11 +72,7 @@ impl FileSurvey {
     }
 
     /// The same; `each` gets every line that is read.
-    pub(super) fn extend_with(
-        &mut self,
-        file: &SessionFile,
-        each: &mut dyn FnMut(&Line<'_>),
-    ) -> Result<(), ReadError> {
+    pub(super) fn extend_with(&mut self, file: &SessionFile, each: &mut dyn FnMut(&Line<'_>)) -> Result<(), ReadError> {
         self.turns.truncate(self.n_whole.0);
         self.summaries.truncate(self.n_whole.1);
         let mut lines = history::forwards(file, self.upto)?;

@@ -17,6 +17,7 @@ use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
 use pellucid_engine::transcript::Rendered;
 use pellucid_engine::transcript::Transcript;
+use pellucid_engine::watched::WatchedFormat;
 use pellucid_protocol::provider::WireApi;
 use pellucid_store::read::SessionFile;
 use pellucid_store::requests::chain::Chain;
@@ -123,6 +124,12 @@ impl ProvedRequest<'_> {
     /// The API format of the body.
     pub fn wire(&self) -> WireApi {
         self.frame.view().wire
+    }
+
+    /// The format of the body, in a word: that of the program which sent it.
+    pub fn format(&self) -> &'static str {
+        let view = self.frame.view();
+        view.watched.map_or(view.wire.as_str(), WatchedFormat::name)
     }
 
     /// The body in segments.

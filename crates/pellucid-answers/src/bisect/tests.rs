@@ -20,7 +20,7 @@ use crate::inspected::RowContent;
 /// A row `part|item|source|origin|wire`; without an item its field is empty.
 fn row(line: &str) -> InspectedRow {
     let [part, item, source, origin, wire] = line.splitn(5, '|').collect::<Vec<_>>().try_into().unwrap();
-    let text = serde_json::from_str(&format!("\"{wire}\"")).unwrap_or_else(|_| wire.to_owned());
+    let text: String = serde_json::from_str(&format!("\"{wire}\"")).unwrap_or_else(|_| wire.to_owned());
     InspectedRow {
         part: part.into(),
         item: item.parse().ok(),
@@ -30,12 +30,7 @@ fn row(line: &str) -> InspectedRow {
         file_range: None,
         bytes: wire.len(),
         tokens: wire.len().div_ceil(4),
-        content: Some(RowContent {
-            wire: wire.to_owned().into(),
-            text: text.into(),
-            image_bytes: 0,
-            whence: Origin::Wire,
-        }),
+        content: Some(RowContent { wire: wire.to_owned().into(), text: text.as_str().into(), whence: Origin::Wire }),
     }
 }
 

@@ -73,9 +73,16 @@ impl Texts {
         a: impl Iterator<Item = &'r InspectedRow> + Clone,
         b: impl Iterator<Item = &'r InspectedRow> + Clone,
     ) -> Self {
+        // What both begin with is paired in its order whatever it is, so its texts are not read.
+        let shares_wire = |(a, b): &(&InspectedRow, &InspectedRow)| match (&a.content, &b.content) {
+            (Some(a), Some(b)) => a.shares_wire(b),
+            _ => false,
+        };
+        let n_shared = a.clone().zip(b.clone()).take_while(shares_wire).count();
+        let (a, b) = (a.skip(n_shared), b.skip(n_shared));
         let has_texts = a.clone().chain(b.clone()).all(|row| row.content.is_some());
         let mut known: BTreeMap<&str, Vec<&'r InspectedRow>> = BTreeMap::new();
-        let mut n_known = 0;
+        let mut n_known = n_shared;
         let mut numbers: BTreeMap<(&str, usize), usize> = BTreeMap::new();
         let mut number = |row: &'r InspectedRow| {
             let text = row.content.as_ref().filter(|_| has_texts).map_or("", |content| &*content.text);
@@ -89,7 +96,9 @@ impl Texts {
                 n_known
             })
         };
-        Self { a: a.map(&mut number).collect(), b: b.map(&mut number).collect() }
+        let shared = 1..=n_shared;
+        let a = shared.clone().chain(a.map(&mut number)).collect();
+        Self { a, b: shared.chain(b.map(&mut number)).collect() }
     }
 }
 
@@ -118,6 +127,8 @@ fn by_text(a: &[InspectedRow], b: &[InspectedRow], pairs: &mut [Option<Pair>], i
 fn ordered(a: &[InspectedRow], b: &[InspectedRow], pairs: &[Option<Pair>], is_free: &[bool]) -> Vec<DiffStep> {
     let in_place = longest_rise(pairs);
     let mut steps: Vec<DiffStep> = Vec::new();
+    // Whether the rows of the last step have the same bytes in both requests.
+    let mut last_is_verbatim = false;
     let mut removed = is_free.iter().enumerate().filter_map(|(n, is_free)| is_free.then_some(n)).peekable();
     for (at_b, pair) in pairs.iter().enumerate() {
         let Some(pair) = pair else {
@@ -134,13 +145,13 @@ fn ordered(a: &[InspectedRow], b: &[InspectedRow], pairs: &[Option<Pair>], is_fr
             true if in_place[at_b] => DiffKind::Same,
             true => DiffKind::Moved,
         };
-        let is_verbatim = wire(&a[pair.a]) == wire(&b[at_b]);
+        let is_verbatim = is_verbatim(&a[pair.a], &b[at_b]);
         match steps.last_mut() {
             Some(last)
                 if kind == DiffKind::Same
                     && last.kind == DiffKind::Same
                     && is_verbatim
-                    && wire(&a[last.a.start]) == wire(&b[last.b.start])
+                    && last_is_verbatim
                     && last.a.end == pair.a
                     && last.b.end == at_b =>
             {
@@ -149,13 +160,18 @@ fn ordered(a: &[InspectedRow], b: &[InspectedRow], pairs: &[Option<Pair>], is_fr
             }
             _ => steps.push(DiffStep { kind, a: pair.a..pair.a + 1, b: at_b..at_b + 1 }),
         }
+        last_is_verbatim = is_verbatim;
     }
     steps.extend(removed.map(|n| DiffStep { kind: DiffKind::Removed, a: n..n + 1, b: 0..0 }));
     steps
 }
 
-fn wire(row: &InspectedRow) -> Option<&[u8]> {
-    row.content.as_ref().map(|content| &*content.wire)
+/// Whether two rows have the same bytes, or neither has any.
+fn is_verbatim(a: &InspectedRow, b: &InspectedRow) -> bool {
+    match (&a.content, &b.content) {
+        (Some(a), Some(b)) => a.is_same_wire(b),
+        (a, b) => a.is_none() && b.is_none(),
+    }
 }
 
 /// Which rows of `b` are in the longest run whose rows of `a` are in order too. The others moved.

@@ -30,8 +30,7 @@ fn row(line: &str) -> InspectedRow {
         tokens: text.len().div_ceil(4),
         content: Some(RowContent {
             wire: text.clone().into(),
-            text: text.into(),
-            image_bytes: 0,
+            text: text.as_str().into(),
             whence: Origin::Provided { place: Arc::from(origin) },
         }),
     }

@@ -80,7 +80,7 @@ pub fn head(
         "items": request.items,
         "model": figures.map(|it| &it.model),
         "pack": request.pack,
-        "wire": request.wire,
+        "wire": request.format,
         "sent_at": figures.and_then(|it| it.sent_at.as_ref()),
         "first_event_at": request.first_event_at,
         "done_at": request.done_at,

@@ -8,9 +8,13 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use pellucid_agent::replay;
 use pellucid_answers::cache::CacheAnswer;
 use pellucid_answers::cost::UsedPrice;
 use pellucid_answers::cost::money_json;
+use pellucid_answers::figures::RequestFigures;
+use pellucid_engine::prices::PriceTable;
+use pellucid_protocol::price::Money;
 use pellucid_protocol::usage::UsageSplit;
 use pellucid_store::called;
 use pellucid_store::parent;
@@ -20,6 +24,7 @@ use pellucid_store::query::Query;
 use pellucid_store::query::Sort;
 use pellucid_store::requests::chain::Chain;
 use pellucid_store::requests::entry::LogEntry;
+use pellucid_store::requests::entry::ReplyEntry;
 use pellucid_store::sessions::LocalSessions;
 use pellucid_store::sessions::Sessions;
 use serde_json::Value;
@@ -44,36 +49,72 @@ const RECORD_BYTES_MAX: u64 = 8 << 20;
 /// Of how many sessions the totals are kept.
 const N_TOTALS_MAX: usize = 4096;
 
+/// What the record of a session adds up to.
+#[derive(Debug, Clone)]
+struct RecordTotals {
+    n_requests: usize,
+    n_breaks: usize,
+    usage: UsageSplit,
+    /// What its own requests cost; absent where the price is unknown.
+    cost: Option<Money>,
+}
+
 /// The totals of sessions, kept until their files change.
 #[derive(Debug, Default)]
 pub struct Totals {
-    kept: Mutex<BTreeMap<String, (Stamp, Value)>>,
+    kept: Mutex<KeptTotals>,
+}
+
+/// Totals by the ids of their sessions, and the prices that they were made with.
+#[derive(Debug, Default)]
+struct KeptTotals {
+    prices: PriceTable,
+    sessions: BTreeMap<String, (Stamp, Option<RecordTotals>)>,
 }
 
 impl Totals {
-    /// What the record of a session adds up to; null if there is none, or if it is too long for a list.
-    fn of(&self, files: &SessionFiles, stamp: Stamp) -> Value {
+    /// What the record of a session adds up to; absent if there is none, or if it is too long for a list.
+    fn of(&self, home: &Path, files: &SessionFiles, stamp: Stamp, prices: &PriceTable) -> Option<RecordTotals> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, known)) = kept.get(&files.id).filter(|(of, _)| *of == stamp) {
+        if kept.sessions.len() >= N_TOTALS_MAX || kept.prices != *prices {
+            *kept = KeptTotals { prices: prices.clone(), sessions: BTreeMap::new() };
+        }
+        if let Some((_, known)) = kept.sessions.get(&files.id).filter(|(of, _)| *of == stamp) {
             return known.clone();
         }
-        let totals = files.record.as_deref().and_then(read_totals).unwrap_or_default();
-        if kept.len() >= N_TOTALS_MAX {
-            kept.clear();
-        }
-        kept.insert(files.id.clone(), (stamp, totals.clone()));
+        let totals = files.record.as_deref().and_then(|record| RecordTotals::read(home, record, prices));
+        kept.sessions.insert(files.id.clone(), (stamp, totals.clone()));
         totals
     }
 }
 
-fn read_totals(record: &Path) -> Option<Value> {
-    let length = std::fs::metadata(record).ok()?.len();
-    if length > RECORD_BYTES_MAX {
-        return None;
+impl RecordTotals {
+    fn read(home: &Path, record: &Path, prices: &PriceTable) -> Option<Self> {
+        let length = std::fs::metadata(record).ok()?.len();
+        if length > RECORD_BYTES_MAX {
+            return None;
+        }
+        let chain = Chain::read(record).ok()?;
+        let models = replay::models(home, &chain);
+        let replies = chain.links.iter().filter_map(|link| match &link.entry {
+            LogEntry::Reply(reply) => Some((reply.request, &**reply)),
+            _ => None,
+        });
+        let replies: BTreeMap<u64, &ReplyEntry> = replies.collect();
+        let mut figures = Vec::new();
+        for link in &chain.links {
+            if let LogEntry::Request(request) = &link.entry {
+                let model = models.get(&link.n).map_or("", String::as_str);
+                figures.push(RequestFigures::of(figures.len() + 1, model, request, replies.get(&link.n).copied()));
+            }
+        }
+        let (n_breaks, usage) = (chain.cache_breaks().count(), chain.usage());
+        Some(Self { n_requests: figures.len(), n_breaks, usage, cost: CacheAnswer::of(&figures, prices).cost })
     }
-    let chain = Chain::read(record).ok()?;
-    let n_requests = chain.links.iter().filter(|link| matches!(link.entry, LogEntry::Request(_))).count();
-    Some(json!({ "requests": n_requests, "breaks": chain.cache_breaks().count(), "usage": chain.usage() }))
+
+    fn to_json(&self) -> Value {
+        json!({ "requests": self.n_requests, "breaks": self.n_breaks, "usage": self.usage })
+    }
 }
 
 impl Answers {
@@ -133,13 +174,10 @@ impl Answers {
     /// Adds what is known of a session besides its summary.
     fn add_known(&self, value: &mut Value, files: &SessionFiles) -> Result<(), ApiError> {
         let stamp = files.stamp();
-        value["totals"] = self.totals.of(files, stamp);
-        let view = self.views.known(files, &stamp);
-        let cost = match view {
-            Some(view) => CacheAnswer::of(&view.figures, &self.prices()?).cost,
-            None => None,
-        };
-        value["cost"] = money_json(cost.as_ref());
+        let totals = self.totals.of(&self.home, files, stamp, &self.prices()?);
+        value["record"] = json!(stamp.has_record());
+        value["totals"] = totals.as_ref().map(RecordTotals::to_json).unwrap_or_default();
+        value["cost"] = money_json(totals.and_then(|totals| totals.cost).as_ref());
         let proofs = self.proofs.lock().unwrap_or_else(PoisonError::into_inner);
         value["proof"] = json!(proofs.get(&files.id).filter(|(of, _)| *of == stamp).map(|(_, word)| word));
         Ok(())
@@ -181,7 +219,7 @@ impl Answers {
             "model": models.last(),
             "models": models,
             "pack": last.and_then(|it| it.pack.as_ref()),
-            "wire": last.and_then(|it| it.wire),
+            "wire": last.and_then(|it| it.format.as_ref()),
             "bytes": view.figures.iter().map(|it| it.bytes).sum::<u64>(),
             "usage": usage,
             "cost": money_json(cache.cost.as_ref()),

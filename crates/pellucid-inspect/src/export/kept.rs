@@ -207,7 +207,8 @@ fn add_requests(
                     let model = proved.model().unwrap_or_default();
                     waiting.insert(number, Inspected::of_body(&name, &model, proved.wire(), &request.body(), &report));
                 }
-                let sent = Arc::new(SentBody::walked(number, request, report));
+                let asked = proved.model().map(|model| (model, proved.wire()));
+                let sent = Arc::new(SentBody::walked(number, request, report, asked));
                 let ranges = rows.add(&sent);
                 Some((sent, ranges))
             }

@@ -58,6 +58,13 @@ struct Gathered {
     sessions: BTreeSet<String>,
 }
 
+/// What a request asks, and how.
+struct AskedModel {
+    model: Option<String>,
+    wire: WireApi,
+    format: &'static str,
+}
+
 impl Gathered {
     /// Begins with what is known of all requests but the last.
     fn continuing(before: SessionView) -> Option<Self> {
@@ -97,7 +104,7 @@ impl Gathered {
                 (None, Some(why))
             }
         };
-        let known_of = known.as_ref().map(|(model, wire)| (model.as_deref(), *wire));
+        let known_of = known.as_ref().map(|it| (it.model.as_deref(), it.wire));
         self.figures.add(ReachedRequest { number, entry, reply, terms, known: known_of });
         let figures = entry.map(|_| self.n_figures);
         self.n_figures += usize::from(entry.is_some());
@@ -111,7 +118,8 @@ impl Gathered {
             figures,
             sha256: entry.map(|entry| entry.body.clone()),
             items: entry.map_or(0, |entry| entry.items),
-            wire: known.map(|(_, wire)| wire).or_else(|| self.requests.last().and_then(|it| it.wire)),
+            wire: known.as_ref().map(|it| it.wire).or_else(|| self.requests.last().and_then(|it| it.wire)),
+            format: known.map(|it| it.format.into()).or_else(|| self.requests.last().and_then(|it| it.format.clone())),
             pack: terms.map(|terms| terms.pack.clone()),
             first_event_at: reply.and_then(|reply| reply.first_event_at.clone()),
             done_at: reply.and_then(|reply| reply.done_at.clone()),
@@ -120,7 +128,7 @@ impl Gathered {
     }
 
     /// Adds what the bytes of a request say. Gives its model and its API format.
-    fn proved(&mut self, number: usize, proved: &ProvedRequest<'_>) -> (Option<String>, WireApi) {
+    fn proved(&mut self, number: usize, proved: &ProvedRequest<'_>) -> AskedModel {
         let items = proved.items();
         let n_kept = self.shared.next(items);
         self.cells.add(proved.frame(), items, n_kept);
@@ -128,7 +136,7 @@ impl Gathered {
         let facts =
             new.map(|(item, bytes)| Arc::new(ItemFacts::of(item.kind, item.role.as_ref(), &item.spans, &bytes)));
         self.items.add(number, n_kept, &facts.collect::<Vec<_>>());
-        (proved.model(), proved.wire())
+        AskedModel { model: proved.model(), wire: proved.wire(), format: proved.format() }
     }
 }
 
@@ -240,6 +248,7 @@ impl ViewedRequest {
             sha256: None,
             items: 0,
             wire: None,
+            format: None,
             pack: None,
             first_event_at: None,
             done_at: None,

@@ -147,6 +147,9 @@ impl Chain {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
+        // A list that grew by doubling holds more than it has, and a record is kept as long as its session is looked at.
+        chain.links.shrink_to_fit();
+        chain.hashes.shrink_to_fit();
         (chain.broken, chain.torn) = breaks::find(&chain, &raws, anchors);
         let is_sound = |raw: &&Raw| match chain.broken {
             Some(Broken::Lines { line, .. } | Broken::Format { line, .. }) => raw.number < line,

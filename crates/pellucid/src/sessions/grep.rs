@@ -232,11 +232,9 @@ fn hits(
 fn sent(source: &ReplaySource, since: Option<Timestamp>) -> Result<Vec<SentPlace>, ReplayError> {
     let numbers = replay::numbers(source)?;
     let place = |link: &ChainLink| match &link.entry {
-        LogEntry::Request(request) => Some(SentPlace {
-            at: request.at,
-            number: *numbers.get(&link.n)?,
-            is_wanted: is_since(request, since),
-        }),
+        LogEntry::Request(request) => {
+            Some(SentPlace { at: request.at, number: *numbers.get(&link.n)?, is_wanted: is_since(request, since) })
+        }
         _ => None,
     };
     Ok(source.chain().links.iter().filter_map(place).collect())

@@ -89,6 +89,14 @@ impl Chunks {
         &[]
     }
 
+    /// Lets go of the chunks in which no byte before this one is.
+    pub fn let_go_from(&mut self, start: usize) {
+        while let Some(last) = self.chunks.last().filter(|last| self.len - last.len() >= start) {
+            self.len -= last.len();
+            self.chunks.pop();
+        }
+    }
+
     /// How many bytes from the start are the same in both.
     pub fn common_prefix(&self, other: &Self) -> usize {
         let mut position = 0;

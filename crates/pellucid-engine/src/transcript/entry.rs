@@ -151,11 +151,14 @@ impl Entry {
         serde_json::from_slice(self.recorded(chunks)).ok()
     }
 
-    /// Takes its bytes out of the chunks, which are about to go.
-    pub fn own(&mut self, chunks: &Chunks) {
-        if let Stored::Rendered(range) = &self.bytes {
-            self.bytes = Stored::Own(chunks.slice(range.clone()).into());
-        }
+    /// Takes its bytes out of the chunks, which are about to go. Gives where they were, if they were there.
+    pub fn own(&mut self, chunks: &Chunks) -> Option<usize> {
+        let Stored::Rendered(range) = &self.bytes else {
+            return None;
+        };
+        let start = range.start;
+        self.bytes = Stored::Own(chunks.slice(range.clone()).into());
+        Some(start)
     }
 }
 

@@ -10,7 +10,7 @@ use super::Transcript;
 use super::rendering::Rendering;
 use super::rendering::View;
 
-/// How many bytes of items are shown again in one go, so that no more than these are held a third time.
+/// How many bytes of items are shown again in one go, so that no more than these are held twice.
 const AGAIN_BYTES: usize = 1024 * 1024;
 
 impl Transcript {
@@ -21,14 +21,19 @@ impl Transcript {
         if self.rendering.view == view {
             return;
         }
-        let old = std::mem::replace(&mut self.rendering, Rendering::new(view)).into_chunks();
+        let mut old = std::mem::replace(&mut self.rendering, Rendering::new(view)).into_chunks();
+        // From the last item on, so that chunks are let go as soon as no item is in them.
+        for entry in self.entries.iter_mut().rev() {
+            if let Some(start) = entry.own(&old) {
+                old.let_go_from(start);
+            }
+        }
         // Other formats join items, so all of them are written in one go.
         let most = if view.wire == WireApi::Responses { AGAIN_BYTES } else { usize::MAX };
         let mut end = 0;
         while end < self.entries.len() {
             let mut n_bytes = 0;
-            while let Some(entry) = self.entries.get_mut(end).filter(|_| n_bytes < most) {
-                entry.own(&old);
+            while let Some(entry) = self.entries.get(end).filter(|_| n_bytes < most) {
                 n_bytes += entry.recorded(&old).len();
                 end += 1;
             }

@@ -7,6 +7,10 @@ export const MAIN = "019a9000-1111-7000-8000-000000000001";
 export const HOSTILE = "019a9000-2222-7000-8000-000000000002";
 export const SUMMARISED = "019a9000-4444-7000-8000-000000000004";
 export const DAMAGED = "019a9000-3333-7000-8000-000000000003";
+/** Turns of many calls and summaries. */
+export const LONG = "019a9000-5555-7000-8000-000000000005";
+/** A session of which no file is as it was. */
+export const BROKEN = "019a9000-6666-7000-8000-000000000006";
 
 /** Texts that a page must show and never run. */
 export const HOSTILE_TEXT = [
@@ -112,6 +116,32 @@ export class Home {
     this.turn(said("It was.", 3200, 3072), ["resume", DAMAGED, "Once more"]);
     const file = this.sessionFile(DAMAGED);
     fs.writeFileSync(file, fs.readFileSync(file, "utf8").replace("This will be changed.", "This was then changed."));
+  }
+
+  /** Makes the sessions that only screens need: one with turns of many calls, and one whose files are changed, cut and torn. */
+  makeMore() {
+    const call = (n) => `\n[[reply]]\ncall = [{ name = "exec_command", args = { cmd = "seq ${n} ${n + 40} | sed s/^/line-of-output-/" } }]\nusage = { input = ${4000 + 90 * n}, cached = ${3900 + 90 * n}, output = 40 }\n`;
+    const summary = path.join(path.dirname(this.folder), "summaries.toml");
+    for (let turn = 0; turn < 3; turn++) {
+      const calls = Array.from({ length: 12 }, (_, n) => call(turn * 12 + n)).join("");
+      this.turn(calls + said(`Turn ${turn + 1} is done: the long output is in order.`, 5200, 5000), [...(turn ? ["resume", LONG] : ["--session-id", LONG]), `Look at the lines of part ${turn + 1}, one step after the other`]);
+      fs.writeFileSync(summary, said(`Summary ${turn + 1}: all lines of the parts so far were looked at.`, 5900, 5632));
+      if (turn < 2) this.run(["compact", "--script", summary, "-m", "gpt-5.2-codex", LONG]);
+    }
+    this.turn(said("First answer.", 3000, 0), ["--session-id", BROKEN, "A session whose files are broken"]);
+    this.turn(said("Second answer.", 3200, 3072), ["resume", BROKEN, "Once more"]);
+    this.turn(said("Third answer.", 3300, 3200), ["resume", BROKEN, "And again"]);
+    const file = this.sessionFile(BROKEN);
+    fs.writeFileSync(file, `${fs.readFileSync(file, "utf8").replaceAll("First answer.", "Other answer.")}{"timestamp":"torn`);
+    const record = this.recordFile(BROKEN);
+    const lines = fs.readFileSync(record, "utf8").split("\n");
+    fs.writeFileSync(record, [...lines.slice(0, 6), "{torn", ...lines.slice(7)].join("\n"));
+  }
+
+  /** @param {string} id @returns {string} the path of a session's record */
+  recordFile(id) {
+    const all = fs.readdirSync(path.join(this.folder, "requests"), { recursive: true }).map(String);
+    return path.join(this.folder, "requests", all.find((name) => name.includes(id)));
   }
 
   /** @param {string} id @returns {string} the path of a session's file */

@@ -1,4 +1,4 @@
-// Runs the checks of the page in a browser: node run.mjs --bin PROGRAM [--match RE] [--sample] [--images FOLDER]
+// Runs the checks of the page in a browser: node run.mjs --bin PROGRAM [--match RE] [--sample] [--images FOLDER] [--screens]
 //
 // The modules are those of the folder INSPECTOR_MODULES, the browser is CHROMIUM; `cargo xtask inspector` sets both.
 import { spawn } from "node:child_process";
@@ -11,6 +11,7 @@ import "./capsule.mjs";
 import { CHECKS, SAMPLE } from "./checks.mjs";
 import "./commands.mjs";
 import { Home, MAIN } from "./home.mjs";
+import "./screens.mjs";
 import "./tampering.mjs";
 
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
@@ -22,7 +23,7 @@ const IMAGES = {
   "inspector-map": { hash: `#/s/${MAIN}/r/8/map`, ready: ".stage", scheme: "dark" },
 };
 
-const { values } = parseArgs({ options: { bin: { type: "string" }, match: { type: "string" }, sample: { type: "boolean" }, images: { type: "string" } } });
+const { values } = parseArgs({ options: { bin: { type: "string" }, match: { type: "string" }, sample: { type: "boolean" }, images: { type: "string" }, screens: { type: "boolean" } } });
 const require = createRequire(path.join(process.env.INSPECTOR_MODULES, "package.json"));
 const { chromium } = require("playwright-core");
 const axeSource = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -33,6 +34,11 @@ class World {
     this.folder = fs.mkdtempSync(path.join(os.tmpdir(), "pellucid-inspector-"));
     this.home = new Home(path.resolve(values.bin), this.folder);
     this.home.make();
+    // Screens have sessions of their own, which other checks do not expect in lists.
+    if (names.some(isScreen)) this.home.makeMore();
+    this.keepsScreens = values.screens;
+    this.now = path.join(process.env.INSPECTOR_MODULES, "screens");
+    fs.mkdirSync(this.now, { recursive: true });
     this.server = spawn(this.home.program, ["inspect", "--allow-fork"], { cwd: this.home.project, env: this.home.env, stdio: ["ignore", "pipe", "inherit"] });
     const line = await new Promise((resolve, reject) => {
       this.server.stdout.once("data", (data) => resolve(String(data).split("\n")[0]));
@@ -103,7 +109,9 @@ class World {
 }
 
 const wanted = values.match ? new RegExp(values.match) : values.sample ? SAMPLE : /./;
-const names = Object.keys(CHECKS).filter((name) => wanted.test(name));
+// Screens come first: other checks change sessions.
+const isScreen = (name) => name.startsWith("screen ");
+const names = Object.keys(CHECKS).filter((name) => wanted.test(name)).sort((one, two) => Number(isScreen(two)) - Number(isScreen(one)));
 const world = new World();
 const failed = [];
 try {

@@ -23,7 +23,7 @@ pub fn run(mut args: Args) -> Result<Outcome> {
     let pattern = args.value("--match")?;
     // Cargo runs this program in the caller's folder, and the checks run in the root.
     let binary: Option<PathBuf> = args.value("--bin")?.map(std::path::absolute).transpose()?;
-    let (is_sample, is_images) = (args.flag("--sample"), args.flag("--images"));
+    let (is_sample, is_images, is_screens) = (args.flag("--sample"), args.flag("--images"), args.flag("--screens"));
     args.finish()?;
     let Some(browser) = browser() else {
         return Ok(skipped("no Chromium is installed; CHROMIUM can name one"));
@@ -47,6 +47,9 @@ pub fn run(mut args: Args) -> Result<Outcome> {
     }
     if is_sample {
         command.arg("--sample");
+    }
+    if is_screens {
+        command.arg("--screens");
     }
     if is_images {
         command.arg("--images").arg(program::root().join("docs/images"));

@@ -69,8 +69,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "inspector",
-        usage: "[--match RE] [--bin PATH] [--sample] [--images]",
-        about: "drive the page of `pellucid inspect` in a headless browser; --images draws docs/images again",
+        usage: "[--match RE] [--bin PATH] [--sample] [--images] [--screens]",
+        about: "drive the page of `pellucid inspect` in a headless browser; --images draws docs/images again, --screens inspector/screens",
         run: inspector::run,
     },
     Command {

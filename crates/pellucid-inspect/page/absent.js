@@ -9,8 +9,8 @@ import { t } from "./words.js";
 export const signed = (sign, name, word, why) => h("li", h("span.sign", { "aria-hidden": "true" }, sign), h("span.absent-name", visible(String(name ?? ""))), word ? h("span.tag", word) : null, why ? h("p.dim", visible(String(why))) : null);
 
 export function absentPanel(id, n, folder) {
-  const element = h("section.panel", { "aria-labelledby": "absent-title" });
-  const show = (inner) => fill(element, h("h2", { id: "absent-title" }, t("absent")), inner);
+  const element = h("section.panel", { "aria-label": t("absent") });
+  const show = (inner) => fill(element, h("h2", t("absent")), inner);
   const entry = (sign, name, word, why) => signed(sign, path(name ?? "", folder, 80), word, why);
   const whyOf = (it) => [it.why, it.bytes && `${number(it.bytes)} bytes`].filter(Boolean).join(", ");
   show("…");

@@ -10,7 +10,7 @@ const KEYS = { "/": "search", "?": "keys", "1 â€¦ 9": "tabs", "[ ]": "step", "â†
 export const areKeysOn = () => remember(STORED) !== "off";
 
 export function showKeys() {
-  const dialog = h("dialog", { "aria-labelledby": "keys-title", onclose: () => dialog.remove() }, h("h2", { id: "keys-title" }, t("keys")),
+  const dialog = h("dialog", { "aria-label": t("keys"), onclose: () => dialog.remove() }, h("h2", t("keys")),
     h("dl.keys-list", Object.entries(KEYS).map(([keys, word]) => h("div", h("dt", keys.split(" ").map((key) => h("kbd", key))), h("dd", t(`key.${word}`))))),
     check(areKeysOn(), (isOn) => remember(STORED, isOn ? "on" : "off"), t("keys.on")), h("button", { onclick: () => dialog.close() }, t("close")));
   document.body.append(dialog);

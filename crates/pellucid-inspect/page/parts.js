@@ -15,7 +15,7 @@ export function facts(kind, ...entries) {
 }
 
 export function view(title, ...children) {
-  return h("div.view", h("div.view-head", h("h1", { id: "title" }, title), children.shift()), children);
+  return h("div.view", h("div.view-head", h("h1", title), children.shift()), children);
 }
 
 const SIGNS = { good: "✓", bad: "✕", warn: "!", dim: "·" };
@@ -62,6 +62,9 @@ export function command(...words) {
   if (file && words[0] === "sessions" && (isStored() || words[1] === "list")) words = ["inspect", file];
   return ["pellucid", ...words.map((word) => (file && session ? word.replace(session, () => file) : word)).map((word) => (/^[\w@%+=:,./-][\w@%+=:,./#-]*$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`))].join(" ");
 }
+
+/** A sentence whose commands, between backticks, are drawn as code. */
+export const prose = (text) => text.split("`").map((it, at) => (at % 2 ? h("code", it) : it));
 
 export const notice = (text, tone = "") => h("p.notice", { class: tone }, text);
 
@@ -127,3 +130,19 @@ export function choices(label, entries, value, choose) {
 }
 
 export const legend = (names, word) => h("ul.families", { "aria-label": t("families") }, names.map((it) => h("li", swatch(it), word(it))));
+
+// Whose words bytes are: the families of origins, in the colours that the terminal gives them.
+export const FAMILIES = ["yours", "pack", "model", "tool", "session", "notation"];
+
+const FAMILY_OF = {
+  file: "yours", user: "yours", provided: "yours", skill: "yours", image: "yours", pack: "pack", catalogue: "pack",
+  model: "model", tool: "tool", layout: "notation", wire: "notation",
+};
+
+/** What an MCP server says of its tools is a tool's words. */
+export function family(source, origin = "") {
+  return source === "provided" && origin.startsWith("mcp_servers") ? "tool" : FAMILY_OF[source] ?? "session";
+}
+
+/** Its group: all tools are one. */
+export const group = (part) => part.replace(/(.)\/.*$/s, "$1");

@@ -2,8 +2,7 @@
 import { fill, h, lay } from "./dom.js";
 import { number, size } from "./format.js";
 import { api } from "./interface.js";
-import { copyButton, visible } from "./parts.js";
-import { family } from "./sources.js";
+import { copyButton, family, visible } from "./parts.js";
 import { t } from "./words.js";
 
 /** How many letters of one row are drawn before a button asks whether to draw more. */

@@ -2,8 +2,7 @@
 import { fill, h } from "./dom.js";
 import { number } from "./format.js";
 import { body } from "./interface.js";
-import { refusal, visible } from "./parts.js";
-import { family } from "./sources.js";
+import { family, refusal, visible } from "./parts.js";
 import { t } from "./words.js";
 
 const decoder = new TextDecoder("utf-8");

@@ -3,8 +3,7 @@ import { h } from "./dom.js";
 import { number } from "./format.js";
 import { body, CHUNK } from "./interface.js";
 import { makeList } from "./list.js";
-import { visible } from "./parts.js";
-import { family } from "./sources.js";
+import { family, visible } from "./parts.js";
 import { t } from "./words.js";
 
 const decoder = new TextDecoder("utf-8");

@@ -2,8 +2,7 @@
 import { fill, h } from "./dom.js";
 import { money, number, path } from "./format.js";
 import { api } from "./interface.js";
-import { command, copyButton, digest, facts, link, requestLink, swatch, visible } from "./parts.js";
-import { family } from "./sources.js";
+import { command, copyButton, digest, facts, family, link, requestLink, swatch, visible } from "./parts.js";
 import { t } from "./words.js";
 
 function rowFacts(row, folder) {
@@ -25,8 +24,8 @@ function whyFacts(id, n, { history, cost, places, copies }) {
 
 /** The panel beside a reading. */
 export function rowDetail(id, n, rows, folder) {
-  const element = h("section.panel", { "aria-labelledby": "detail-title" });
-  const head = (text) => h("h2", { id: "detail-title" }, text);
+  const element = h("section.panel", { "aria-label": t("row") });
+  const head = (text) => h("h2", text);
   const ref = `${id}#${n}`;
   let turn = 0;
   let starts = [];

@@ -1,6 +1,6 @@
 // The figures of all requests of a session, for the timeline: fetched in pages, put together, binned and stacked.
 import { api } from "./interface.js";
-import { family, group } from "./sources.js";
+import { family, group } from "./parts.js";
 
 const PAGE = 500;
 /** Columns narrower than this many pixels are binned. */

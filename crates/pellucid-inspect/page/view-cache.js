@@ -19,13 +19,13 @@ function summary(answer) {
   const { next, cost } = answer;
   return [answer.estimated ? notice(t("cache.estimated"), "warn") : null, h("p.lead", h("strong", counted(answer.breaks, "break")), t("cache.over", { times: answer.times_over }), h("strong", tokens(answer.tokens_rebilled)),
     ` ${t("again")}, `, cost ? t("cache.money", { part: money(answer.cost_rebilled), whole: money(cost) }) : t("cost.noprice")),
-  next ? h("p.dim", t("cache.next"), " ", next.verdict === "diverges" ? t("effect.rebilled", { part: next.part, cause: next.cause, tokens: tokens(next.tokens_rebilled) }) : `${t(`verdict.${next.verdict}`)} ${next.why ?? ""}`) : null, pricesOf(answer)];
+  next ? h("p.dim", t("cache.next"), " ", next.verdict === "diverges" ? t("effect.rebilled", { part: next.part, cause: next.cause, tokens: tokens(next.tokens_rebilled) }) : [t(`verdict.${next.verdict}`), next.why].filter(Boolean).join(": ")) : null, pricesOf(answer)];
 }
 
 async function explain(id, row, folder, panel) {
   const { number: n, verdict, break: broken } = row;
   const body = h("div.explain");
-  fill(panel, h("div.chosen-head", h("h2", { id: "why-title" }, requestLink(id, n)), verdictBadge(verdict.verdict, verdict.cause)),
+  fill(panel, h("div.chosen-head", h("h2", requestLink(id, n)), verdictBadge(verdict.verdict, verdict.cause)),
     facts("facts", verdict.expected !== undefined && ["cache.expected", number(verdict.expected)], ["cache.read", number(row.provider_read)], ["again", number(row.rebilled)], ["price", row.cost ? money(row.cost) : t("unknown")],
       verdict.idle_ms !== undefined && ["cache.idle", duration(verdict.idle_ms)], row.cache_seconds && ["cache.keeps", duration(row.cache_seconds * 1000)]), h("p", t(`verdict.long.${verdict.verdict}`)), body);
   if (!broken) return;
@@ -41,7 +41,7 @@ export async function cacheView(place, session) {
   const { id, cwd = "" } = session.session;
   const list = makeList("cache");
   const lead = h("div");
-  const panel = h("section.panel.explain", { "aria-labelledby": "why-title" });
+  const panel = h("section.panel.explain", { "aria-label": t("cache.why") });
   let requests = [];
   let shown = 0;
   const load = async () => {
@@ -63,7 +63,7 @@ export async function cacheView(place, session) {
   };
   const show = (chosen) => {
     const index = requests.findIndex((it) => (chosen ? String(it.number) === chosen : it.verdict.verdict === "broken"));
-    if (index < 0) return fill(panel, h("h2", { id: "why-title" }, t("cache.why")), h("p.dim", t("cache.hint")));
+    if (index < 0) return fill(panel, h("h2", t("cache.why")), h("p.dim", t("cache.hint")));
     list.moveTo(index);
     if (shown === requests[index].number) return undefined;
     shown = requests[index].number;

@@ -47,7 +47,7 @@ function wholeOutput(id, call, { bytes, is_whole: isWhole, seen }) {
 function show(id, whole, panel) {
   const [call, ...inner] = whole.calls;
   const { kept, files, output_bytes: sent } = whole;
-  fill(panel, h("div.chosen-head", h("h2", { id: "call-title" }, visible(call.tool)), h("code", visible(call.call)), h("span.dim", ended(call))),
+  fill(panel, h("div.chosen-head", h("h2", visible(call.tool)), h("code", visible(call.call)), h("span.dim", ended(call))),
     facts("facts", ["began", moment(call.began_at)], ["lasted", duration(call.duration_ms)], whole.request && ["call.request", requestLink(id, whole.request)], call.answers?.length && ["answers", call.answers.map((it) => (typeof it === "string" ? it : JSON.stringify(it))).join("; ")]),
     h("div.halves", h("div", files.length ? [h("h3", t("files")), h("ul.changes", files.map(fileRow))] : null, textBlock("arguments", whole.arguments), textBlock("output", whole.output, t("output.seen", { n: number(sent) })), kept ? wholeOutput(id, call.call, kept) : null),
       h("div", h("h3", t("grounds")), h("pre", visible((whole.grounds ?? []).join("\n"))), (call.runs ?? []).map(({ sandbox, denied, exit_code: code }, at) => [h("h3", t("run.n", { n: at + 1 }), " ", denied ? badge(t("denied"), "bad") : null),

@@ -15,7 +15,7 @@ const line = (it, isKept) => signed(isKept ? "=" : "−", `${it.item}. ${[it.typ
 function lost(id, it) {
   const place = (find) => ({ view: "request", session: id, request: it.before, options: { find } });
   const kinds = LOST.filter((kind) => it.lost[kind]?.length);
-  return h("section.panel", { "aria-labelledby": "lost-title" }, h("h2", { id: "lost-title" }, t("lost")), kinds.length ? null : h("p.dim", t("lost.none")),
+  return h("section.panel", { "aria-label": t("lost") }, h("h2", t("lost")), kinds.length ? null : h("p.dim", t("lost.none")),
     kinds.map((kind) => [h("h3", t(`lost.${kind}`), h("span.count", number(it.lost[kind].length))), h("ul.lost", it.lost[kind].map((fact) => h("li", it.before ? link(place(fact), fact) : fact)))]));
 }
 

@@ -2,7 +2,7 @@
 import { setOptions } from "./address.js";
 import { colour, makeCanvas, pen } from "./canvas.js";
 import { h, lay } from "./dom.js";
-import { drawn, moment, money, number, share } from "./format.js";
+import { counted, drawn, moment, money, number, share } from "./format.js";
 import { api } from "./interface.js";
 import { check, choices, command, figure, notice, requestLink, table, view } from "./parts.js";
 import { seriesOf } from "./request-bar.js";
@@ -62,7 +62,7 @@ function simulated(answers) {
   const made = answers.flatMap((it, at) => it.simulated.slice(at ? 1 : 0));
   const columns = [{ ...answer.total, name: t("cost.recorded") }, ...made.map((it) => ({ ...it, name: it.as ?? t("cost.same") }))];
   const line = (name, value) => [t(name), ...columns.map(value)];
-  return [h("h2", t("cost.would")), made.filter((it) => it.note).map((it) => notice(it.note)), answer.simulated_requests_that_differ ? notice(t("cost.differ", { n: number(answer.simulated_requests_that_differ) }), "warn") : null,
+  return [h("h2", t("cost.would")), made.filter((it) => it.note).map((it) => notice(it.note)), answer.simulated_requests_that_differ ? notice(t("cost.differ", { n: counted(answer.simulated_requests_that_differ, "request") }), "warn") : null,
     table(["", ...columns.map((it) => figure(it.name))], [line("cached", (it) => number(it.read)), line("written", (it) => number(it.written)), line("uncached", (it) => number(it.uncached)), line("answered", (it) => number(it.answered)), line("price", (it) => h("strong", money(it.cost)))], t("cost.would"))];
 }
 
@@ -77,7 +77,7 @@ export async function costView(place, session) {
   const toggle = (setting) => check(as.includes(setting), (isOn) => setOptions({ as: [...as.filter((it) => it !== setting), ...(isOn ? [setting] : [])].join(" ") }), h("code", setting));
   return {
     element: view(t("view.cost"), h("div.tools", choices(t("by"), BY.map((it) => [it, t(`by.${it}`)]), by, (value) => setOptions({ by: value })), h("fieldset.toggles", h("legend", t("cost.as")), SETTINGS.map(toggle))), other,
-      recorded.requests_without_figures ? notice(t("cost.without", { n: number(recorded.requests_without_figures) }), "warn") : null, requests.groups.length > 1 && requests.total.cost ? chart(requests) : null, costTable(recorded, await namesOf(id, by)),
+      recorded.requests_without_figures ? notice(t("cost.without", { n: counted(recorded.requests_without_figures, "request") }), "warn") : null, requests.groups.length > 1 && requests.total.cost ? chart(requests) : null, costTable(recorded, await namesOf(id, by)),
       h("p.dim", t("cost.factor", { counted: number(recorded.tokens_counted), estimated: number(recorded.tokens_estimated), factor: recorded.factor ?? "–" })), pricesOf(recorded) ?? notice(t("cost.noprice"), "warn")),
     title: t("view.cost"), command: ({ options }) => command("cost", id, "--by", options.by || "part", ...(options.as ?? "").split(" ").filter(Boolean).flatMap((it) => ["--as", it])),
   };

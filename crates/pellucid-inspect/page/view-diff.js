@@ -3,9 +3,8 @@ import { go } from "./address.js";
 import { h } from "./dom.js";
 import { counted, number, path, signed, size, tokens } from "./format.js";
 import { api } from "./interface.js";
-import { badge, command, empty, link, refusal, swatch, view, visible } from "./parts.js";
+import { badge, command, empty, family, link, refusal, swatch, view, visible } from "./parts.js";
 import { requestBar } from "./request-bar.js";
-import { family } from "./sources.js";
 import { isStored } from "./stored.js";
 import { t } from "./words.js";
 
@@ -51,7 +50,7 @@ export async function diffView(place, session) {
   const [refA, refB] = [`${id}#${a}`, `${id}#${n}`];
   const field = h("input", { type: "number", min: 1, max: session.counts.requests, value: a, onchange: () => go({ ...place, options: { a: field.value } }) });
   return {
-    element: h("div.view", h("h1.unseen", { id: "title" }, t("view.diff")), requestBar(place, session, head), a < 1 ? empty(t("diff.first"))
+    element: h("div.view", h("h1.unseen", t("view.diff")), requestBar(place, session, head), a < 1 ? empty(t("diff.first"))
       : [h("div.tools", h("label.field", t("diff.with"), " #", field), isStored() ? null : [link({ view: "compare", options: { a: refB, b: "now" } }, t("diff.now")), link({ view: "compare", options: { a: refA, b: refB } }, t("diff.any"))]), await compared(refA, refB, cwd)]),
     title: `${t("view.diff")} #${n}`, command: () => (a < 1 ? command("context", "-vv", refB) : command("context", "diff", refA, refB)),
   };

@@ -5,7 +5,7 @@ import { fill, h } from "./dom.js";
 import { number } from "./format.js";
 import { api, post } from "./interface.js";
 import { makeList } from "./list.js";
-import { badge, command, copyButton, facts, figure, notice, proofBadge, requestLink, view } from "./parts.js";
+import { badge, command, copyButton, facts, figure, notice, proofBadge, prose, requestLink, view } from "./parts.js";
 import { fileName, isStored } from "./stored.js";
 import { t } from "./words.js";
 
@@ -61,8 +61,8 @@ export async function proofView(_place, session) {
     element: view(t("view.proof"), proofBadge(isWhole ? "proved" : damages.length ? "refuted" : "not_provable"), broken ? notice(sentence(broken), "bad") : null, proof.is_redacted ? notice(t("proof.redacted"), "warn") : null, proof.is_filled ? notice(t("proof.filled"), "warn") : null,
       damages.length + torn.length + foreign.length + notes.length ? h("ul.absent", damages.map((it) => signed("✕", sentence(it))), [...torn, ...foreign, ...notes].map((it) => signed("!", sentence(it)))) : null,
       facts("facts", anchor && ["anchor", [h("code.digest", anchor), copyButton(() => anchor, t("copy.digest"))]], session.sealed_at && ["sealed", t("sealed.bytes", { n: number(session.sealed_at), of: number(session.session.size) })]), list,
-      h("section.panel.explain", { "aria-labelledby": "export-title" }, h("h2", { id: "export-title" }, t(isStored() ? "stored" : "export")),
-        isStored() ? fileCommands(id, (await api.hello()).file.program) : [h("p", t("export.long")), exportForm(id), h("p.dim", t("certify"), " ", h("code", certify), copyButton(() => certify, t("copy.command")))])),
+      h("section.panel.explain", { "aria-label": t("export") }, h("h2", t(isStored() ? "stored" : "export")),
+        isStored() ? fileCommands(id, (await api.hello()).file.program) : [h("p", prose(t("export.long"))), exportForm(id), h("p.dim", t("certify"), " ", h("code", certify), copyButton(() => certify, t("copy.command")))])),
     title: t("view.proof"), command: () => command("replay", id),
   };
 }

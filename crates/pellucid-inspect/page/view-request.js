@@ -4,25 +4,57 @@ import { go, here, replace, setOptions } from "./address.js";
 import { fill, h } from "./dom.js";
 import { number } from "./format.js";
 import { api, reveal, whenMasked } from "./interface.js";
-import { choices, command, legend, notice, unproved } from "./parts.js";
+import { choices, command, FAMILIES, legend, notice, unproved } from "./parts.js";
 import { textReading } from "./reading-text.js";
 import { treeReading } from "./reading-tree.js";
 import { wireReading } from "./reading-wire.js";
 import { requestBar } from "./request-bar.js";
 import { rowDetail } from "./row-detail.js";
-import { Rows } from "./rows.js";
-import { FAMILIES } from "./sources.js";
 import { t } from "./words.js";
 
 const READINGS = ["text", "wire", "tree"];
 const readingOf = (place) => (READINGS.includes(place.options.read) ? place.options.read : place.byte === undefined ? "text" : "wire");
+
+/** How many rows are asked for at once. */
+const PAGE = 1000;
+
+/** The rows of a request: fetched in pages, found by byte. */
+class Rows {
+  constructor(id, n) {
+    this.id = id;
+    this.n = n;
+    this.all = [];
+  }
+
+  /** `arrived` is called for each further page; the promise is for the first. */
+  async load(arrived, from = 0) {
+    const page = await api.rows(this.id, this.n, from, PAGE);
+    this.all.push(...page.rows);
+    if (from) arrived();
+    if (page.next !== null) this.load(arrived, page.next);
+    return this;
+  }
+
+  /** @returns {number} the index of the row that has a byte; -1 if it has not been fetched */
+  at(byte) {
+    let [low, high] = [0, this.all.length - 1];
+    while (low <= high) {
+      const middle = (low + high) >> 1;
+      const { start, bytes } = this.all[middle];
+      if (byte < start) high = middle - 1;
+      else if (byte >= start + bytes) low = middle + 1;
+      else return middle;
+    }
+    return -1;
+  }
+}
 
 export async function requestView(place, session) {
   const { id, cwd } = session.session;
   const n = place.request;
   const head = await api.request(id, n);
   const title = t("request.of", { n, of: head.of });
-  const shell = (...inner) => h("div.view.tall", h("h1.unseen", { id: "title" }, title), requestBar(place, session, head), (head.notes ?? []).map((note) => notice(note)), inner);
+  const shell = (...inner) => h("div.view.tall", h("h1.unseen", title), requestBar(place, session, head), (head.notes ?? []).map((note) => notice(note)), inner);
   if (!head.proved) return { element: shell(unproved(id, head.why)), title, command: () => command("replay", id) };
 
   const rows = await new Rows(id, n).load(() => reading.refresh());

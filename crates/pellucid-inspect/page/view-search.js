@@ -4,8 +4,7 @@ import { h } from "./dom.js";
 import { number, path } from "./format.js";
 import { api } from "./interface.js";
 import { makeList } from "./list.js";
-import { check, command, empty, link, swatch, view, visible } from "./parts.js";
-import { family } from "./sources.js";
+import { check, command, empty, family, link, swatch, view, visible } from "./parts.js";
 import { t } from "./words.js";
 
 const LETTERS = 240;

@@ -4,9 +4,8 @@ import { behind, block, makeCanvas, makeTip, outline, pen } from "./canvas.js";
 import { announce, h } from "./dom.js";
 import { number, path, share, size } from "./format.js";
 import { api } from "./interface.js";
-import { check, command, figure, legend, swatch, table, unproved, visible } from "./parts.js";
+import { check, command, FAMILIES, family, figure, group, legend, swatch, table, unproved, visible } from "./parts.js";
 import { requestBar } from "./request-bar.js";
-import { FAMILIES, family, group } from "./sources.js";
 import { squarify } from "./squarify.js";
 import { t } from "./words.js";
 
@@ -94,7 +93,7 @@ export async function treemapView(place, session) {
     canvas.later();
   };
   return {
-    element: h("div.view", h("h1.unseen", { id: "title" }, t("view.map")), requestBar(place, session, head), head.proved
+    element: h("div.view", h("h1.unseen", t("view.map")), requestBar(place, session, head), head.proved
       ? [h("div.tools", h("span.dim", t("map.sum", { n: number(head.bytes) })), legend(FAMILIES, (it) => t(`family.${it}`)), session.counts.calls ? check(false, mark, t("map.unused")) : null, button), stage, box] : unproved(id, head.why)),
     title: `${t("view.map")} #${n}`, command: () => command("context", "-v", `${id}#${n}`),
     press: (event) => {

@@ -300,10 +300,10 @@ cost.as|and with|以及
 cost.recorded|as recorded|按记录
 cost.same|simulated, same setting|模拟，相同设置
 cost.would|What it would have cost|换一种设置的费用
-cost.differ|The simulation of the recorded setting differs from the provider's figures in {n} requests.|按记录设置的模拟在 {n} 个请求上与提供方数据不同。
+cost.differ|The simulation of the recorded setting differs from the provider's figures in {n}.|按记录设置的模拟在 {n}上与提供方数据不同。
 cost.chart|Accumulated price over {n} requests: {total}|{n} 个请求的累计价格：{total}
 cost.factor|The provider counted {counted} input tokens where Pellucid estimates {estimated}: factor {factor}.|提供方计 {counted} 个输入词元，Pellucid 估计 {estimated}：系数 {factor}。
-cost.without|{n} requests have no figures from the provider and are in no sum.|{n} 个请求没有提供方数据，未计入。
+cost.without|Without figures from the provider, and in no sum: {n}.|没有提供方数据，未计入：{n}。
 cost.noprice|the price is unknown; prices.toml can name it|价格未知；可写入 prices.toml
 stored.none|Not in this file; \`pellucid inspect {file}\` has it.|此文件里没有；请用 \`pellucid inspect {file}\` 查看。
 stored.secrets|A file; {n} texts that look like secrets are blanked|文件；已涂去 {n} 处疑似机密

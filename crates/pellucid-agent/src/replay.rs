@@ -521,7 +521,20 @@ impl<'a> Run<'a> {
     /// Whether a request is as it was, and if it is, its items unless they are those of the history.
     fn verdict(&mut self, request: &entry::RequestEntry) -> Result<(Verdict, Option<Transcript>), ReadError> {
         let found = self.compared(request)?;
-        if found.0 != Verdict::Equal && self.read_after_all()? { self.compared(request) } else { Ok(found) }
+        let (verdict, items) =
+            if found.0 != Verdict::Equal && self.read_after_all()? { self.compared(request)? } else { found };
+        let verdict = match (verdict, &self.history) {
+            (verdict, _) if self.is_filled => verdict,
+            (Verdict::Equal, Some(history)) if history.is_watched() => Verdict::Unaltered,
+            (Verdict::Differs(_), Some(history)) if history.is_redacted() => {
+                Verdict::NotProvable { why: BLANKED.to_owned() }
+            }
+            (Verdict::Differs(_), Some(history)) if history.has_server_ids() => {
+                Verdict::NotProvable { why: SERVER_IDS.to_owned() }
+            }
+            (verdict, _) => verdict,
+        };
+        Ok((verdict, items))
     }
 
     /// Compares a request with what comes of the history.
@@ -534,14 +547,7 @@ impl<'a> Run<'a> {
         if is_filled {
             return Ok((checker.check_lengths(request, frame, history, parts), None));
         }
-        let (verdict, items) = checker.check(request, frame, history, parts);
-        let verdict = match verdict {
-            Verdict::Equal if history.is_watched() => Verdict::Unaltered,
-            Verdict::Differs(_) if history.is_redacted() => Verdict::NotProvable { why: BLANKED.to_owned() },
-            Verdict::Differs(_) if history.has_server_ids() => Verdict::NotProvable { why: SERVER_IDS.to_owned() },
-            verdict => verdict,
-        };
-        Ok((verdict, items))
+        Ok(checker.check(request, frame, history, parts))
     }
 }
 

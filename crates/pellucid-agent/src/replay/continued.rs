@@ -49,7 +49,12 @@ impl<'a> Run<'a> {
             return Ok(false);
         }
         history.advance(opened.at, &self.rebuilt, &self.origins)?;
-        if history.unknown().is_some() {
+        let base = self.last_summary(opened).zip(opened.summaries.as_ref());
+        let is_restored = match base {
+            Some(base) => history.restore_again(base, opened, view, (&self.rebuilt, &self.origins))?,
+            None => true,
+        };
+        if !is_restored || history.unknown().is_some() {
             return Ok(false);
         }
         if history.transcript.shown_view() == view && !history.transcript.begins_again() {
@@ -79,8 +84,15 @@ impl<'a> Run<'a> {
     pub(super) fn open_history(&mut self, opened: &OpenedEntry) -> Result<(), ReadError> {
         self.history = None;
         let view = self.view_of(opened);
-        self.history = Some(History::open(self.file, opened, self.parts, &self.origins, view)?);
+        let mut history = History::open(self.file, opened, self.parts, &self.origins, view)?;
+        history.note_restored(self.last_summary(opened), opened.summaries.as_ref());
+        self.history = Some(history);
         Ok(())
+    }
+
+    /// The offset behind the last summary before a process begins.
+    fn last_summary(&self, opened: &OpenedEntry) -> Option<u64> {
+        self.rebuilt.range(..=opened.at).next_back().map(|(end, _)| *end)
     }
 
     /// How the first request of a process shows items, if it sent one.

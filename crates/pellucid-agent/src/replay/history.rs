@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
+use pellucid_engine::compaction;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::origins::Origins;
 use pellucid_engine::transcript::ItemIds;
@@ -33,6 +34,7 @@ use pellucid_store::requests::entry::How;
 use pellucid_store::requests::entry::OpenedEntry;
 use pellucid_store::requests::entry::StoredPiece;
 use pellucid_store::requests::entry::Stretch;
+use pellucid_store::requests::entry::SummaryContext;
 use pellucid_store::requests::parts::PartError;
 use pellucid_store::requests::parts::PartStore;
 
@@ -44,6 +46,9 @@ use crate::restore::RestoreOptions;
 
 /// The policy for histories that are rebuilt: outputs keep their whole length.
 pub(super) const UNCUT: TruncationPolicy = TruncationPolicy { mode: TruncationMode::Bytes, limit: i64::MAX };
+/// After how many bytes of items the transcript settles, while many are read.
+const SETTLE_BYTES: usize = 1024 * 1024;
+
 /// The reason given for missing lines.
 const SHORTER: &str = "the session file is shorter than it was";
 
@@ -72,6 +77,21 @@ pub(super) struct History<'a> {
     is_redacted_since: bool,
     /// Whether another program sent the requests, whose items only the record has.
     is_watched: bool,
+    /// The last summary that a process of this history wrote, if it carries no history.
+    summary: Option<WrittenSummary>,
+    /// The offset behind the last summary and the texts around it, if the history was restored with them.
+    restored_with: Option<(u64, SummaryContext)>,
+    /// How items are shown while many are read, so that they are not held twice.
+    settles: Option<View>,
+}
+
+/// A summary that carries no history. A process that resumes the session puts its own texts around it.
+struct WrittenSummary {
+    /// What people said before it, and snapshots.
+    messages: Vec<Item>,
+    text: String,
+    start: u64,
+    end: u64,
 }
 
 /// What the payload of an event that changes the history begins with.
@@ -123,6 +143,9 @@ impl<'a> History<'a> {
             is_redacted_before: OnceCell::new(),
             is_redacted_since: false,
             is_watched,
+            summary: None,
+            restored_with: None,
+            settles: None,
         })
     }
 
@@ -131,6 +154,42 @@ impl<'a> History<'a> {
         let ids: ItemIds = serde_json::from_value(opened.ids.clone()).unwrap_or_default();
         let is_watched = self.is_watched || opened.watched.is_some();
         !is_watched && self.transcript.ids() == ids && self.transcript.truncation() == opened.truncation
+    }
+
+    /// Notes that the history was restored with these texts around the summary that ends at an offset.
+    pub fn note_restored(&mut self, end: Option<u64>, context: Option<&SummaryContext>) {
+        self.restored_with = end.zip(context.cloned());
+    }
+
+    /// Puts the texts of a process around the summary that ends at an offset, as a process does that resumes the session, and
+    /// follows the lines behind it again. Gives whether that could be done.
+    pub fn restore_again(
+        &mut self,
+        (end, context): (u64, &SummaryContext),
+        opened: &OpenedEntry,
+        view: View,
+        (rebuilt, origins): (&BTreeMap<u64, &[Stretch]>, &Origins),
+    ) -> Result<bool, ReadError> {
+        if self.restored_with.as_ref().is_some_and(|with| with.0 == end && with.1 == *context) {
+            return Ok(true);
+        }
+        let Some(summary) = self.summary.as_ref().filter(|summary| summary.end == end) else {
+            return Ok(false);
+        };
+        let Ok((prefix, context_items)) = summary_texts(context, self.parts) else {
+            return Ok(false);
+        };
+        let items = compaction::restored(&summary.messages, &prefix, &context_items, &summary.text);
+        // The items of the process before are let go first, so that no two histories are held.
+        self.transcript = Transcript::new(self.transcript.ids(), opened.truncation);
+        let kept = Kept { origins, at: summary.start, otherwise: &self.origin };
+        items.iter().for_each(|item| kept.record(&mut self.transcript, item));
+        (self.lines, self.at) = (forwards(self.file, end)?, end);
+        self.settles = Some(view);
+        self.advance(opened.at, rebuilt, origins)?;
+        self.settles = None;
+        self.restored_with = Some((end, context.clone()));
+        Ok(true)
     }
 
     /// Why the items are not known, if they are not.
@@ -161,6 +220,7 @@ impl<'a> History<'a> {
         rebuilt: &BTreeMap<u64, &[Stretch]>,
         origins: &Origins,
     ) -> Result<(), ReadError> {
+        let mut unsettled = 0;
         while self.at < upto {
             let failed = |source: io::Error| ReadError::io(&self.file.path, source);
             let Some(line) = self.lines.next_line().map_err(failed)? else {
@@ -175,12 +235,30 @@ impl<'a> History<'a> {
             match split(line.bytes) {
                 // Most items are in the file as requests have them.
                 Some((RecordKind::ResponseItem, payload))
-                    if self.transcript.record_ready_again(payload, &self.part, origins, line.start, &self.origin) => {}
+                    if self.transcript.record_ready_again(payload, &self.part, origins, line.start, &self.origin) =>
+                {
+                    unsettled += payload.len();
+                    if let Some(view) = self.settles.filter(|_| unsettled >= SETTLE_BYTES)
+                        && self.transcript.settle(view)
+                    {
+                        unsettled = 0;
+                    }
+                }
                 Some((RecordKind::EventMsg, event)) if event.starts_with(EVENT) && !event.starts_with(ROLLED_BACK) => {}
                 _ => {
                     if let LineReading::Record(record) = read_line(line.bytes) {
                         let rebuilt = rebuilt.get(&line.end).copied();
                         let kept = Kept { origins, at: line.start, otherwise: &self.origin };
+                        if let Record::Compacted(compacted) = &record {
+                            let messages = || self.transcript.messages_and_snapshots().collect();
+                            self.restored_with = None;
+                            self.summary = compacted.replacement_history.is_none().then(|| WrittenSummary {
+                                messages: messages(),
+                                text: compacted.message.clone(),
+                                start: line.start,
+                                end: line.end,
+                            });
+                        }
                         follow(&mut self.transcript, record, rebuilt, self.parts, kept, &mut self.unknown);
                     }
                 }
@@ -332,19 +410,11 @@ fn restored(
     parts: &PartStore,
     origins: &Origins,
 ) -> Result<Result<Transcript, PartError>, ReadError> {
-    let (mut prefix, mut context) = (String::new(), Vec::new());
-    if let Some(summaries) = &opened.summaries {
-        match parts.text(&summaries.prefix) {
-            Ok(text) => prefix = text,
-            Err(error) => return Ok(Err(error)),
-        }
-        for piece in &summaries.context {
-            match parts.text(piece) {
-                Ok(text) => context.extend(serde_json::from_str::<Item>(&text).ok()),
-                Err(error) => return Ok(Err(error)),
-            }
-        }
-    }
+    let texts = opened.summaries.as_ref().map(|summaries| summary_texts(summaries, parts)).transpose();
+    let (prefix, context) = match texts {
+        Ok(texts) => texts.unwrap_or_default(),
+        Err(error) => return Ok(Err(error)),
+    };
     let rules = RestoreOptions {
         ids,
         truncation: opened.truncation,
@@ -355,6 +425,15 @@ fn restored(
         origins,
     };
     Ok(Ok(restore::restore(file, opened.at, &rules)?.transcript))
+}
+
+/// The text before summaries, and the items of the context.
+fn summary_texts(summaries: &SummaryContext, parts: &PartStore) -> Result<(String, Vec<Item>), PartError> {
+    let mut context = Vec::new();
+    for piece in &summaries.context {
+        context.extend(serde_json::from_str::<Item>(&parts.text(piece)?).ok());
+    }
+    Ok((parts.text(&summaries.prefix)?, context))
 }
 
 pub(super) fn forwards(file: &SessionFile, start: u64) -> Result<Forwards, ReadError> {

@@ -64,8 +64,9 @@ async function measureFrames(session, last) {
 }
 
 async function measurePaint(hash) {
+  await page.goto("about:blank");
   const began = Date.now();
-  await page.goto(`${origin}/${hash}`);
+  await page.goto(`${origin}/${hash}`, { waitUntil: "commit" });
   await page.locator(".stage canvas").waitFor({ state: "attached" });
   // Every request is drawn: the table behind the drawing has as many rows as the session has requests.
   await page.waitForFunction(() => {

@@ -68,7 +68,7 @@ export const prose = (text) => text.split("`").map((it, at) => (at % 2 ? h("code
 
 export const notice = (text, tone = "") => h("p.notice", { class: tone }, text);
 
-export const unproved = (id, why) => notice([t("unproved"), " ", why, " ", link({ view: "proof", session: id }, t("view.proof"))], "warn");
+export const unproved = (id, why) => notice([t("unproved"), ` (${why}) `, link({ view: "proof", session: id }, t("view.proof"))], "warn");
 
 export const refusal = (error) => notice(String(error.message ?? error), "warn");
 
@@ -131,7 +131,7 @@ export function choices(label, entries, value, choose) {
 
 export const legend = (names, word) => h("ul.families", { "aria-label": t("families") }, names.map((it) => h("li", swatch(it), word(it))));
 
-// Whose words bytes are: the families of origins, in the colours that the terminal gives them.
+/** Whose words bytes are, in the colours of the terminal. */
 export const FAMILIES = ["yours", "pack", "model", "tool", "session", "notation"];
 
 const FAMILY_OF = {

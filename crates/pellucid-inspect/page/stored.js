@@ -15,7 +15,7 @@ export const isStored = () => Boolean(document.getElementById("directory"));
 /** The name of the file, as a command takes it. */
 export const fileName = () => `file:${decodeURIComponent(location.pathname.split("/").at(-1) ?? "")}`;
 
-/** The session of a capsule that the program serves, and the name by which commands know it. */
+/** The session of a served capsule, and its name for commands. */
 export const served = { session: "", capsule: "" };
 
 /** The value of a block, which may come after the script. */

@@ -4,7 +4,7 @@ import { fill, h } from "./dom.js";
 import { clock, duration, moment, number } from "./format.js";
 import { api } from "./interface.js";
 import { makeList } from "./list.js";
-import { badge, command, facts, figure, link, refusal, requestLink, textBlock, view, visible } from "./parts.js";
+import { badge, command, empty, facts, figure, link, refusal, requestLink, textBlock, view, visible } from "./parts.js";
 import { diffLines } from "./view-diff.js";
 import { t } from "./words.js";
 
@@ -80,7 +80,7 @@ export async function callsView(place, session) {
   await load();
   await open(place.chosen);
   return {
-    element: view(t("view.calls"), h("span.dim", number(calls.length)), list, panel), title: t("view.calls"),
+    element: view(t("view.calls"), h("span.dim", number(calls.length)), ...(calls.length ? [list, panel] : [empty(t("calls.none"))])), title: t("view.calls"),
     command: ({ chosen }) => command("sessions", "calls", id, ...(chosen ? [chosen] : [])),
     update: (to) => {
       open(to.chosen);

@@ -15,7 +15,6 @@ import { t } from "./words.js";
 const READINGS = ["text", "wire", "tree"];
 const readingOf = (place) => (READINGS.includes(place.options.read) ? place.options.read : place.byte === undefined ? "text" : "wire");
 
-/** How many rows are asked for at once. */
 const PAGE = 1000;
 
 /** The rows of a request: fetched in pages, found by byte. */

@@ -26,14 +26,14 @@ view.packs|Packs|提示包
 view.compare|Compare|比较
 view.search|Search|搜索
 refused|This view cannot be shown|无法显示此视图
-gone|The program that serves this page has ended. Run \`pellucid inspect\` again.|提供此页面的程序已结束。请再次运行 \`pellucid inspect\`。
+gone|The program behind this page has ended. Run \`pellucid inspect\` again.|提供此页面的程序已结束。请再次运行 \`pellucid inspect\`。
 close|Close|关闭
 copied|copied|已复制
 copy.command|Copy command|复制命令
 copy.id|Copy the id of the session|复制会话编号
 copy.digest|Copy the whole hash|复制完整摘要值
 copy.text|Copy the text|复制文本
-copy.byhand|Copy this text:|请复制此文本：
+copy.byhand|Copy this:|请复制此文本：
 keys|Keys|按键
 keys.on|Keys of one letter are on|启用单字母按键
 key.search|search|搜索
@@ -115,7 +115,7 @@ certify|A certificate without any text:|不含文本的证书：
 norecord|no record|无记录
 later|not computed yet|尚未计算
 norequests|No request was sent yet.|尚未发送请求。
-norecord.long|This session has no record of its requests, so their bytes and parts are not known. What is shown comes from token counts in its file.|此会话没有请求记录，因此不知道字节和构成。所示内容来自文件中的词元计数。
+norecord.long|There is no record of requests, so bytes and parts are not known. The figures are token counts of the session file.|此会话没有请求记录，因此不知道字节和构成。所示内容来自文件中的词元计数。
 torn|{n} lines of the session file are torn, and were skipped.|会话文件有 {n} 行残缺，已跳过。
 verdict.cold|cold|首次
 verdict.extended|extended|延续
@@ -246,7 +246,7 @@ cache.why|Why was this paid for again?|为什么重复付费？
 cache.over|; each token was sent {times} times; |；每个词元发送了 {times} 次；
 cache.money|{part} of {whole}|{whole} 中的 {part}
 cache.next|Next request:|下一个请求：
-cache.estimated|There is no record, so these figures are estimated from token counts.|没有记录，这些数字由词元计数估算。
+cache.estimated|Without a record, figures are estimated from token counts.|没有记录，数字由词元计数估算。
 cache.kept|kept|保留
 cache.expected|expected from the cache|预期缓存
 cache.read|read by the provider|提供方读取
@@ -296,6 +296,7 @@ began|began|开始
 answers|answers|答复
 call.request|made by the answer to|由此请求的回答发起
 call.inner|Calls within it|内部调用
+calls.none|No tool was called.|会话没有调用工具。
 cost.as|and with|以及
 cost.recorded|as recorded|按记录
 cost.same|simulated, same setting|模拟，相同设置
@@ -309,7 +310,7 @@ stored.none|Not in this file; \`pellucid inspect {file}\` has it.|此文件里�
 stored.secrets|A file; {n} texts that look like secrets are blanked|文件；已涂去 {n} 处疑似机密
 stored.content|A file; every text is replaced by filler of the same length|文件；所有文本已替换为等长填充
 stored.all|A file; nothing is blanked|文件；未涂去任何内容
-stored.long|Made by Pellucid {program}. These commands make it a session again, show all answers, and prove it:|由 Pellucid {program} 生成。以下命令可还原为会话、查看全部答案并加以证明：
+stored.long|Made by Pellucid {program}. These commands make it a session again, show it, and prove it:|由 Pellucid {program} 生成。以下命令可还原为会话、查看全部答案并加以证明：
 stored|This file|此文件
 export|Export|导出
 export.long|One HTML file that opens in a browser; \`pellucid capsule open\` turns it into a session again.|一个可在浏览器打开的 HTML 文件；\`pellucid capsule open\` 可还原为会话。

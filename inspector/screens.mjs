@@ -10,7 +10,7 @@ import { decode, differing, encode } from "./png.mjs";
 const FOLDER = path.join(import.meta.dirname, "screens");
 /** Screens of another browser or other fonts are not compared: this file says which drew those that are kept. */
 const DRAWN_BY = path.join(FOLDER, "drawn-by.json");
-const SIZES = { wide: [1080, 680], narrow: [360, 640] };
+const SIZES = { wide: [980, 620], narrow: [360, 640] };
 const SCHEMES = ["light", "dark"];
 /** The share of pixels that may be other colours: what is left of times and names of folders. */
 const TOLERANCE = 0.012;
@@ -18,7 +18,7 @@ const TOLERANCE = 0.012;
 /** Views of one session: the request that is shown, and what must be there when the view is complete. */
 const OF_SESSION = {
   timeline: ["", ".timeline-table"], text: ["/r/N", ".text-block"], bytes: ["/r/N/b/6001", ".bytes .chosen-row"], tree: ["/r/N/b/6001?read=tree", ".tree .chosen-row"], map: ["/r/N/map", ".behind tbody tr"], diff: ["/r/N/diff", ".diff-head"],
-  cache: ["/cache", ".cache .list-row"], calls: ["/calls", ".calls"], compactions: ["/compactions", ".panel, .empty"], cost: ["/cost?by=source&as=ttl%3D1h", "td.number"], proof: ["/proof", ".proof .list-row"],
+  cache: ["/cache", ".cache .list-row"], calls: ["/calls", ".calls, .empty"], compactions: ["/compactions", ".panel, .empty"], cost: ["/cost?by=source&as=ttl%3D1h", "td.number"], proof: ["/proof", ".proof .list-row"],
 };
 const SESSIONS = { small: [MAIN, 8], long: [LONG, 38], hostile: [HOSTILE, 2], broken: [BROKEN, 2] };
 const ALONE = {

@@ -65,6 +65,45 @@ fn a_text_that_requests_share_is_one_hit_with_their_numbers() {
 }
 
 #[test]
+fn over_processes_and_summaries_a_text_is_found_in_the_requests_that_have_it() {
+    let world = World::new("//- work/AGENTS.md\nBe brief.\n");
+    let script = |name: &str, say: &str| drop(world.files.write(format!("work/{name}"), say));
+    let run = |args: &[&str]| {
+        let ran = world.run(args);
+        assert_eq!(ran.status, 0, "{args:?}: {}", ran.stderr);
+        ran.out().to_owned()
+    };
+    let id = "019a9000-8888-7000-8000-000000000008";
+    for turn in 1..=6 {
+        script("turn.toml", &format!("[[reply]]\nsay = \"answered{turn}\"\n"));
+        let said = format!("asked{turn}");
+        let how: &[&str] = if turn == 1 { &["--session-id", id] } else { &["resume", id] };
+        run(&[&["exec", "--skip-git-repo-check", "--script", "turn.toml"], how, &[&said]].concat());
+        if turn % 2 == 0 {
+            script("summary.toml", &format!("[[reply]]\nsay = \"summary{turn}\"\n"));
+            run(&["compact", "--script", "summary.toml", id]);
+        }
+    }
+    let n: usize = 9;
+    let bodies: Vec<String> =
+        (1..=n).map(|number| run(&["prompt", "--format", "body", &format!("{id}#{number}")])).collect();
+    let words = (1..=6).flat_map(|turn| ["asked", "answered", "summary"].map(|word| format!("{word}{turn}")));
+    for word in words.chain(["Be brief".to_owned(), "nowhere".to_owned()]) {
+        let ran = world.run(&["sessions", "grep", "--json", "-F", "--session", id, &word]);
+        let found: Value = serde_json::from_slice(&ran.stdout).unwrap();
+        let hits = found["hits"].as_array().unwrap().iter().filter(|hit| hit["part"] != "answer");
+        let ranges = hits.flat_map(|hit| hit["requests"].as_array().unwrap().clone());
+        let has = |range: &Value, number: usize| {
+            range[0].as_u64().unwrap() <= number as u64 && number as u64 <= range[1].as_u64().unwrap()
+        };
+        let ranges: Vec<Value> = ranges.collect();
+        let in_hits: Vec<usize> = (1..=n).filter(|number| ranges.iter().any(|range| has(range, *number))).collect();
+        let in_bodies: Vec<usize> = (1..=n).filter(|number| bodies[number - 1].contains(&word)).collect();
+        assert_eq!(in_hits, in_bodies, "{word}");
+    }
+}
+
+#[test]
 fn an_answer_that_no_request_contains_is_found() {
     let world = World::new(SCRIPT);
     assert_eq!(world.run(&["exec", "--script", "script.toml", "go"]).status, 0);

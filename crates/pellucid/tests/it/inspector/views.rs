@@ -39,6 +39,21 @@ fn scripted(script: &str, said: &str) -> (World, String) {
 }
 
 #[test]
+fn the_list_has_the_price_of_a_session_that_was_not_opened() {
+    let world = World::new(FIXTURE);
+    world.files.write("work/script.toml", "[[reply]]\nsay = \"ok\"\nusage = { input = 1000, output = 10 }\n");
+    let args = ["exec", "--skip-git-repo-check", "-m", "gpt-5.2-codex", "--script", "script.toml", "go"];
+    assert_eq!(world.run(&args).status, 0);
+    let inspector = Inspector::open(&world, &[]);
+    let listed = inspector.api("sessions").json();
+    let [session] = listed["sessions"].as_array().unwrap().as_slice() else { panic!("{listed}") };
+    assert!(session["cost"]["amount"].is_string(), "{session}");
+    assert_eq!(session["record"], true);
+    let id = session["id"].as_str().unwrap();
+    assert_eq!(inspector.api(&format!("sessions/{id}")).json()["cost"], session["cost"]);
+}
+
+#[test]
 fn a_compaction_says_what_left_what_stayed_and_what_is_lost() {
     let (world, id) = scripted(PLAN, "Never touch <b>Cargo.lock</b>. Look around.");
     let inspector = Inspector::open(&world, &[]);

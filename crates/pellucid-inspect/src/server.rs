@@ -51,8 +51,11 @@ use crate::route::route;
 /// How many connections there may be at once; further ones are closed.
 const N_CONNECTIONS_MAX: usize = 64;
 
-/// How many answers are made at once; further ones wait.
-const N_ANSWERS_MAX: usize = 4;
+/// How many answers are made at once; further ones wait. Each may hold a long session.
+const N_ANSWERS_MAX: usize = 2;
+
+/// How many threads answers and followed records need. Each keeps memory that it was given once, so more are not of use.
+pub const N_THREADS_MAX: usize = N_ANSWERS_MAX + 1;
 
 /// How long an answer may wait to be made.
 const WAIT_MAX: Duration = Duration::from_secs(60);

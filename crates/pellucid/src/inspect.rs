@@ -19,6 +19,7 @@ use pellucid_exec::waited;
 use pellucid_inspect::schemas;
 use pellucid_inspect::server::Inspector;
 use pellucid_inspect::server::InspectorPlan;
+use pellucid_inspect::server::N_THREADS_MAX;
 use pellucid_inspect::server::StartedFor;
 use pellucid_store::redact::Redactor;
 use pellucid_tasks::Task;
@@ -29,7 +30,6 @@ use crate::app_server::asked_to_end;
 use crate::args::inspect::InspectArgs;
 use crate::args::shared::Shared;
 use crate::capsule;
-use crate::exec;
 use crate::print;
 use crate::sessions;
 use crate::sessions::export;
@@ -54,7 +54,7 @@ pub fn run(shared: &Shared, args: &InspectArgs) -> Result<ExitCode, ProgramFailu
     let inspector = inspector(shared, home, started_for, args.port, capsule)?;
     // The page asks many times, and what a command would warn about is the same each time.
     style::print_each_line_once();
-    let runtime = exec::runtime()?;
+    let runtime = runtime()?;
     let end = runtime.block_on(async { asked_to_end() }).map_err(failed)?;
     print::out(&format!("{}\n", inspector.url()))?;
     if args.open {
@@ -69,6 +69,12 @@ pub fn run(shared: &Shared, args: &InspectArgs) -> Result<ExitCode, ProgramFailu
     // An answer that is being made would be waited for.
     runtime.shutdown_background();
     served.map(|()| ExitCode::SUCCESS).map_err(failed)
+}
+
+/// The runtime of a process that only serves the page, with as many threads as the page needs.
+fn runtime() -> Result<tokio::runtime::Runtime, ProgramFailure> {
+    let built = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(N_THREADS_MAX).build();
+    built.map_err(|error| ProgramFailure::new(format!("the runtime cannot start: {error}")))
 }
 
 /// A server for the sessions of a home folder, bound to a loopback address.

@@ -7,9 +7,7 @@
 
 use pellucid_protocol::model::ModelInfo;
 use pellucid_protocol::model::ModelVisibility;
-use pellucid_protocol::model::ShellType;
 use pellucid_protocol::settings::TruncationMode;
-use pellucid_protocol::settings::TruncationPolicy;
 
 /// The known models.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,8 +40,7 @@ pub struct ModelOverrides {
 impl Catalogue {
     /// The built-in table.
     pub fn builtin() -> Self {
-        let models = serde_json::from_str(include_str!("catalogue.json")).expect("a test reads the built-in table");
-        Self { models }
+        Self { models: ModelInfo::builtin() }
     }
 
     /// Every model, in the order of the table.
@@ -73,11 +70,9 @@ impl Catalogue {
     /// assert_eq!(model.display_name, "gpt-5.2-codex");
     /// ```
     pub fn lookup(&self, name: &str) -> (ModelInfo, CatalogueMatch) {
-        let longest =
-            self.models.iter().filter(|model| name.starts_with(&model.slug)).max_by_key(|model| model.slug.len());
-        match longest {
-            Some(model) => (ModelInfo { slug: name.to_owned(), ..model.clone() }, CatalogueMatch::Known),
-            None => (fallback(name), CatalogueMatch::Fallback),
+        match ModelInfo::find(&self.models, name) {
+            Some(model) => (model, CatalogueMatch::Known),
+            None => (ModelInfo::unknown(name), CatalogueMatch::Fallback),
         }
     }
 
@@ -112,39 +107,11 @@ pub fn apply_overrides(model: &mut ModelInfo, overrides: &ModelOverrides) {
     }
 }
 
-fn fallback(name: &str) -> ModelInfo {
-    ModelInfo {
-        slug: name.to_owned(),
-        display_name: name.to_owned(),
-        description: None,
-        default_reasoning_level: None,
-        supported_reasoning_levels: Vec::new(),
-        shell_type: ShellType::Default,
-        visibility: ModelVisibility::None,
-        supported_in_api: true,
-        priority: 99,
-        base_instructions: None,
-        model_messages: None,
-        supports_reasoning_summaries: false,
-        support_verbosity: false,
-        default_verbosity: None,
-        apply_patch_tool_type: None,
-        truncation_policy: TruncationPolicy { mode: TruncationMode::Bytes, limit: 10_000 },
-        supports_parallel_tool_calls: false,
-        context_window: Some(272_000),
-        auto_compact_token_limit: None,
-        effective_context_window_percent: 95,
-        experimental_supported_tools: Vec::new(),
-        input_modalities: vec!["text".to_owned(), "image".to_owned()],
-        prefer_websockets: false,
-        upgrade: None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
     use pellucid_protocol::model::ModelMessages;
+    use pellucid_protocol::settings::TruncationPolicy;
 
     use super::*;
 
@@ -227,7 +194,7 @@ mod tests {
             priority,
             visibility,
             supported_in_api,
-            ..fallback(slug)
+            ..ModelInfo::unknown(slug)
         };
         catalogue.extend(vec![
             entry("equal", 1, ModelVisibility::List, true),
@@ -245,7 +212,7 @@ mod tests {
             truncation_policy: TruncationPolicy { mode, limit: 1 },
             base_instructions: Some("own".to_owned()),
             model_messages: Some(ModelMessages::default()),
-            ..fallback("m")
+            ..ModelInfo::unknown("m")
         };
         let mut model = base(TruncationMode::Bytes);
         apply_overrides(&mut model, &ModelOverrides::default());

@@ -2,11 +2,15 @@
 //!
 //! The JSON is that of a models cache, so that the home folder may contain one. Fields that only pickers show are kept,
 //! unknown ones are ignored.
+//!
+//! The built-in table has no instructions: the pack supplies them. A file of the user's that extends the table is read
+//! elsewhere (`pellucid-model`).
 
 use serde::Deserialize;
 use serde::Serialize;
 
 use crate::settings::ReasoningEffort;
+use crate::settings::TruncationMode;
 use crate::settings::TruncationPolicy;
 use crate::settings::Verbosity;
 
@@ -162,6 +166,62 @@ pub enum ModelVisibility {
 }
 
 impl ModelInfo {
+    /// The model of this name: the properties of the built-in entry whose slug is the longest beginning of the name, else
+    /// cautious defaults. The slug of the result is the name itself.
+    ///
+    /// ```
+    /// use pellucid_protocol::model::ModelInfo;
+    ///
+    /// let model = ModelInfo::named("gpt-5.2-codex-custom");
+    /// assert_eq!((model.slug.as_str(), model.display_name.as_str()), ("gpt-5.2-codex-custom", "gpt-5.2-codex"));
+    /// assert_eq!(ModelInfo::named("my-own").display_name, "my-own");
+    /// ```
+    pub fn named(name: &str) -> Self {
+        Self::find(&Self::builtin(), name).unwrap_or_else(|| Self::unknown(name))
+    }
+
+    /// The entries of the built-in table.
+    pub fn builtin() -> Vec<Self> {
+        serde_json::from_str(include_str!("model/builtin.json")).expect("a test reads the built-in table")
+    }
+
+    /// The model of this name among entries: the one whose slug is the longest beginning of the name, with the name as its
+    /// slug.
+    pub fn find(entries: &[Self], name: &str) -> Option<Self> {
+        let longest = entries.iter().filter(|model| name.starts_with(&model.slug)).max_by_key(|model| model.slug.len());
+        longest.map(|model| Self { slug: name.to_owned(), ..model.clone() })
+    }
+
+    /// The cautious defaults of a model that no table has.
+    pub fn unknown(name: &str) -> Self {
+        Self {
+            slug: name.to_owned(),
+            display_name: name.to_owned(),
+            description: None,
+            default_reasoning_level: None,
+            supported_reasoning_levels: Vec::new(),
+            shell_type: ShellType::Default,
+            visibility: ModelVisibility::None,
+            supported_in_api: true,
+            priority: 99,
+            base_instructions: None,
+            model_messages: None,
+            supports_reasoning_summaries: false,
+            support_verbosity: false,
+            default_verbosity: None,
+            apply_patch_tool_type: None,
+            truncation_policy: TruncationPolicy { mode: TruncationMode::Bytes, limit: 10_000 },
+            supports_parallel_tool_calls: false,
+            context_window: Some(272_000),
+            auto_compact_token_limit: None,
+            effective_context_window_percent: default_window_percent(),
+            experimental_supported_tools: Vec::new(),
+            input_modalities: default_modalities(),
+            prefer_websockets: false,
+            upgrade: None,
+        }
+    }
+
     /// Whether the model accepts images.
     pub fn takes_images(&self) -> bool {
         self.input_modalities.iter().any(|modality| modality == "image")

@@ -6,6 +6,7 @@
 //! Not here: how facts are gathered.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pellucid_protocol::dynamic_tool::DynamicTool;
@@ -31,6 +32,7 @@ use crate::digest::Digest;
 use crate::documents::imports::Imported;
 use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
+use crate::host::HostFacts;
 use crate::injection;
 use crate::mcp::ServerTool;
 use crate::skills::Skills;
@@ -142,6 +144,8 @@ pub struct System {
     pub files: LoadedFiles,
     /// The inputs of sources of injected items.
     pub injection: InjectionFacts,
+    /// The texts and conditions of the program around the engine.
+    pub host: HostFacts,
 }
 
 impl Facts {
@@ -196,6 +200,7 @@ impl Default for System {
             given: Map::new(),
             files: LoadedFiles::default(),
             injection: InjectionFacts::default(),
+            host: HostFacts::default(),
         }
     }
 }
@@ -231,6 +236,11 @@ impl InjectionFacts {
             process_dir: &self.process_dir,
             home: &self.home,
         }
+    }
+
+    /// The keys that sources look up in the store.
+    pub fn wanted_keys(&self) -> BTreeSet<String> {
+        self.sources.iter().flat_map(injection::ItemSource::wanted_keys).collect()
     }
 
     /// The items of all sources in a mode, and the outcome of each source.

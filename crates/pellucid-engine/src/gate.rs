@@ -40,6 +40,8 @@ pub enum Gate {
     Mode(Vec<PromptMode>),
     /// A condition of the pack holds.
     If(Arc<Program>),
+    /// The program around the engine opened the gate of this name.
+    Host(String),
 }
 
 /// How gates are written, and when they are open.
@@ -53,6 +55,7 @@ pub const ABOUT: &[(&str, &str)] = &[
     ("web_search:on", "the hosted web search is offered"),
     ("mode:full|minimal|none", "the prompt has one of these modes"),
     ("if:CONDITION", "the condition holds; see *Texts that are computed*"),
+    ("host:NAME", "the program that uses the engine as a library opened the gate"),
 ];
 
 impl Gate {
@@ -72,6 +75,7 @@ impl Gate {
             ("mcp", "any") => Self::AnyMcpServer,
             ("web_search", "on") => Self::WebSearch,
             ("mode", modes) => Self::Mode(modes.split('|').map(PromptMode::from_word).collect::<Option<_>>()?),
+            ("host", name) if !name.is_empty() => Self::Host(name.to_owned()),
             ("if", condition) => Self::If(Arc::new(Program::expression(LAYOUT, condition).ok()?)),
             _ => return None,
         })
@@ -80,6 +84,15 @@ impl Gate {
     /// How gates are written.
     pub fn known() -> Vec<String> {
         ABOUT.iter().map(|(gate, _)| (*gate).to_owned()).collect()
+    }
+
+    /// The name of the gate of the host that it asks for, also inside `not:`.
+    pub(crate) fn host_name(&self) -> Option<&str> {
+        match self {
+            Self::Not(gate) => gate.host_name(),
+            Self::Host(name) => Some(name),
+            _ => None,
+        }
     }
 
     /// The condition of the pack in this gate, if it has one.
@@ -102,6 +115,7 @@ impl Gate {
             Self::AnyMcpServer => facts.tools.has_mcp_servers || facts.settings.features.is_on(Feature::Apps),
             Self::WebSearch => facts.settings.web_search != WebSearchMode::Disabled,
             Self::Mode(modes) => modes.contains(&facts.system.prompt_mode),
+            Self::Host(name) => facts.system.host.open.contains(name),
             Self::If(condition) => computed::holds(condition, Looking { pack, facts }).unwrap_or(false),
         }
     }

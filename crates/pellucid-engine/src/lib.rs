@@ -23,6 +23,7 @@
 //! - [`approval`]: which commands and patches run, which are asked about, which are refused
 //! - [`injection`], [`window`]: items that layouts and callers inject, and histories within a budget
 //! - [`bootstrap`], [`prompt_sizes`], [`utf16`]: the first files of an assistant in chats, and the sizes of its prompt
+//! - [`host`]: texts and conditions of the program that uses the engine as a library
 //! - [`hidden`]: characters in instruction files that people do not see
 //! - [`visible`]: text as a terminal may show it
 //! - [`documents`]: how instruction files share a budget, import others, join later and change
@@ -63,6 +64,7 @@ pub mod file_version;
 pub mod fragment;
 pub mod gate;
 pub mod hidden;
+pub mod host;
 pub mod increment;
 pub mod injection;
 pub mod js_number;

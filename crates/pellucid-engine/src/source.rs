@@ -15,6 +15,7 @@ mod commit_trailer;
 mod developer_instructions;
 mod environment;
 mod home_document;
+mod host;
 mod injected;
 mod js_repl;
 mod memory_summary;
@@ -138,6 +139,7 @@ static SOURCES: &[Source] = &[
     system_prompt::SOURCE,
     injected::SECTIONS,
     injected::PREAMBLE,
+    host::SOURCE,
 ];
 
 /// Finds a source by its name.

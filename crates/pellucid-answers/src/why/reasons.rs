@@ -331,6 +331,10 @@ fn gate_text(gate: &Gate, wants: bool) -> (String, Option<String>) {
             let sentence = format!("it is {not}sent with the prompt mode {}", names.join(" or "));
             (sentence, open.map(|mode| format!("prompt_mode=\"{}\"", mode.as_str())))
         }
+        Gate::Host(name) => {
+            let opens = if wants { "opens" } else { "does not open" };
+            (format!("it is sent only if the program around the engine {opens} the gate `{name}`"), None)
+        }
         Gate::If(condition) => {
             let sentence =
                 format!("it is sent only if this condition of the pack does {not}hold: {}", condition.source());

@@ -110,6 +110,14 @@ impl ItemSource {
         }
     }
 
+    /// The keys that the source looks up in the store.
+    pub fn wanted_keys(&self) -> Vec<String> {
+        match &self.kind {
+            Kind::TextStore(source) => source.wanted_keys(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The items of the source, for all modes.
     pub fn items(&self, inputs: &Inputs<'_>, mode: PromptMode, read: &InjectionRead) -> Vec<InjectionItem> {
         self.collect(inputs, mode, read, 0).items

@@ -26,6 +26,16 @@ impl TextStore {
         Self { entries, version: Version::of(spec) }
     }
 
+    /// The keys of the entries that can become items.
+    pub(super) fn wanted_keys(&self) -> Vec<String> {
+        let key = |entry: &Value| {
+            let fields = entry.as_object()?;
+            scalar::given(fields.get("target"))?;
+            Some(scalar::text(scalar::given(fields.get("key"))?).into_owned())
+        };
+        self.entries.iter().filter_map(key).collect()
+    }
+
     pub(super) fn collect(&self, inputs: &Inputs<'_>, collecting: &mut Collecting) {
         let Some(store) = inputs.store else {
             return;

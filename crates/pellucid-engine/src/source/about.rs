@@ -12,6 +12,7 @@ pub fn about(name: &str) -> &'static str {
         "developer_instructions" => "the configuration's `developer_instructions`, as they are",
         "environment" => "working directory, shell and network rules",
         "home_document" => "the user's own `AGENTS.md`",
+        "host" => "what the program that uses the engine as a library gives for the slot",
         "js_repl" => "how to use the JavaScript tool",
         "memory_summary" => "what earlier sessions left to remember",
         "permissions" => "sandbox, approvals and writable folders",

@@ -132,6 +132,13 @@ fn a_condition_that_cannot_be_told_keeps_its_gate_closed_either_way() {
 }
 
 #[test]
+fn the_program_around_the_engine_opens_its_gates() {
+    check_gate("host:on_call", |_| {}, false);
+    check_gate("host:on_call", |facts| facts.system.host.open = ["on_call".to_owned()].into(), true);
+    check_gate("host:on", |facts| facts.system.host.open = ["on_call".to_owned()].into(), false);
+}
+
+#[test]
 fn several_gates_are_open_together() {
     let open = |names: &[&str]| {
         let gates: Vec<Gate> = names.iter().map(|name| gate(name)).collect();

@@ -14,6 +14,7 @@ use pellucid_engine::pack::PackFiles;
 use pellucid_engine::pack::ROLES;
 use pellucid_engine::pack::SlotRole;
 use pellucid_engine::source;
+use pellucid_engine::source::SourceOutput;
 use pellucid_engine::update::FactsChange;
 use pellucid_engine::update::updates;
 use pellucid_protocol::feature::Feature;
@@ -43,6 +44,8 @@ fn talkative() -> Facts {
     }
     facts.world.recorded_instructions =
         Some(pellucid_engine::facts::Provided { place: "r".to_owned(), text: "Recorded.".to_owned() });
+    let given = SourceOutput::text(vec![Fragment::provided("program", "A text of the program.")]);
+    facts.system.host.texts = [("only".to_owned(), given)].into();
     facts
 }
 

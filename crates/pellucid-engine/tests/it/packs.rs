@@ -29,7 +29,7 @@ fn an_unknown_source_is_refused_with_the_known_ones() {
         "source = \"environment\"",
         "source = \"enviroment\"",
         &expect![
-            "pack.toml:75: unknown source `enviroment`; known: `base_instructions`, `permissions`, `developer_instructions`, `memory_summary`, `collaboration`, `personality`, `apps`, `commit_trailer`, `home_document`, `project_docs`, `js_repl`, `skills_list`, `child_agents`, `environment`, `system_prompt`, `injected_sections`, `injected_preamble`"
+            "pack.toml:75: unknown source `enviroment`; known: `base_instructions`, `permissions`, `developer_instructions`, `memory_summary`, `collaboration`, `personality`, `apps`, `commit_trailer`, `home_document`, `project_docs`, `js_repl`, `skills_list`, `child_agents`, `environment`, `system_prompt`, `injected_sections`, `injected_preamble`, `host`"
         ],
     );
 }
@@ -41,7 +41,7 @@ fn an_unknown_gate_is_refused_with_the_known_ones() {
         "gate = [\"feature:apps\"]",
         "gate = [\"feature:aps\"]",
         &expect![
-            "pack.toml:50: unknown gate `feature:aps`; known: `not:GATE`, `feature:KEY`, `shell:default|local|unified_exec|shell_command`, `patch:freeform|function`, `model_tool:NAME`, `mcp:any`, `web_search:on`, `mode:full|minimal|none`, `if:CONDITION`"
+            "pack.toml:50: unknown gate `feature:aps`; known: `not:GATE`, `feature:KEY`, `shell:default|local|unified_exec|shell_command`, `patch:freeform|function`, `model_tool:NAME`, `mcp:any`, `web_search:on`, `mode:full|minimal|none`, `if:CONDITION`, `host:NAME`"
         ],
     );
 }

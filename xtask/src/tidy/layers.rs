@@ -18,6 +18,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("pellucid-engine", &["pellucid-protocol", "pellucid-script"]),
     ("pellucid-config", &["pellucid-protocol", "pellucid-files"]),
     ("pellucid-workspace", &["pellucid-protocol", "pellucid-files", "pellucid-engine"]),
+    ("pellucid-context", &["pellucid-protocol", "pellucid-engine", "pellucid-workspace"]),
     ("pellucid-model", &["pellucid-protocol", "pellucid-files", "pellucid-tasks"]),
     ("pellucid-store", &["pellucid-protocol", "pellucid-files"]),
     ("pellucid-exec", &["pellucid-protocol", "pellucid-files", "pellucid-tasks", "pellucid-engine"]),

@@ -23,6 +23,7 @@ mod hot;
 mod inspector;
 mod manifest;
 mod pack_mutations;
+mod package;
 mod pages;
 mod program;
 mod scratch;
@@ -139,6 +140,12 @@ const COMMANDS: &[Command] = &[
         usage: "",
         about: "change every key and every text of every pack, and see that something shows it or the pack is refused",
         run: pack_mutations::run,
+    },
+    Command {
+        name: "package",
+        usage: "",
+        about: "pack the crates that can be published as Cargo would upload them, without a network",
+        run: package::run,
     },
     Command {
         name: "hot",

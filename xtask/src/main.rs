@@ -3,7 +3,7 @@
 //! Each command is one file that connects existing programs (cargo, git, the Python harnesses) or reads the sources.
 //! `tidy` contains the rules no compiler knows.
 //!
-//! `golden` uses the product's libraries, and is the only command that does.
+//! `golden` and `wasm` use the product's libraries, and are the only commands that do.
 //!
 //! Not here: anything the product needs at run time. No crate depends on this one.
 
@@ -31,6 +31,7 @@ mod tidy;
 mod tree;
 mod truth;
 mod tui;
+mod wasm;
 
 use std::process::ExitCode;
 
@@ -146,6 +147,12 @@ const COMMANDS: &[Command] = &[
         usage: "",
         about: "pack the crates that can be published as Cargo would upload them, without a network",
         run: package::run,
+    },
+    Command {
+        name: "wasm",
+        usage: "[--release]",
+        about: "build the engine for JavaScript and compare its bytes in Node with the crate's; --release makes engine.wasm",
+        run: wasm::run,
     },
     Command {
         name: "hot",

@@ -19,6 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("pellucid-config", &["pellucid-protocol", "pellucid-files"]),
     ("pellucid-workspace", &["pellucid-protocol", "pellucid-files", "pellucid-engine"]),
     ("pellucid-context", &["pellucid-protocol", "pellucid-engine", "pellucid-workspace"]),
+    ("pellucid-wasm", &["pellucid-context"]),
     ("pellucid-model", &["pellucid-protocol", "pellucid-files", "pellucid-tasks"]),
     ("pellucid-store", &["pellucid-protocol", "pellucid-files"]),
     ("pellucid-exec", &["pellucid-protocol", "pellucid-files", "pellucid-tasks", "pellucid-engine"]),
@@ -139,7 +140,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("pellucid-testkit", &["pellucid-files"]),
-    ("xtask", &["pellucid-protocol", "pellucid-engine", "pellucid-config", "pellucid-workspace"]),
+    ("xtask", &["pellucid-protocol", "pellucid-engine", "pellucid-context", "pellucid-config", "pellucid-workspace"]),
 ];
 
 /// Large dependencies that one crate uses, or two, so that a change elsewhere neither builds nor waits for them.

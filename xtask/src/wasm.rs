@@ -44,6 +44,10 @@ pub fn run(mut args: Args) -> Result<Outcome> {
             let copy = program::root().join(place).join("engine.wasm");
             fs::copy(&wasm, &copy).with_context(|| format!("could not write {}", copy.display()))?;
         }
+        // The playground is served from its folder alone.
+        let (script, copy) =
+            (program::root().join("npm/engine/index.js"), program::root().join("docs/playground/engine.js"));
+        fs::copy(script, &copy).with_context(|| format!("could not write {}", copy.display()))?;
         let bytes = fs::metadata(&wasm).with_context(|| format!("could not read {}", wasm.display()))?.len();
         println!("wasm: engine.wasm has {bytes} bytes; it is in {}", PLACES.join(" and "));
     }

@@ -15,6 +15,7 @@
 //! - `apply`: applies a diff to files
 //! - `history`: where branches diverge, and changes that no remote has
 //! - `revision`: files as a revision has them
+//! - `fetch`: files as a tag of another repository has them
 //!
 //! Not here: what the facts are used for, and where a `.git` leads (`pellucid_files::dot_git`).
 
@@ -22,6 +23,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start programs and tasks themselves"))]
 
 pub mod apply;
+pub mod fetch;
 mod files;
 pub mod ghost;
 pub mod history;

@@ -92,6 +92,22 @@ const ALWAYS: [&str; 26] = [
 /// Variables of the person that git gets.
 const VARIABLES: [&str; 6] = ["HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "LANG", "TZ"];
 
+/// Further variables of the person for questions that reach other repositories: proxies and certificates.
+const REACHING: [&str; 12] = [
+    "https_proxy",
+    "HTTPS_PROXY",
+    "http_proxy",
+    "all_proxy",
+    "ALL_PROXY",
+    "no_proxy",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
+];
+
 /// The parts of a repository that are copied, beside its head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Needs {
@@ -173,6 +189,15 @@ impl<'g> Private<'g> {
     pub fn see(&mut self, name: &str) {
         self.work_tree = self.path(name);
         self.variables.insert("GIT_WORK_TREE".into(), self.work_tree.clone().into());
+    }
+
+    /// Questions may reach other repositories by this protocol from now on, and by no other.
+    pub fn allow_protocol(&mut self, protocol: &str) {
+        let theirs = &self.git.settings().variables;
+        let taken =
+            REACHING.iter().filter_map(|name| Some((OsString::from(name), theirs.get(OsStr::new(name))?.clone())));
+        self.variables.extend(taken);
+        self.variables.insert("GIT_ALLOW_PROTOCOL".into(), protocol.into());
     }
 
     /// Runs git and takes what it says, however it ends.

@@ -8,6 +8,7 @@ use crate::objects;
 use crate::objects::Listed;
 use crate::objects::Mode;
 use crate::private::Needs;
+use crate::private::Private;
 use crate::run::Git;
 use crate::run::GitError;
 
@@ -54,9 +55,18 @@ pub fn read(git: &Git, cwd: &Path, revision: &str, wants: &dyn Fn(&Path) -> bool
     let commit = private.text(&["rev-parse", "--verify", "--end-of-options", &meant])?;
     // Options for git may be echoed first.
     let commit = commit.lines().last().unwrap_or_default().to_owned();
+    let files = files(&private, &commit, wants)?;
+    Ok(Revision { commit, root: tree.root().to_owned(), files })
+}
+
+/// The wanted files of a commit.
+pub(crate) fn files(
+    private: &Private<'_>,
+    commit: &str,
+    wants: &dyn Fn(&Path) -> bool,
+) -> Result<Vec<RevisionFile>, GitError> {
     let is_wanted = |(path, listed): &(PathBuf, Listed)| listed.mode != Mode::Submodule && wants(path);
-    let wanted: Vec<(PathBuf, Listed)> =
-        objects::files(&private, &commit, &[])?.into_iter().filter(is_wanted).collect();
+    let wanted: Vec<(PathBuf, Listed)> = objects::files(private, commit, &[])?.into_iter().filter(is_wanted).collect();
     let n_bytes: u64 = wanted.iter().map(|(_, listed)| listed.n_bytes).sum();
     if wanted.len() > FILES_MAX || n_bytes > BYTES_MAX {
         let said = format!("{} files with {n_bytes} bytes would have to be read, which is too much", wanted.len());
@@ -65,10 +75,10 @@ pub fn read(git: &Git, cwd: &Path, revision: &str, wants: &dyn Fn(&Path) -> bool
     let mut files = Vec::with_capacity(wanted.len());
     for group in objects::groups(wanted) {
         let listed: Vec<&Listed> = group.iter().map(|(_, listed)| listed).collect();
-        let blobs = objects::blobs(&private, &listed)?;
+        let blobs = objects::blobs(private, &listed)?;
         for ((path, listed), bytes) in group.into_iter().zip(blobs) {
             files.push(RevisionFile { path, is_link: listed.mode == Mode::Link, bytes });
         }
     }
-    Ok(Revision { commit, root: tree.root().to_owned(), files })
+    Ok(files)
 }

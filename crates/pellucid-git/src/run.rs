@@ -1,7 +1,7 @@
 //! Running git. This is the one place where the agent does.
 //!
 //! Each run is confined: nothing can be written but a folder of our own (and, for a snapshot, the repository's objects),
-//! there is no network, no standard input but what we give, no terminal, and no more output or time than a limit. Where
+//! there is no network (but for `fetch`), no standard input but what we give, no terminal, and no more output or time than a limit. Where
 //! nothing can confine it, it is not run.
 //!
 //! Not here: what git is given instead of the repository (`private`).
@@ -67,6 +67,14 @@ pub enum GitError {
         .0.display()
     )]
     Appeared(PathBuf),
+    /// The remote cannot be fetched from.
+    #[error("{url} cannot be fetched from: {what}")]
+    Remote {
+        /// The address of the remote.
+        url: String,
+        /// The problem with the address.
+        what: &'static str,
+    },
     /// Git is not installed.
     #[error("git was not found in a folder of PATH outside of the project")]
     NoProgram,
@@ -245,7 +253,7 @@ impl Git {
     ) -> Result<Said, GitError> {
         let policy = SandboxPolicy::WorkspaceWrite {
             writable_roots: Vec::new(),
-            network_access: false,
+            network_access: ask.has_network,
             exclude_tmpdir_env_var: true,
             exclude_slash_tmp: true,
         };
@@ -278,6 +286,8 @@ pub(crate) struct Ask<'a> {
     pub limit: Duration,
     /// The limit of the output, in bytes.
     pub n_bytes_max: u64,
+    /// Whether git may use the network.
+    pub has_network: bool,
 }
 
 impl<'a> Ask<'a> {
@@ -290,6 +300,7 @@ impl<'a> Ask<'a> {
             input: &[],
             limit: Duration::from_secs(30),
             n_bytes_max: 16 << 20,
+            has_network: false,
         }
     }
 }

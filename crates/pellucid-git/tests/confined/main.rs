@@ -8,6 +8,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests start programs and tasks themselves")]
 
 mod facts;
+mod fetches;
 mod ghosts;
 mod hostile;
 mod races;
@@ -34,6 +35,9 @@ const CASES: &[Case] = cases![
     facts::where_branches_part,
     facts::commits_along_first_parents,
     facts::git_says_its_version,
+    fetches::files_of_a_tag_are_read,
+    fetches::nothing_of_a_repository_or_of_settings_is_run,
+    fetches::a_setting_cannot_choose_another_protocol,
     ghosts::what_was_there_comes_back_and_what_came_goes,
     ghosts::only_the_working_folder_counts,
     ghosts::large_files_and_what_programs_leave_stay_as_they_are,

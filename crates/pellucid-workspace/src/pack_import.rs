@@ -27,6 +27,12 @@ use self::tools::FoundTool;
 /// The release whose sources the table of slots describes.
 pub const VERSION: &str = "0.104.0";
 
+/// The tag of that release.
+pub const TAG: &str = "rust-v0.104.0";
+
+/// The address of the project's sources.
+pub const URL: &str = "https://github.com/openai/codex";
+
 /// The pack that an imported one extends.
 pub const BASE: &str = "codex";
 
@@ -226,6 +232,16 @@ fn description(found: &Result<FoundTool, String>, path: &str) -> Result<String, 
 }
 
 /// The version of a workspace, from its manifest.
+/// The release that the checkout at `root` says it is; absent if the folder is not a checkout.
+pub fn version_of(root: &Path) -> Option<String> {
+    version(&pellucid_files::read_text(&root.join("codex-rs/Cargo.toml"), FILE_BYTES_MAX).ok()?)
+}
+
+/// Whether the import reads a file of the project, by its path in a checkout.
+pub fn reads(path: &Path) -> bool {
+    path.starts_with(SOURCES) || ["LICENSE", "NOTICE"].map(Path::new).contains(&path)
+}
+
 fn version(manifest: &str) -> Option<String> {
     let package = manifest.split("[workspace.package]").nth(1)?;
     let line = package.lines().take_while(|line| !line.starts_with('[')).find(|line| line.starts_with("version"))?;

@@ -10,7 +10,9 @@ mod new;
 #[cfg(test)]
 mod reference;
 mod show;
+mod sources;
 pub mod table;
+mod used;
 
 use std::error::Error;
 use std::io::Write;
@@ -41,7 +43,8 @@ pub fn run(shared: &Shared, args: &PackArgs) -> Result<ExitCode, ProgramFailure>
         PackCommand::Show { slot, json } => show::run(shared, slot.as_deref(), *json),
         PackCommand::New { name, from } => new::run(&home_folder()?, name, from, &mut Writer::new(StandardStream::Out)),
         PackCommand::Check { pack, json } => check::run(&home_folder()?, &as_typed(pack), *json),
-        PackCommand::Import(args) => import::run(args, &mut Writer::new(StandardStream::Out)),
+        PackCommand::Import(args) => import::run(shared, args, &mut Writer::new(StandardStream::Out)),
+        PackCommand::Use { pack } => used::run(&home_folder()?, &as_typed(pack)),
     }
 }
 

@@ -52,20 +52,36 @@ pub enum PackCommand {
     },
     /// Make a pack with another agent's texts.
     ///
-    /// The texts are read from your checkout of that agent's sources.
+    /// The texts are read from that agent's sources: a checkout that you name or that is found, else the tag is fetched with your
+    /// git. The command says what it does before it does it.
     Import(PackImportArgs),
+    /// Use a pack from now on.
+    ///
+    /// Writes `pack` into your `config.toml`; the rest of the file stays as it is.
+    Use {
+        /// The pack, by its name or its folder.
+        #[arg(value_name = "NAME_OR_DIR")]
+        pack: String,
+    },
 }
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: git clone --branch rust-v0.104.0 --depth 1 https://github.com/openai/codex codex-src\n         pellucid pack import codex codex-src && pellucid --pack codex-0.104.0 prompt hello"
+    after_help = "Example: pellucid pack import codex --use\nWith a checkout: git clone --branch rust-v0.104.0 --depth 1 https://github.com/openai/codex codex-src\n                 pellucid pack import codex codex-src && pellucid --pack codex-0.104.0 prompt hello"
 )]
 pub struct PackImportArgs {
     /// The agent whose texts are imported.
     #[arg(value_enum)]
     pub project: Project,
-    /// The folder with the checkout of its sources; for Codex of the tag rust-v0.104.0.
-    pub checkout: PathBuf,
+    /// The folder with the checkout of its sources; for Codex of the tag rust-v0.104.0. Without it ~/codex,
+    /// ~/codex-src and ~/src/codex are looked at, and else the tag is fetched.
+    pub checkout: Option<PathBuf>,
+    /// The repository to fetch the tag from, even if a checkout is found: https://… or file:///…
+    #[arg(long, value_name = "URL", conflicts_with = "checkout")]
+    pub from: Option<String>,
+    /// Use the pack from now on, as `pack use` does.
+    #[arg(long = "use")]
+    pub uses: bool,
     /// The folder to write the pack into, instead of the folder `packs` of your home folder.
     #[arg(long, value_name = "DIR")]
     pub to: Option<PathBuf>,

@@ -1,4 +1,6 @@
-//! `pack import`: a pack with another agent's texts, from a checkout of its sources.
+//! `pack import`: a pack with another agent's texts, from its sources.
+//!
+//! Not here: where the sources are, and fetching them (`sources`).
 
 use std::io::Write;
 use std::path::Path;
@@ -8,7 +10,6 @@ use std::process::ExitCode;
 use pellucid_engine::pack::LAYOUT;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::pack::slots;
-use pellucid_git::Repository;
 use pellucid_workspace::pack_files;
 use pellucid_workspace::pack_import;
 use pellucid_workspace::pack_import::Import;
@@ -19,8 +20,12 @@ use sha2::Digest;
 use sha2::Sha256;
 
 use super::new::manifest;
+use super::sources;
+use super::sources::Sources;
 use super::table::table;
+use super::used;
 use crate::args::pack::PackImportArgs;
+use crate::args::shared::Shared;
 use crate::start::ProgramFailure;
 use crate::style;
 
@@ -30,7 +35,7 @@ const LICENSE: &str = "LICENSE";
 /// How many missing texts are errors of their own. The list names all of them; a folder that is no checkout lacks every one.
 const ERRORS_MAX: usize = 5;
 
-pub fn run(args: &PackImportArgs, out: &mut dyn Write) -> Result<ExitCode, ProgramFailure> {
+pub fn run(shared: &Shared, args: &PackImportArgs, out: &mut dyn Write) -> Result<ExitCode, ProgramFailure> {
     let folder = match &args.to {
         Some(folder) => folder.clone(),
         None => super::home_folder()?.join(pack_files::FOLDER).join(format!("codex-{}", pack_import::VERSION)),
@@ -41,7 +46,11 @@ pub fn run(args: &PackImportArgs, out: &mut dyn Write) -> Result<ExitCode, Progr
             folder.display()
         )));
     }
-    let import = pack_import::import(&args.checkout).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+    let sources = match &args.checkout {
+        Some(checkout) => Sources::given(checkout),
+        None => sources::find(shared, args.from.as_deref())?,
+    };
+    let import = pack_import::import(&sources.folder).map_err(|error| ProgramFailure::new(format!("{error}")))?;
     if let Some(version) = import.version.as_deref().filter(|version| *version != pack_import::VERSION) {
         style::line(&format!(
             "warning: the checkout is of version {version}; texts are looked for where {} has them",
@@ -50,7 +59,7 @@ pub fn run(args: &PackImportArgs, out: &mut dyn Write) -> Result<ExitCode, Progr
     }
     let is_written = import.missing.is_empty() || args.partial;
     if is_written {
-        write(&import, &args.checkout, &folder)?;
+        write(&import, &sources, &folder)?;
     }
     let shown = match args.json {
         true => super::json_text(&report_json(&import, is_written.then_some(folder.as_path()))),
@@ -66,6 +75,11 @@ pub fn run(args: &PackImportArgs, out: &mut dyn Write) -> Result<ExitCode, Progr
     let (n_found, n_missing) = (import.found.len(), import.missing.len());
     if is_written {
         style::line(&format!("{n_found} texts imported, {n_missing} not found; the pack is {}", folder.display()));
+        let name = name_of(&folder, args.to.is_none());
+        match args.uses {
+            true => used::select(&super::home_folder()?, &name)?,
+            false => style::line(&format!("hint: `pellucid pack use {name}` uses it from now on")),
+        }
     } else {
         style::line(&format!("{n_missing} of {} texts were not found, so nothing was written", n_found + n_missing));
         style::line("hint: --partial writes what was found, with the built-in texts for the rest");
@@ -77,22 +91,29 @@ fn is_filled(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
 }
 
-fn write(import: &Import, checkout: &Path, folder: &Path) -> Result<(), ProgramFailure> {
+/// How the pack is named in commands: by its name in the folder `packs`, elsewhere by its folder.
+fn name_of(folder: &Path, is_named: bool) -> String {
+    match folder.file_name().filter(|_| is_named) {
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()).to_string_lossy().into_owned(),
+    }
+}
+
+fn write(import: &Import, sources: &Sources, folder: &Path) -> Result<(), ProgramFailure> {
     let name = folder.file_name().map_or_else(|| "codex".into(), |name| name.to_string_lossy());
     let mut files = import.files.clone();
     let layout = format!("name = {}\nfrom = \"{}\"\n", toml_string(&name), pack_import::BASE);
     files.insert(LAYOUT.to_owned(), layout);
-    let head = Repository::discover(checkout).and_then(|repository| repository.head());
     let origin = json!({
-        "project": "https://github.com/openai/codex",
+        "project": pack_import::URL,
         "version": import.version,
-        "commit": head.map(|head| head.commit),
+        "commit": sources.commit,
         "texts": rows_json(import),
     });
     files.insert(slots::MANIFEST.to_owned(), manifest(&name, &origin));
     // Texts of others go with their licence.
     for paper in [LICENSE, "NOTICE"] {
-        if let Ok(text) = pellucid_files::read_text(&checkout.join(paper), pellucid_files::TEXT_BYTES_MAX) {
+        if let Ok(text) = pellucid_files::read_text(&sources.folder.join(paper), pellucid_files::TEXT_BYTES_MAX) {
             files.insert(paper.to_owned(), text);
         }
     }
@@ -162,9 +183,11 @@ mod tests {
         fs::write(checkout.join("codex-rs/core/prompt.md"), "Be good.\n").unwrap();
         fs::write(checkout.join(LICENSE), "A licence.").unwrap();
         let to = Some(folder.path().join("pack \"x\""));
-        let args = PackImportArgs { project: Project::Codex, checkout, to, partial, force: false, json: false };
+        let checkout = Some(checkout);
+        let (from, uses, force, json) = (None, false, false, false);
+        let args = PackImportArgs { project: Project::Codex, checkout, from, uses, to, partial, force, json };
         let mut shown = Vec::new();
-        let is_good = run(&args, &mut shown).unwrap() == ExitCode::SUCCESS;
+        let is_good = run(&Shared::default(), &args, &mut shown).unwrap() == ExitCode::SUCCESS;
         (folder, is_good, String::from_utf8(shown).unwrap())
     }
 

@@ -35,9 +35,8 @@ pub fn run(home: &Path, name: &str, from: &str, out: &mut dyn Write) -> Result<E
     })?;
     pack_files::write(&folder, &files).map_err(|error| super::failure(&error))?;
     let made = format!(
-        "Made {}\n\nChange any text in it, then:\n  pellucid pack check {name}\n  pellucid --pack {name} prompt hello\nTo use it always, put `pack = \"{name}\"` into {}\n",
+        "Made {}\n\nChange any text in it, then:\n  pellucid pack check {name}\n  pellucid --pack {name} prompt hello\nTo use it always:\n  pellucid pack use {name}\n",
         folder.display(),
-        home.join("config.toml").display(),
     );
     super::print_to(out, &made)?;
     Ok(ExitCode::SUCCESS)

@@ -37,6 +37,8 @@ mod one_change;
 #[cfg(target_os = "linux")]
 mod orphans;
 mod other_packs;
+#[cfg(target_os = "linux")]
+mod pack_sources;
 mod packs;
 #[cfg(target_os = "linux")]
 mod pausing;

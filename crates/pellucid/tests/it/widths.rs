@@ -118,6 +118,7 @@ const OTHERS: &[&str] = &[
     "memory show",
     "pack import",
     "pack new",
+    "pack use",
     "prompt",
     "redo",
     "resume",

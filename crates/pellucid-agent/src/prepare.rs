@@ -40,6 +40,9 @@ use crate::gather::Gathered;
 /// The attribute that holds items of a caller.
 const ITEMS: &str = "prompt_injections";
 
+/// The name of items that came by standard input, in reports and errors.
+const INPUT: &str = "standard input";
+
 /// Why a file with items to inject cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum InjectError {
@@ -115,7 +118,7 @@ pub fn prepare(gathered: &mut Gathered, pack: &Pack, sources: &FactSources) -> R
     if has_source("injected_") {
         let home = sources.env.text("HOME").unwrap_or_else(|| shown(&config.folders.home));
         facts.system.injection = injection_facts(config, pack, facts.system.prompt_mode, home)?;
-    } else if !config.prompt.inject.is_empty() {
+    } else if !config.prompt.inject.is_empty() || config.prompt.inject_input.is_some() {
         return Err(InjectError::NoSlot { pack: pack.name.clone() });
     }
     Ok(())
@@ -269,9 +272,10 @@ fn injection_facts(
     facts.attributes.insert("workspace_dir".to_owned(), cwd.into());
     facts.attributes.insert("prompt_mode".to_owned(), mode.as_str().into());
     let (mut items, mut places) = (Vec::new(), Vec::new());
-    for path in &config.prompt.inject {
-        let file = read_file(path)?;
-        let name = shown(path);
+    let from_files = config.prompt.inject.iter().map(|path| (path.as_path(), read_file(path)));
+    let input = config.prompt.inject_input.iter().map(|text| (Path::new(INPUT), parse(Path::new(INPUT), text)));
+    for (path, file) in from_files.chain(input) {
+        let (name, file) = (shown(path), file?);
         places.extend((0..file.items.len()).map(|n| format!("{name}[{n}]")));
         items.extend(file.items);
         specs.extend(file.sources);
@@ -293,9 +297,13 @@ fn injection_facts(
 
 fn read_file(path: &Path) -> Result<InjectFile, InjectError> {
     let failed = |source| InjectError::Unreadable { path: path.to_owned(), source };
-    let malformed = |source| InjectError::Malformed { path: path.to_owned(), source };
     let text = pellucid_files::read_given(path, pellucid_files::TEXT_BYTES_MAX).map_err(failed)?;
-    let value: Value = serde_json::from_str(&text).map_err(malformed)?;
+    parse(path, &text)
+}
+
+fn parse(path: &Path, text: &str) -> Result<InjectFile, InjectError> {
+    let malformed = |source| InjectError::Malformed { path: path.to_owned(), source };
+    let value: Value = serde_json::from_str(text).map_err(malformed)?;
     match value {
         Value::Array(items) => Ok(InjectFile { items, ..InjectFile::default() }),
         table => serde_json::from_value(table).map_err(malformed),

@@ -7,6 +7,7 @@ mod words;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pellucid_protocol::environment::ShellEnvironmentPolicy;
 use pellucid_protocol::feature::Features;
@@ -212,6 +213,8 @@ pub struct PromptSettings {
     pub mode: Option<PromptMode>,
     /// Files with items to inject.
     pub inject: Vec<PathBuf>,
+    /// Items to inject that came by standard input, as the text of such a file.
+    pub inject_input: Option<Arc<str>>,
     /// The settings of an assistant that answers in chats.
     pub assistant: AssistantSettings,
     /// Values for the templates and conditions of the pack, by name.

@@ -456,6 +456,7 @@ fn prompt(reader: &Reader<'_>) -> PromptSettings {
         phase: reader.text("phase"),
         mode: reader.word("prompt_mode", PromptMode::from_word),
         inject: reader.texts("inject").unwrap_or_default().into_iter().map(PathBuf::from).collect(),
+        inject_input: None,
         assistant: assistant(reader),
         facts: match reader.value("facts").map(Value::to_json) {
             Some(serde_json::Value::Object(facts)) => facts,

@@ -1,5 +1,8 @@
 //! The pure core of Pellucid: facts in, request bytes out, and an account of every byte.
 //!
+//! Programs that make requests use the crate `pellucid-context`, whose names are stable. The modules here serve the program, and
+//! change with any version.
+//!
 //! - [`facts`]: the facts of a turn
 //! - [`pack`], [`template`], [`gate`], [`source`], [`computed`]: how model input is put together, as data
 //! - [`fragment`], [`encode`]: text with its origin, and bytes with theirs

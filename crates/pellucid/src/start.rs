@@ -64,6 +64,7 @@ use crate::environment;
 use crate::exec;
 use crate::log;
 use crate::pack;
+use crate::stdin;
 use crate::stored;
 use crate::stored::Called;
 use crate::stored::NoSession;
@@ -284,9 +285,7 @@ impl Start {
         if let Some(folder) = &config.folders.logs {
             log::append_to(folder);
         }
-        for file in &args.inject {
-            config.prompt.inject.push(std::path::absolute(file).unwrap_or_else(|_| file.clone()));
-        }
+        stdin::inject(&args.inject, &mut config.prompt)?;
         for warning in &config.noticed.warnings {
             style::line(&format!("warning: {warning}"));
         }

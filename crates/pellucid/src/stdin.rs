@@ -1,9 +1,13 @@
-//! A prompt from standard input, and the answer to a question.
+//! What comes by standard input: a prompt, items to inject, and the answer to a question.
 
 mod decode;
 
 use std::io::IsTerminal;
 use std::io::Read;
+use std::path::Path;
+use std::path::PathBuf;
+
+use pellucid_config::config::PromptSettings;
 
 use crate::start::ProgramFailure;
 use crate::style;
@@ -37,6 +41,38 @@ pub fn prompt(argument: Option<String>) -> Result<String, ProgramFailure> {
         return Err(ProgramFailure::new("No prompt provided via stdin."));
     }
     Ok(text)
+}
+
+/// Adds the files of `--inject`. For `-`, standard input is read now: facts are gathered again later, and it can be read once.
+///
+/// # Errors
+/// When `-` is given twice, or standard input is no text.
+pub fn inject(files: &[PathBuf], prompt: &mut PromptSettings) -> Result<(), ProgramFailure> {
+    for file in files {
+        if file != Path::new("-") {
+            prompt.inject.push(std::path::absolute(file).unwrap_or_else(|_| file.clone()));
+            continue;
+        }
+        if prompt.inject_input.is_some() {
+            return Err(ProgramFailure::usage("`--inject -` reads standard input, and can be given once"));
+        }
+        let mut text = String::new();
+        let n_read = std::io::stdin().take(pellucid_files::TEXT_BYTES_MAX + 1).read_to_string(&mut text);
+        let why = match n_read {
+            Ok(n_bytes) if n_bytes as u64 > pellucid_files::TEXT_BYTES_MAX => {
+                format!("it has more than {} bytes", pellucid_files::TEXT_BYTES_MAX)
+            }
+            Ok(_) => {
+                prompt.inject_input = Some(text.into());
+                continue;
+            }
+            Err(error) => error.to_string(),
+        };
+        return Err(ProgramFailure::new(format!(
+            "the items of `--inject -` cannot be read from standard input: {why}"
+        )));
+    }
+    Ok(())
 }
 
 /// Whether standard input is a pipe: a person or a program may expect that it is read.

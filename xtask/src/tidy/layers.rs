@@ -121,6 +121,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-files",
             "pellucid-tasks",
             "pellucid-engine",
+            "pellucid-context",
             "pellucid-config",
             "pellucid-workspace",
             "pellucid-model",

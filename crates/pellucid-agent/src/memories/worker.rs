@@ -67,6 +67,7 @@ fn configured(from: &Config) -> Config {
     };
     config.tools.mcp_servers.clear();
     config.prompt.inject.clear();
+    config.prompt.inject_input = None;
     config.records.notify = None;
     for feature in [Feature::MemoryTool, Feature::MultiAgent] {
         config.features.set(feature, false);

@@ -71,7 +71,8 @@ pub struct StartArgs {
     #[arg(long = "dangerously-bypass-approvals-and-sandbox", alias = "yolo", global = true)]
     pub bypass: bool,
 
-    /// A JSON file with items, sources or texts to inject (see docs/packs/agentcore.md); may be repeated.
+    /// A JSON file with items, sources or texts to inject (see docs/packs/agentcore.md), or `-` for standard input; may be
+    /// repeated.
     #[arg(long, value_name = "FILE.json")]
     pub inject: Vec<PathBuf>,
 }

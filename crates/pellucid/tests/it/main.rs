@@ -27,6 +27,7 @@ mod grep;
 mod inspector;
 mod instruction_files;
 mod keys;
+mod library;
 mod lines;
 mod lock;
 mod login;

@@ -53,6 +53,8 @@ export interface FactsInput {
   features?: Record<string, boolean>;
   /** Tools that your program runs. */
   tools?: { name: string; description: string; inputSchema: unknown }[];
+  /** Values for templates and conditions of the pack. */
+  given?: Record<string, unknown>;
   /** Items that are injected, for packs with slots for them. */
   injection?: {
     sources?: Record<string, unknown>[];

@@ -71,6 +71,8 @@ pub struct FactsInput {
     #[serde(default)]
     tools: Vec<DynamicTool>,
     injection: Option<InjectionFactsInput>,
+    #[serde(default)]
+    given: Map<String, Value>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -137,6 +139,7 @@ impl TryFrom<FactsInput> for Facts {
         }
         facts.tools.dynamic_tools = input.tools;
         facts.system.prompt_mode = input.prompt_mode.unwrap_or(facts.system.prompt_mode);
+        facts.system.given = input.given;
         if let Some(input) = input.injection {
             let facts = &mut facts.system.injection;
             facts.sources = input.sources.as_ref().map(injection::sources).unwrap_or_default();

@@ -54,7 +54,9 @@ fn a_pack_of_files_gets_texts_and_gates() {
 fn check_refused(change: impl FnOnce(&mut Value), expected: &Expect) {
     let mut input = json!({ "pack": { "builtin": "codex" }, "facts": { "model": "m", "cwd": "/" } });
     change(&mut input);
-    expected.assert_eq(&body(input).unwrap_err().to_string());
+    let error = body(input).unwrap_err().to_string();
+    // The list of all keys grows.
+    expected.assert_eq(error.split(", expected one of").next().unwrap());
 }
 
 #[test]
@@ -65,9 +67,7 @@ fn an_input_with_a_mistake_is_refused() {
     );
     check_refused(
         |input| input["facts"]["modle"] = json!("x"),
-        &expect![
-            "the input cannot be read: unknown field `modle`, expected one of `model`, `cwd`, `shell`, `home_document`, `project_documents`, `project_document_bytes_max`, `base_instructions`, `developer_instructions`, `approval_policy`, `sandbox_policy`, `writable_roots`, `effort`, `summary`, `verbosity`, `personality`, `web_search`, `prompt_mode`, `features`, `tools`, `injection`"
-        ],
+        &expect!["the input cannot be read: unknown field `modle`"],
     );
     check_refused(|input| input["facts"]["features"] = json!({ "flying": true }), &expect!["unknown feature `flying`"]);
     check_refused(

@@ -11,8 +11,7 @@ const FACTS = {
   home_document: { path: "/home/ada/.codex/AGENTS.md", text: "Be brief.\n" },
   project_documents: [{ path: "/home/ada/shop/AGENTS.md", text: "Prices are integers, in cents.\nTests run with `make check`.\n" }],
   project_document_bytes_max: 32768,
-  sandbox_policy: { type: "workspace-write" },
-  approval_policy: "on-request",
+  permissions: { sandbox_policy: { type: "workspace-write" }, approval_policy: "on-request" },
 };
 const COLOURS = {
   file: "o-file", skill: "o-file", provided: "o-file", user: "o-file", pack: "o-pack", layout: "o-pack", fact: "o-fact",

@@ -40,9 +40,12 @@ export interface FactsInput {
   project_document_bytes_max?: number;
   base_instructions?: string;
   developer_instructions?: string;
-  approval_policy?: "untrusted" | "on-failure" | "on-request" | "never";
-  sandbox_policy?: { type: "read-only" | "workspace-write" | "danger-full-access" | "external-sandbox"; [key: string]: unknown };
-  writable_roots?: string[];
+  /** When a person is asked, and what commands may touch: never, and nothing, if left out. */
+  permissions?: {
+    approval_policy?: "untrusted" | "on-failure" | "on-request" | "never";
+    sandbox_policy?: { type: "read-only" | "workspace-write" | "danger-full-access" | "external-sandbox"; [key: string]: unknown };
+    writable_roots?: string[];
+  };
   effort?: string;
   summary?: string;
   verbosity?: string;

@@ -151,7 +151,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "wasm",
         usage: "[--release]",
-        about: "build the engine for JavaScript and compare its bytes in Node with the crate's; --release makes engine.wasm",
+        about: "build the engine for JavaScript and compare its bytes in Node with the crate's; --release makes the npm package and the playground",
         run: wasm::run,
     },
     Command {

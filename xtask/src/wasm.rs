@@ -1,7 +1,7 @@
 //! `cargo xtask wasm`: builds the engine for JavaScript, and compares its bytes in Node with those of the Rust crate.
 //!
 //! The cases are in `npm/engine/test/cases`; this program makes the bytes of each with the crate. With `--release` the
-//! engine is built small and put into `npm/engine` and into the playground. Where the target or Node is missing, the
+//! engine is built small, and the npm package and the playground are put together in the target folder. Where the target or Node is missing, the
 //! command says so and counts as good.
 //!
 //! Not here: what is compared (`npm/engine/test`), and the playground's page (`docs/playground`).
@@ -19,8 +19,11 @@ use crate::program;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// The folders that get the engine, relative to the root.
-const PLACES: [&str; 2] = ["npm/engine", "docs/playground"];
+/// The files of the npm package beside the engine.
+const PACKAGE: [&str; 4] = ["package.json", "index.js", "index.d.ts", "README.md"];
+
+/// The files of the playground beside the engine.
+const PAGE: [&str; 3] = ["index.html", "playground.css", "playground.js"];
 
 /// Runs `cargo xtask wasm`.
 pub fn run(mut args: Args) -> Result<Outcome> {
@@ -40,16 +43,7 @@ pub fn run(mut args: Args) -> Result<Outcome> {
     }
     let wasm = target.join(TARGET).join(folder).join("pellucid_wasm.wasm");
     if is_release {
-        for place in PLACES {
-            let copy = program::root().join(place).join("engine.wasm");
-            fs::copy(&wasm, &copy).with_context(|| format!("could not write {}", copy.display()))?;
-        }
-        // The playground is served from its folder alone.
-        let (script, copy) =
-            (program::root().join("npm/engine/index.js"), program::root().join("docs/playground/engine.js"));
-        fs::copy(script, &copy).with_context(|| format!("could not write {}", copy.display()))?;
-        let bytes = fs::metadata(&wasm).with_context(|| format!("could not read {}", wasm.display()))?.len();
-        println!("wasm: engine.wasm has {bytes} bytes; it is in {}", PLACES.join(" and "));
+        put_together(&target, &wasm)?;
     }
     let package = program::root().join("npm/engine");
     let bodies = target.join("wasm-bodies");
@@ -64,6 +58,27 @@ pub fn run(mut args: Args) -> Result<Outcome> {
     }
     println!("wasm: the bytes of {n_cases} cases are those of the crate");
     Ok(Outcome::Good)
+}
+
+/// Makes the npm package and the playground in the target folder.
+fn put_together(target: &Path, wasm: &Path) -> Result<()> {
+    let (package, page) = (target.join("npm/engine"), target.join("playground"));
+    let (script, root) = (program::root().join("npm/engine"), program::root().join("docs/playground"));
+    let mut copies: Vec<(PathBuf, PathBuf)> =
+        PACKAGE.iter().map(|name| (script.join(name), package.join(name))).collect();
+    copies.extend(PAGE.iter().map(|name| (root.join(name), page.join(name))));
+    // The playground is served from its folder alone.
+    copies.push((script.join("index.js"), page.join("engine.js")));
+    copies.extend([&package, &page].map(|folder| (wasm.to_owned(), folder.join("engine.wasm"))));
+    for folder in [&package, &page] {
+        fs::create_dir_all(folder).with_context(|| format!("could not make {}", folder.display()))?;
+    }
+    for (from, to) in copies {
+        fs::copy(&from, &to).with_context(|| format!("could not copy {} to {}", from.display(), to.display()))?;
+    }
+    let bytes = fs::metadata(wasm).with_context(|| format!("could not read {}", wasm.display()))?.len();
+    println!("wasm: engine.wasm has {bytes} bytes; made {} and {}", package.display(), page.display());
+    Ok(())
 }
 
 /// Whether the standard library is there for the target.

@@ -56,10 +56,8 @@ pub struct FactsInput {
     project_document_bytes_max: Option<usize>,
     base_instructions: Option<String>,
     developer_instructions: Option<String>,
-    approval_policy: Option<ApprovalPolicy>,
-    sandbox_policy: Option<SandboxPolicy>,
     #[serde(default)]
-    writable_roots: Vec<String>,
+    permissions: PermissionsInput,
     effort: Option<ReasoningEffort>,
     summary: Option<ReasoningSummary>,
     verbosity: Option<Verbosity>,
@@ -80,6 +78,15 @@ pub struct FactsInput {
 enum ModelInput {
     Name(String),
     Entry(Box<ModelInfo>),
+}
+
+/// When a person is asked, and what commands may touch.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct PermissionsInput {
+    approval_policy: Option<ApprovalPolicy>,
+    sandbox_policy: Option<SandboxPolicy>,
+    writable_roots: Vec<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -123,11 +130,11 @@ impl TryFrom<FactsInput> for Facts {
         settings.project_document_bytes_max = input.project_document_bytes_max.unwrap_or(DOCUMENT_BYTES_MAX);
         settings.base_instructions = given("base_instructions", input.base_instructions);
         settings.developer_instructions = given("developer_instructions", input.developer_instructions);
-        settings.approval_policy = input.approval_policy.unwrap_or(settings.approval_policy);
-        if let Some(policy) = input.sandbox_policy {
+        settings.approval_policy = input.permissions.approval_policy.unwrap_or(settings.approval_policy);
+        if let Some(policy) = input.permissions.sandbox_policy {
             settings.sandbox_policy = policy;
         }
-        settings.writable_roots = input.writable_roots;
+        settings.writable_roots = input.permissions.writable_roots;
         settings.effort = input.effort;
         settings.summary = input.summary.unwrap_or(settings.summary);
         settings.verbosity = input.verbosity;

@@ -58,7 +58,7 @@ pub fn run(mut args: Args) -> Result<Outcome> {
 }
 
 /// The first browser that is there.
-fn browser() -> Option<String> {
+pub fn browser() -> Option<String> {
     let named = std::env::var("CHROMIUM").ok();
     named
         .into_iter()
@@ -75,7 +75,7 @@ fn path_of(name: &str) -> String {
 }
 
 /// The folder with the modules, installed unless it has those of this `package.json` already.
-fn modules(folder: &Path) -> Result<PathBuf> {
+pub fn modules(folder: &Path) -> Result<PathBuf> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| program::root().join("target"), PathBuf::from);
     let modules = target.join("inspector");
     let wanted = fs::read_to_string(folder.join("package.json")).context("could not read inspector/package.json")?;

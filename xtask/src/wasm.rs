@@ -15,6 +15,7 @@ use pellucid_context::RequestInput;
 
 use crate::Outcome;
 use crate::args::Args;
+use crate::inspector;
 use crate::program;
 
 const TARGET: &str = "wasm32-unknown-unknown";
@@ -57,7 +58,7 @@ pub fn run(mut args: Args) -> Result<Outcome> {
         return Ok(Outcome::Bad);
     }
     println!("wasm: the bytes of {n_cases} cases are those of the crate");
-    Ok(Outcome::Good)
+    if is_release { check_page(&target.join("playground")) } else { Ok(Outcome::Good) }
 }
 
 /// Makes the npm package and the playground in the target folder.
@@ -79,6 +80,22 @@ fn put_together(target: &Path, wasm: &Path) -> Result<()> {
     let bytes = fs::metadata(wasm).with_context(|| format!("could not read {}", wasm.display()))?.len();
     println!("wasm: engine.wasm has {bytes} bytes; made {} and {}", package.display(), page.display());
     Ok(())
+}
+
+/// Drives the playground in a browser, if there is one.
+fn check_page(page: &Path) -> Result<Outcome> {
+    let (Some(browser), true) = (inspector::browser(), program::is_installed("npm")) else {
+        println!("wasm: the playground is not checked, because npm or a browser is not installed");
+        return Ok(Outcome::Good);
+    };
+    let mut node = Command::new("node");
+    node.arg(program::root().join("docs/playground/check.mjs")).env("PLAYGROUND", page).env("CHROMIUM", browser);
+    node.env("INSPECTOR_MODULES", inspector::modules(&program::root().join("inspector"))?);
+    let outcome = program::outcome_of(&mut node)?;
+    if outcome == Outcome::Good {
+        println!("wasm: the playground works in a browser");
+    }
+    Ok(outcome)
 }
 
 /// Whether the standard library is there for the target.

@@ -64,7 +64,7 @@ pub enum InjectError {
     },
     /// The pack has no slot for the items.
     #[error(
-        "the pack `{pack}` has no slot for injected items; use --pack agentcore, or add slots with the sources `injected_sections` and `injected_preamble` to your pack"
+        "the pack `{pack}` has no slot for injected items; add slots with the sources `injected_items` and `injected_preamble` to it"
     )]
     NoSlot {
         /// The name of the pack.
@@ -115,10 +115,13 @@ pub fn prepare(gathered: &mut Gathered, pack: &Pack, sources: &FactSources) -> R
     if pack.looks(GIVEN) {
         facts.system.given = given(config, facts);
     }
-    if has_source("injected_") {
+    let is_asked_for = !config.prompt.inject.is_empty() || config.prompt.inject_input.is_some();
+    if has_source("injected_")
+        && (is_asked_for || !pack.layout.injections.is_empty() || has_source("injected_sections"))
+    {
         let home = sources.env.text("HOME").unwrap_or_else(|| shown(&config.folders.home));
         facts.system.injection = injection_facts(config, pack, facts.system.prompt_mode, home)?;
-    } else if !config.prompt.inject.is_empty() || config.prompt.inject_input.is_some() {
+    } else if is_asked_for {
         return Err(InjectError::NoSlot { pack: pack.name.clone() });
     }
     Ok(())
@@ -286,6 +289,10 @@ fn injection_facts(
         }
     }
     if !items.is_empty() {
+        // A layout that has no sources takes what a caller gives.
+        if specs.is_empty() {
+            specs.push(json!({ "type": "provided" }));
+        }
         facts.attributes.insert(ITEMS.to_owned(), Value::Array(items));
         facts.places.insert(ITEMS.to_owned(), places);
     }

@@ -138,6 +138,7 @@ static SOURCES: &[Source] = &[
     environment::SOURCE,
     system_prompt::SOURCE,
     injected::SECTIONS,
+    injected::ITEMS,
     injected::PREAMBLE,
     host::SOURCE,
 ];

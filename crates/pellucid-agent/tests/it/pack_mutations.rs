@@ -213,7 +213,15 @@ fn on_messages(n: usize) -> MockReply {
 /// The files that an assistant begins with.
 fn begun() -> Vec<Stage> {
     let files = format!("//- work/AGENTS.md\n{}\n//- work/SOUL.md\n{}\n", "Rules. ".repeat(90), "Kind. ".repeat(90));
-    vec![Stage::new(&files, "", answer, greetings(1))]
+    let numbered: String = (0..3_000).map(|n| format!("Rule {n}. ")).collect();
+    let long = format!("//- work/AGENTS.md\n{numbered}\n");
+    // 60 units are left when the second file comes.
+    let tight = format!("//- work/AGENTS.md\n{}\n//- work/SOUL.md\n{}\n", "x".repeat(940), "Kind. ".repeat(90));
+    vec![
+        Stage::new(&files, "", answer, greetings(1)),
+        Stage::new(&long, "", answer, greetings(1)),
+        Stage::new(&tight, "assistant.bootstrap_total_max_chars = 1000\n", answer, greetings(1)),
+    ]
 }
 
 /// The packs of the corpus with the sessions that they are played in.

@@ -1,4 +1,5 @@
-//! Injected content of sources and callers: sections of the system prompt, and messages before the history.
+//! Injected content of sources and callers: sections of the system prompt, the same without the skills that a layout
+//! lists elsewhere, and messages before the history.
 
 use super::GivenMessage;
 use super::Source;
@@ -17,11 +18,16 @@ use crate::injection::SystemParts;
 pub(super) const SECTIONS: Source =
     Source { name: "injected_sections", kind: SourceKind::Text, templates: &[], give: sections };
 
+pub(super) const ITEMS: Source = Source { name: "injected_items", kind: SourceKind::Text, templates: &[], give: items };
+
 pub(super) const PREAMBLE: Source =
     Source { name: "injected_preamble", kind: SourceKind::Messages, templates: &[], give: preamble };
 
+fn items(ask: &SourceInput<'_>) -> SourceOutput {
+    given(ask, &collected(ask), None)
+}
+
 fn sections(ask: &SourceInput<'_>) -> SourceOutput {
-    let collected = collected(ask);
     let offered = ask.facts.world.skills.all().iter().filter(|skill| skill.is_enabled() && skill.is_implicit());
     let skills: Vec<SectionSkill> = offered
         .map(|skill| SectionSkill {
@@ -31,16 +37,17 @@ fn sections(ask: &SourceInput<'_>) -> SourceOutput {
             location: Some(skill.path.clone()),
         })
         .collect();
-    let parts = SystemParts {
-        memory: &ask.facts.system.injection.memory,
-        items: &collected.items,
-        skills: (!skills.is_empty()).then_some(skills.as_slice()),
-        ..SystemParts::default()
-    };
+    given(ask, &collected(ask), (!skills.is_empty()).then_some(skills.as_slice()))
+}
+
+/// The sections of items and memories, and of skills if they are listed here.
+fn given(ask: &SourceInput<'_>, collected: &Collected, skills: Option<&[SectionSkill]>) -> SourceOutput {
+    let memory = &ask.facts.system.injection.memory;
+    let parts = SystemParts { memory, items: &collected.items, skills, ..SystemParts::default() };
     let fragments = injection::system_prompt(parts, ask.facts.system.prompt_mode);
     SourceOutput {
         fragments: (!fragments.is_empty()).then_some(fragments),
-        omissions: omissions(ask, &collected),
+        omissions: omissions(ask, collected),
         ..SourceOutput::default()
     }
 }

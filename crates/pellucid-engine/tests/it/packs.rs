@@ -29,7 +29,7 @@ fn an_unknown_source_is_refused_with_the_known_ones() {
         "source = \"environment\"",
         "source = \"enviroment\"",
         &expect![
-            "pack.toml:75: unknown source `enviroment`; known: `base_instructions`, `permissions`, `developer_instructions`, `memory_summary`, `collaboration`, `personality`, `apps`, `commit_trailer`, `home_document`, `project_docs`, `js_repl`, `skills_list`, `child_agents`, `environment`, `system_prompt`, `injected_sections`, `injected_preamble`, `host`"
+            "pack.toml:75: unknown source `enviroment`; known: `base_instructions`, `permissions`, `developer_instructions`, `memory_summary`, `collaboration`, `personality`, `apps`, `commit_trailer`, `home_document`, `project_docs`, `js_repl`, `skills_list`, `child_agents`, `environment`, `system_prompt`, `injected_sections`, `injected_items`, `injected_preamble`, `host`"
         ],
     );
 }

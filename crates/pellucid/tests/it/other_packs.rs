@@ -167,14 +167,16 @@ fn what_cannot_be_injected_is_said() {
         ran.stderr
     };
     world.files.write("work/odd.json", "{\"itens\": []}");
+    let slot = "[[slot]]\nid = 'base'\ntarget = 'instructions'\nsource = 'base_instructions'\n[updates]\norder = []\n";
+    world.files.write("work/bare/pack.toml", format!("name = 'bare'\nfrom = 'codex'\n{slot}"));
     let all = [
-        said(&["--inject", "items.json"]),
+        said(&["--pack", "./bare", "--inject", "items.json"]),
         said(&["--pack", "agentcore", "--inject", "no.json"]),
         said(&["--pack", "agentcore", "--inject", "odd.json"]),
         said(&["--form", "list"]),
     ];
     expect![[r#"
-        error: the pack `codex` has no slot for injected items; use --pack agentcore, or add slots with the sources `injected_sections` and `injected_preamble` to your pack
+        error: the pack `bare` has no slot for injected items; add slots with the sources `injected_items` and `injected_preamble` to it
         error: ROOT/work/no.json: No such file or directory (os error 2)
         error: ROOT/work/odd.json: unknown field `itens`, expected one of `items`, `sources`, `store`, `attributes`, `memory`; a list of items is expected, or a table with items, sources, store, attributes or memory
         note: these bytes are not certain to be sent: no message was given, so the request stops before it; a session gets its id when it begins, and its requests have it; --session-id gives one
@@ -208,6 +210,34 @@ fn check_page(name: &str, parts: &[(&str, String)]) {
         return;
     }
     assert!(written == page, "docs/packs/{name} is not what the pack makes; run the tests with UPDATE_EXPECT=1");
+}
+
+#[test]
+fn items_are_injected_with_every_pack_and_rebuilt() {
+    for pack in Pack::builtin_names() {
+        let body = sent(pack, "responses", &["--inject", "items.json"]).to_string();
+        assert!(body.contains("Answer in French.") && body.contains("Bien."), "{pack}: {body}");
+        let without = sent(pack, "responses", &[]).to_string();
+        assert!(!without.contains("French"), "{pack}");
+    }
+    let world = World::new(FIXTURE);
+    let id = "01a1b2c3-0000-7000-8000-000000000001";
+    let server = MockServer::start([MockReply::say("Fine."), MockReply::say("Still fine.")]);
+    world.files.write(
+        "home/config.toml",
+        format!(
+            "model_provider = \"mock\"\n[model_providers.mock]\nname = \"Mock\"\nbase_url = \"{}\"\n",
+            server.base_url()
+        ),
+    );
+    for args in [
+        &["exec", "--inject", "items.json", "--session-id", id, "hi"][..],
+        &["exec", "--inject", "items.json", "resume", id, "go on"],
+        &["replay", id],
+    ] {
+        let ran = world.run(args);
+        assert_eq!(ran.status, 0, "{args:?}: {}{}", ran.out(), ran.stderr);
+    }
 }
 
 #[test]

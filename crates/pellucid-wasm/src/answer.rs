@@ -129,7 +129,7 @@ mod tests {
         );
         check_error(
             r#"{"ask":"assemble","input":{"pack":{"builtin":"x"},"facts":{"model":"m","cwd":"/"}}}"#,
-            &expect![[r#"{"error":"no built-in pack is named `x`; known: ads, agentcore, codex, openclaw, risuai"}"#]],
+            &expect![[r#"{"error":"no built-in pack is named `x`; known: ads, agentcore, codex, openclaw, pellucid, risuai"}"#]],
         );
     }
 }

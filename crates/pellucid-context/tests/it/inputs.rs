@@ -63,7 +63,7 @@ fn check_refused(change: impl FnOnce(&mut Value), expected: &Expect) {
 fn an_input_with_a_mistake_is_refused() {
     check_refused(
         |input| input["pack"]["builtin"] = json!("codecs"),
-        &expect!["no built-in pack is named `codecs`; known: ads, agentcore, codex, openclaw, risuai"],
+        &expect!["no built-in pack is named `codecs`; known: ads, agentcore, codex, openclaw, pellucid, risuai"],
     );
     check_refused(
         |input| input["facts"]["modle"] = json!("x"),

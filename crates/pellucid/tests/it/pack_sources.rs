@@ -130,7 +130,7 @@ fn what_cannot_be_fetched_or_used_is_refused_with_what_to_do() {
     check_refused(
         &["pack", "use", "nosuch"],
         &expect![[r#"
-        error: there is no pack `nosuch`; known: ads, agentcore, codex, openclaw, risuai
+        error: there is no pack `nosuch`; known: ads, agentcore, codex, openclaw, pellucid, risuai
     "#]],
     );
 }

@@ -129,7 +129,9 @@ mod tests {
         );
         check_error(
             r#"{"ask":"assemble","input":{"pack":{"builtin":"x"},"facts":{"model":"m","cwd":"/"}}}"#,
-            &expect![[r#"{"error":"no built-in pack is named `x`; known: ads, agentcore, codex, openclaw, pellucid, risuai"}"#]],
+            &expect![[
+                r#"{"error":"no built-in pack is named `x`; known: ads, agentcore, codex, openclaw, pellucid, risuai"}"#
+            ]],
         );
     }
 }

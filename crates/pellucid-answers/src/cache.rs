@@ -39,6 +39,8 @@ pub struct CacheAnswer {
     pub prices: Vec<UsedPrice>,
     /// Whether the session has no record, so that all is estimated from what the provider charged.
     pub is_estimated: bool,
+    /// Whether the session is of another agent, and was made from the file of that agent.
+    pub is_reconstructed: bool,
     /// How the next request continues the last one; absent where a session cannot be continued from here.
     pub next: Option<NextInCache>,
 }
@@ -130,7 +132,7 @@ impl CacheAnswer {
                 _ => 0,
             };
             let price = prices.of(&request.model, request.sent_at.as_deref().unwrap_or_default());
-            let cost = price.zip(request.usage.as_ref()).map(|(price, usage)| price.cost(usage));
+            let cost = price.and_then(|price| request.cost(price));
             // Tokens are estimated, and no more of them can have been paid for again than the provider charged in full.
             let charged = request.usage.as_ref().map_or(i64::MAX, |usage| usage.uncached);
             let uncached = i64::try_from(rebilled).unwrap_or(i64::MAX).min(charged);
@@ -168,6 +170,7 @@ impl CacheAnswer {
             ),
             rows,
             is_estimated: false,
+            is_reconstructed: false,
             next: None,
         }
     }
@@ -209,7 +212,7 @@ impl CacheAnswer {
                 "cache_seconds": row.cache_seconds,
             })
         });
-        json!({
+        let mut answer = json!({
             "schema": SCHEMA,
             "requests": rows.collect::<Vec<_>>(),
             "estimated": self.is_estimated,
@@ -220,7 +223,11 @@ impl CacheAnswer {
             "cost_rebilled": money(&self.cost_rebilled),
             "prices": UsedPrice::to_json(&self.prices),
             "next": self.next.as_ref().map(NextInCache::to_json),
-        })
+        });
+        if self.is_reconstructed {
+            answer["reconstructed"] = true.into();
+        }
+        answer
     }
 }
 

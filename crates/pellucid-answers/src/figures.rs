@@ -4,10 +4,12 @@
 
 use std::time::Duration;
 
+use pellucid_engine::prices::PriceEntry;
 use pellucid_engine::tokens::tokens_of_bytes;
 use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::cache::CacheWord;
 use pellucid_protocol::event::CacheBreak;
+use pellucid_protocol::price::Money;
 use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::usage::UsageSplit;
 use pellucid_store::moment::Moment;
@@ -15,6 +17,9 @@ use pellucid_store::requests::entry;
 use pellucid_store::token_counts::TokenCountLine;
 use serde::Deserialize;
 use serde::Serialize;
+
+/// The longer of the times for which a provider keeps what was written to its cache.
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// The figures of a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,6 +40,9 @@ pub struct RequestFigures {
     pub bytes: u64,
     /// What the provider charged, if it says.
     pub usage: Option<UsageSplit>,
+    /// How many of the tokens that were written to the provider's cache it keeps for an hour, where that is known.
+    #[serde(default)]
+    pub cache_write_1h: Option<i64>,
     /// What came of the provider's cache.
     pub verdict: CacheVerdict,
     /// Where the request diverges from the one before, if it does.
@@ -116,6 +124,7 @@ impl RequestFigures {
             tokens: tokens_of_bytes(bytes),
             bytes: sent.bytes,
             usage: reply.and_then(entry::ReplyEntry::split),
+            cache_write_1h: None,
             verdict: reply.and_then(|reply| reply.cache.clone()).unwrap_or_else(CacheVerdict::unknown),
             cache_break: sent.cache_break.clone(),
             failure: reply.and_then(|reply| reply.failure.clone()),
@@ -135,6 +144,7 @@ impl RequestFigures {
     /// The bytes are not known: a request that the provider did not read from its cache may have diverged from the one
     /// before, and is called `missed`.
     pub fn estimated(counts: &[TokenCountLine], kept_for: Duration) -> Vec<Self> {
+        let mut kept_for = kept_for;
         let mut before: Option<&TokenCountLine> = None;
         let mut figures = Vec::with_capacity(counts.len());
         for (at, count) in counts.iter().enumerate() {
@@ -147,6 +157,10 @@ impl RequestFigures {
                 (Some(_), Some(idle)) if idle > kept_for => CacheWord::Expired,
                 (Some(_), _) => CacheWord::Missed,
             };
+            // What was written for an hour is kept for another one whenever it is read.
+            if count.cache_write_1h.is_some_and(|tokens| tokens > 0) {
+                kept_for = HOUR.max(kept_for);
+            }
             let tokens = usize::try_from(count.usage.input_tokens).unwrap_or(0);
             figures.push(Self {
                 number: at + 1,
@@ -156,7 +170,8 @@ impl RequestFigures {
                 sent_at: Some(count.at.clone()),
                 tokens,
                 bytes: 0,
-                usage: Some(UsageSplit::new(&count.usage, None)),
+                usage: Some(UsageSplit::new(&count.usage, count.cache_write)),
+                cache_write_1h: count.cache_write_1h,
                 verdict: CacheVerdict {
                     verdict,
                     cause: None,
@@ -171,6 +186,19 @@ impl RequestFigures {
             before = Some(count);
         }
         figures
+    }
+
+    /// What the provider charged, by a price; absent if it reported no tokens.
+    pub fn cost(&self, price: &PriceEntry) -> Option<Money> {
+        let usage = self.usage?;
+        let written = usage.cache_write.unwrap_or(0);
+        let for_an_hour = self.cache_write_1h.unwrap_or(0).clamp(0, written.max(0));
+        if for_an_hour == 0 {
+            return Some(price.cost(&usage));
+        }
+        let rest = UsageSplit { cache_write: Some(written - for_an_hour), ..usage };
+        let kept = UsageSplit { cache_write: Some(for_an_hour), ..UsageSplit::default() };
+        Money::sum([price.cost(&rest), price.cost_kept_an_hour(&kept)])
     }
 
     /// Whether the request asks for an answer, so that the next one continues it.

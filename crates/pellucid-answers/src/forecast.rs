@@ -136,6 +136,7 @@ mod tests {
                     turn: turn.to_string(),
                     model: "gpt-5.2-codex".to_owned(),
                     at: "2026-01-02T00:00:00Z".to_owned(),
+                    ..TokenCountLine::default()
                 });
                 input += growth;
             }

@@ -19,6 +19,7 @@
 //! - `overview`: what fills a request, in a few groups
 //! - `packs`: the same facts under several packs
 //! - `panel`: the rows of a request, with cost and cache
+//! - `reconstructed`: what a request was made of, as far as a session file without a record has it
 //! - `seen`: what the model has been shown of files, and whether they are still so
 //! - `shared`: which items a request has in common with the request before
 //! - `tree`: the parts of a request by size, nested by origin
@@ -45,6 +46,7 @@ pub mod lock;
 pub mod overview;
 pub mod packs;
 pub mod panel;
+pub mod reconstructed;
 pub mod schemas;
 pub mod seen;
 pub mod shared;

@@ -16,7 +16,7 @@ pub struct OutputSchema {
 }
 
 /// Every form of output, by name.
-pub const ALL: [OutputSchema; 18] = [
+pub const ALL: [OutputSchema; 19] = [
     OutputSchema {
         name: "archived",
         command: "sessions archive --older-than DAYS --json",
@@ -42,6 +42,11 @@ pub const ALL: [OutputSchema; 18] = [
     OutputSchema { name: "grep", command: "sessions grep --json", text: include_str!("schemas/grep.json") },
     OutputSchema { name: "models", command: "models list --json", text: include_str!("schemas/models.json") },
     OutputSchema { name: "packs", command: "context packs --json", text: include_str!("schemas/packs.json") },
+    OutputSchema {
+        name: "reconstructed",
+        command: "context --from DIR --json",
+        text: include_str!("schemas/reconstructed.json"),
+    },
     OutputSchema { name: "redo", command: "redo --json", text: include_str!("schemas/redo.json") },
     OutputSchema { name: "seen", command: "context seen --json", text: include_str!("schemas/seen.json") },
     OutputSchema {

@@ -16,6 +16,7 @@
 //! - [`requests`], [`moment`]: the record of requests, and times
 //! - [`search`]: the sessions that contain a text
 //! - [`opened`]: home folders that were made from a capsule
+//! - [`reconstructed`]: sessions of other agents, from the files that those agents keep
 //! - [`redact`], [`fsck`]: removing secrets before an export, and checking all files
 //! - [`side`]: values that are stored beside a session file
 //! - [`memories`]: memories of past sessions for later sessions
@@ -41,6 +42,7 @@ pub mod opened;
 pub mod parent;
 pub mod query;
 pub mod read;
+pub mod reconstructed;
 pub mod record;
 pub mod recorder;
 pub mod redact;

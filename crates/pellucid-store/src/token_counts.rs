@@ -4,8 +4,10 @@
 
 use std::path::Path;
 
+use memchr::memmem;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::usage::TokenUsage;
+use serde_json::Value;
 
 use crate::lines::Forwards;
 use crate::read;
@@ -13,8 +15,14 @@ use crate::read::LineReading;
 use crate::read::ReadError;
 use crate::record::Record;
 
+/// The member of a token count with the tokens that were written to the provider's cache. Only reconstructed sessions have it.
+pub const CACHE_WRITE: &str = "cache_write_tokens";
+
+/// The member with how many of these the provider keeps for an hour.
+pub const CACHE_WRITE_1H: &str = "cache_write_1h_tokens";
+
 /// The usage of a response, as the session file has it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TokenCountLine {
     /// When the line was written, in UTC.
     pub at: String,
@@ -24,6 +32,10 @@ pub struct TokenCountLine {
     pub turn: String,
     /// The tokens that the provider charged.
     pub usage: TokenUsage,
+    /// Input tokens that were written to the provider's cache; absent if the file does not tell.
+    pub cache_write: Option<i64>,
+    /// How many of these the provider keeps for an hour.
+    pub cache_write_1h: Option<i64>,
 }
 
 /// The usage of every response of a session file, in order.
@@ -64,11 +76,23 @@ impl TokenCounts {
             {
                 self.total = info.total_token_usage;
                 let (model, turn) = (self.model.clone(), self.turn.clone());
-                self.found.push(TokenCountLine { at: timestamp(line), model, turn, usage: info.last_token_usage });
+                let (cache_write, cache_write_1h) = written(line);
+                let (at, usage) = (timestamp(line), info.last_token_usage);
+                self.found.push(TokenCountLine { at, model, turn, usage, cache_write, cache_write_1h });
             }
             _ => {}
         }
     }
+}
+
+/// The tokens of a count that were written to the provider's cache, and how many of these are kept for an hour.
+fn written(line: &[u8]) -> (Option<i64>, Option<i64>) {
+    if memmem::find(line, CACHE_WRITE.as_bytes()).is_none() {
+        return (None, None);
+    }
+    let line: Value = serde_json::from_slice(line).unwrap_or_default();
+    let tokens = |name: &str| line["payload"]["info"][name].as_i64().filter(|tokens| *tokens >= 0);
+    (tokens(CACHE_WRITE), tokens(CACHE_WRITE_1H))
 }
 
 /// The time that a line begins with.

@@ -15,6 +15,7 @@ pub mod delete;
 pub mod demo;
 pub mod exec;
 pub mod features;
+pub mod from;
 pub mod grep;
 pub mod inspect;
 pub mod interactive;

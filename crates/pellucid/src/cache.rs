@@ -21,6 +21,7 @@ use pellucid_answers::inspected::Inspected;
 use pellucid_protocol::price::Money;
 use pellucid_store::read;
 use pellucid_store::read::SessionFile;
+use pellucid_store::reconstructed;
 use pellucid_store::record::WATCHED_SOURCE;
 use pellucid_store::token_counts::token_counts;
 
@@ -53,20 +54,21 @@ pub const NOTHING_KNOWN: &str =
     "the session has no record of what it sent and no token counts, so nothing is known of its cache";
 
 /// How long the providers of other programs' sessions keep what they have read.
-const KEPT_FOR: Duration = Duration::from_secs(300);
+pub const KEPT_FOR: Duration = Duration::from_secs(300);
 
 pub fn run(shared: &Shared, args: &CacheArgs) -> Result<ExitCode, ProgramFailure> {
     let home = sessions::home()?;
-    let LookedAt { home: of, id, path } = capsule::meant(&home, &args.of)?;
+    let LookedAt { home: of, id, path } = capsule::meant(&args.from.home_of(&home, &args.of)?, &args.of)?;
     let file = read::open_damaged(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
     if let Some(number) = args.explain {
         return explain(&of, &file, number);
     }
-    let Some(answer) = answer(shared, &home, &LookedAt { home: of, id, path }, &file)? else {
+    let Some(answer) = answer(shared, &home, &LookedAt { home: of.clone(), id, path }, &file)? else {
         style::line(&format!("error: {NOTHING_KNOWN}"));
         return Ok(ExitCode::from(NO_RECORD));
     };
-    let text = if args.json { format!("{}\n", answer.to_json()) } else { text(&answer) };
+    let answer = CacheAnswer { is_reconstructed: reconstructed::is_marked(&of), ..answer };
+    let text = if args.json { format!("{}\n", answer.to_json()) } else { text(&answer) + &args.from.note() };
     print::report(&text, OutputFormat::of(args.json))?;
     Ok(gate(args, &answer))
 }

@@ -11,6 +11,7 @@ pub mod lock;
 pub mod outputs;
 mod overview;
 pub mod packs;
+mod reconstructed;
 pub mod report;
 mod saved;
 pub mod seen;
@@ -35,6 +36,9 @@ pub fn run(shared: &Shared, args: &ContextArgs) -> Result<ExitCode, ProgramFailu
             ContextCommand::Seen(args) => seen::run(shared, args),
             ContextCommand::Bisect(args) => bisect::run(shared, args),
         };
+    }
+    if args.from.from.is_some() {
+        return reconstructed::run(args);
     }
     match report::print_report(shared, args) {
         Ok(()) => Ok(ExitCode::SUCCESS),

@@ -29,14 +29,18 @@ use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::usage::UsageSplit;
 use pellucid_store::read;
 use pellucid_store::read::SessionFile;
+use pellucid_store::reconstructed;
+use pellucid_store::token_counts::token_counts;
 use serde_json::Value;
 
 use crate::args::cost::CostArgs;
 use crate::args::cost::CostByWord;
 use crate::args::shared::Shared;
+use crate::cache;
 use crate::capsule;
 use crate::capsule::LookedAt;
 use crate::fit;
+use crate::other;
 use crate::pack::table;
 use crate::prices;
 use crate::print;
@@ -47,6 +51,9 @@ use crate::sessions;
 use crate::start::ProgramFailure;
 use crate::stored;
 use crate::style;
+
+/// What is said below the costs of a session without a record.
+const FROM_COUNTS: &str = "a session has no record of what it sent, so its tokens are those of the counts in its file";
 
 /// The status when a price is unknown or a session has no record.
 const NOT_KNOWN: u8 = 3;
@@ -63,8 +70,20 @@ pub fn run(shared: &Shared, args: &CostArgs) -> Result<ExitCode, ProgramFailure>
 /// What the command prints and its status, or why nothing is known.
 pub fn answer(shared: &Shared, args: &CostArgs) -> Result<Result<(String, ExitCode), CostRefusal>, ProgramFailure> {
     let home = sessions::home()?;
-    let meant = capsule::all_meant(&home, &args.of)?;
-    CostedSessions::read(&home, meant)?.answer(shared, args)
+    answer_in(&args.from.home_of_all(&home, &args.of)?, shared, args)
+}
+
+/// The same about the sessions of a home folder.
+///
+/// # Errors
+/// When a session or the prices cannot be read.
+pub fn answer_in(
+    home: &Path,
+    shared: &Shared,
+    args: &CostArgs,
+) -> Result<Result<(String, ExitCode), CostRefusal>, ProgramFailure> {
+    let meant = capsule::all_meant(home, &args.of)?;
+    CostedSessions::read(home, meant)?.answer(shared, args)
 }
 
 /// The sessions that costs are asked of, read once for any number of questions.
@@ -88,7 +107,10 @@ impl CostedSessions {
             Self { home: home.to_owned(), sessions: Vec::new(), texts: ReadTexts::default(), unknown: Vec::new() };
         for LookedAt { home: of, path, .. } in meant {
             let file = read::open_damaged(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
-            let session = CostedSession::walk(&of, file, &mut costed.texts)?;
+            let mut session = CostedSession::walk(&of, file, &mut costed.texts)?;
+            if session.requests.is_empty() {
+                session.estimate(&path)?;
+            }
             if session.requests.is_empty() {
                 let id = &session.file.meta.id;
                 costed.unknown.push(format!("the session {id} has no record of what it sent"));
@@ -121,6 +143,12 @@ fn costed_answer(
     unknown: &[String],
 ) -> Result<Result<(String, ExitCode), CostRefusal>, ProgramFailure> {
     let prices = prices::table(home)?;
+    let needs_bytes = matches!(args.by, CostByWord::Part | CostByWord::Source | CostByWord::Tool);
+    if let Some(session) = sessions.iter().find(|it| it.is_estimated && (needs_bytes || !args.settings.is_empty())) {
+        let id = &session.file.meta.id;
+        let why = "only the tokens of its requests are known, and neither parts nor other settings";
+        return Ok(Err(CostRefusal::unknown(format!("the session {id} has no record of what it sent: {why}"))));
+    }
     let requests: Vec<CostedRequest> = sessions.iter().flat_map(|session| session.requests.clone()).collect();
     if requests.is_empty() {
         return Ok(Err(CostRefusal::unknown(unknown.join("\nerror: "))));
@@ -148,13 +176,21 @@ fn costed_answer(
     let is_known = unknown.is_empty() && !answer.has_unknown_price() && !columns.iter().any(has_unknown);
     let text = if args.json {
         let mut json = answer.to_json();
+        if reconstructed::is_marked(home) {
+            json["reconstructed"] = true.into();
+        }
         if !columns.is_empty() {
             json["simulated"] = columns.iter().map(SimulatedCost::to_json).collect::<Value>();
             json["simulated_requests_that_differ"] = columns[0].n_different(&requests).into();
         }
         format!("{json}\n")
     } else if columns.is_empty() {
-        answer_text(&answer, &NamedGroups::of(home, args.by))
+        let mut text = answer_text(&answer, &NamedGroups::of(home, args.by));
+        if sessions.iter().any(|session| session.is_estimated) {
+            text += if reconstructed::is_marked(home) { other::RECONSTRUCTED } else { FROM_COUNTS };
+            text.push('\n');
+        }
+        text
     } else {
         columns_text(&answer, &columns, columns[0].n_different(&requests))
     };
@@ -202,13 +238,22 @@ struct CostedSession {
     wire: Option<WireApi>,
     /// The order in which the provider's models read a request.
     order: Vec<ReadSection>,
+    /// Whether there is no record, so that the requests are those of the file's token counts.
+    is_estimated: bool,
 }
 
 impl CostedSession {
     fn walk(home: &Path, file: SessionFile, texts: &mut ReadTexts) -> Result<Self, ProgramFailure> {
         let session: Arc<str> = file.meta.id.as_str().into();
         let provider: Arc<str> = file.meta.model_provider.as_deref().unwrap_or_default().into();
-        let mut costed = Self { home: home.to_owned(), file, requests: Vec::new(), wire: None, order: Vec::new() };
+        let mut costed = Self {
+            home: home.to_owned(),
+            file,
+            requests: Vec::new(),
+            wire: None,
+            order: Vec::new(),
+            is_estimated: false,
+        };
         let mut known: BTreeMap<usize, (String, WireApi, Arc<[ReadText]>)> = BTreeMap::new();
         let Self { file, requests, wire: last_wire, order: last_order, .. } = &mut costed;
         replay::walk(home, file, &mut |walked| {
@@ -245,6 +290,22 @@ impl CostedSession {
         })
         .map_err(|error| ProgramFailure::new(format!("{error}")))?;
         Ok(costed)
+    }
+
+    /// Takes the requests from the token counts of the session file, which has no record.
+    fn estimate(&mut self, path: &Path) -> Result<(), ProgramFailure> {
+        let session: Arc<str> = self.file.meta.id.as_str().into();
+        let provider: Arc<str> = self.file.meta.model_provider.as_deref().unwrap_or_default().into();
+        let counts = token_counts(path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+        let request = |figures: RequestFigures| {
+            let sent = figures.sent_at.as_deref().and_then(|at| at.parse::<Timestamp>().ok());
+            let (session, provider) = (session.clone(), provider.clone());
+            let sent_ms = sent.map(Timestamp::as_millisecond);
+            CostedRequest { session, provider, figures, sent_ms, kept_ms: None, read: Arc::default() }
+        };
+        self.requests = RequestFigures::estimated(&counts, cache::KEPT_FOR).into_iter().map(request).collect();
+        self.is_estimated = true;
+        Ok(())
     }
 }
 

@@ -21,6 +21,7 @@ use pellucid_inspect::server::Inspector;
 use pellucid_inspect::server::InspectorPlan;
 use pellucid_inspect::server::N_THREADS_MAX;
 use pellucid_inspect::server::StartedFor;
+use pellucid_store::reconstructed::WantedSessions;
 use pellucid_store::redact::Redactor;
 use pellucid_tasks::Task;
 
@@ -45,6 +46,11 @@ pub fn run(shared: &Shared, args: &InspectArgs) -> Result<ExitCode, ProgramFailu
         return Ok(ExitCode::SUCCESS);
     }
     let home = sessions::home()?;
+    let wanted = match &args.reference {
+        Some(text) => WantedSessions::Named(text.split('#').next().unwrap_or(text)),
+        None => WantedSessions::All,
+    };
+    let home = args.from.home(&home, wanted)?;
     let (home, mut started_for, capsule) = match &args.reference {
         Some(text) => named(&home, text)?,
         None => (home, StartedFor { is_live: args.live, ..StartedFor::default() }, None),

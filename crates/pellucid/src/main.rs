@@ -55,6 +55,7 @@ mod login;
 mod mcp;
 mod memory;
 mod models;
+mod other;
 mod pack;
 mod prices;
 mod print;
@@ -115,6 +116,7 @@ fn main() -> ExitCode {
         Err(_panic) => broken().show(),
     };
     capsule::close_all();
+    other::close_all();
     code
 }
 

@@ -23,6 +23,7 @@ use pellucid_store::parent;
 use pellucid_store::query::Cursor;
 use pellucid_store::query::Query;
 use pellucid_store::query::Sort;
+use pellucid_store::reconstructed::WantedSessions;
 use pellucid_store::sessions::LocalSessions;
 use pellucid_store::sessions::Sessions;
 use pellucid_store::sessions::StoreError;
@@ -134,6 +135,7 @@ fn list(home: &Path, args: &SessionsListArgs) -> Result<ExitCode, ProgramFailure
         cursor,
         limit: args.limit,
     };
+    let home = &args.from.home(home, WantedSessions::Listed)?;
     let mut sessions = LocalSessions::new(home).with_progress(progress);
     let page = sessions.list(&query);
     for warning in sessions.take_warnings() {
@@ -145,7 +147,10 @@ fn list(home: &Path, args: &SessionsListArgs) -> Result<ExitCode, ProgramFailure
     }
     let done = |code: ExitCode| if unreadable.is_empty() { code } else { ExitCode::FAILURE };
     if args.json {
-        let value = parent::page_json(&page).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+        let mut value = parent::page_json(&page).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+        if args.from.from.is_some() {
+            value["reconstructed"] = true.into();
+        }
         return print_json(&format!("{value}\n")).map(done);
     }
     if page.sessions.is_empty() && !unreadable.is_empty() {
@@ -165,7 +170,7 @@ fn list(home: &Path, args: &SessionsListArgs) -> Result<ExitCode, ProgramFailure
         folder: (!is_here).then_some(folder.as_path()),
         ids: &stored::ids(home),
     };
-    print(&list::text(&page, &list)).map(done)
+    print(&(list::text(&page, &list) + &args.from.note())).map(done)
 }
 
 /// A time in the local time zone.

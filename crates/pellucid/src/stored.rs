@@ -11,6 +11,7 @@ use pellucid_store::find;
 use pellucid_store::find::SessionFilter;
 use pellucid_store::name;
 use pellucid_store::names;
+use pellucid_store::reconstructed;
 use pellucid_store::walk::SessionPlace;
 
 use crate::args::session_ref::SessionList;
@@ -54,10 +55,11 @@ impl NoSession {
         let is_stored = |id: &str| ids.iter().any(|known| known == id);
         let called: Vec<&str> = names.iter().filter(|(id, _)| is_stored(id)).map(|(_, name)| name.as_str()).collect();
         let near = near(text, called.iter().copied().chain(ids.iter().map(String::as_str)), NEAR_MAX);
+        let listing = if reconstructed::is_marked(home) { OTHERS_LISTING } else { LISTING };
         let hint = match near.as_slice() {
             _ if ids.is_empty() => "there are no stored sessions".to_owned(),
-            [] => LISTING.to_owned(),
-            near => format!("near ones: {}; {LISTING}", near.join(", ")),
+            [] => listing.to_owned(),
+            near => format!("near ones: {}; {listing}", near.join(", ")),
         };
         Self { why: format!("no session has the id or name `{text}`"), hint }
     }
@@ -75,6 +77,9 @@ impl NoSession {
 
 /// The advice where no session is near.
 const LISTING: &str = "`pellucid sessions list --all` shows those that are stored";
+
+/// The advice about sessions of another agent.
+const OTHERS_LISTING: &str = "`pellucid sessions list --all --from DIR` shows those that are there";
 
 /// The session that a text means, and its file.
 ///

@@ -8,6 +8,7 @@ use super::*;
 
 fn request(number: usize, tokens: usize, word: CacheWord) -> RequestFigures {
     RequestFigures {
+        cache_write_1h: None,
         number,
         turn: "t".to_owned(),
         purpose: "answer".to_owned(),

@@ -45,7 +45,7 @@ pub struct CostAnswer {
     pub n_requests: usize,
     /// How many of these have no figures of the provider, so that they are in no sum.
     pub n_unreported: usize,
-    /// How many input tokens this program estimates for the requests with figures.
+    /// How many input tokens this program estimates for the requests with figures; 0 if the bytes of one are not known.
     pub estimated: u64,
     /// The prices that were used.
     pub prices: Vec<UsedPrice>,
@@ -74,7 +74,7 @@ impl CostAnswer {
     /// Adds up what requests cost.
     pub fn of(requests: &[CostedRequest], by: CostBy, prices: &PriceTable) -> Self {
         let mut sums = Sums::default();
-        let (mut n_unreported, mut estimated) = (0, 0);
+        let (mut n_unreported, mut estimated, mut has_all_bytes) = (0, 0, true);
         let mut total = CostGroup::new("total".to_owned());
         let mut costs = Vec::new();
         for request in requests {
@@ -83,11 +83,17 @@ impl CostAnswer {
                 continue;
             };
             estimated += request.figures.tokens as u64;
+            has_all_bytes &= request.figures.bytes > 0;
             let price = request.price(prices);
             total.add(usage, request.figures.number);
-            costs.push(price.map(|price| price.cost(usage)));
-            for (name, usage) in dealt(request, usage, by) {
-                sums.add(name, request.figures.number, &usage, price.map(|price| price.cost(&usage)));
+            let cost = price.and_then(|price| request.figures.cost(price));
+            costs.push(cost.clone());
+            for (name, dealt) in dealt(request, usage, by) {
+                let cost = match price {
+                    Some(_) if dealt == *usage => cost.clone(),
+                    price => price.map(|price| price.cost(&dealt)),
+                };
+                sums.add(name, request.figures.number, &dealt, cost);
             }
         }
         total.cost = costs.into_iter().collect::<Option<Vec<_>>>().and_then(Money::sum);
@@ -98,7 +104,8 @@ impl CostAnswer {
             total,
             n_requests: requests.len(),
             n_unreported,
-            estimated,
+            // Without its bytes, the tokens of a request are those of the provider.
+            estimated: if has_all_bytes { estimated } else { 0 },
             prices: UsedPrice::all(prices, asked.map(|request| (request.figures.model.as_str(), request.day()))),
         }
     }

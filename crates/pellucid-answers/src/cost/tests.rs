@@ -18,6 +18,7 @@ fn request(number: usize, minutes: i64, usage: UsageSplit, read: &[(&str, &str)]
     let read: Vec<ReadText> = read.iter().map(|(part, bytes)| text(part, bytes)).collect();
     let bytes: usize = read.iter().map(|text| text.bytes.len()).sum();
     let figures = RequestFigures {
+        cache_write_1h: None,
         number,
         turn: "t".to_owned(),
         purpose: "answer".to_owned(),

@@ -22,6 +22,7 @@ use pellucid_store::parent::ParentSession;
 use pellucid_store::query::Page;
 use pellucid_store::query::Query;
 use pellucid_store::query::Sort;
+use pellucid_store::reconstructed;
 use pellucid_store::requests::chain::Chain;
 use pellucid_store::requests::entry::LogEntry;
 use pellucid_store::requests::entry::ReplyEntry;
@@ -228,6 +229,7 @@ impl Answers {
             "prices": UsedPrice::to_json(&cache.prices),
             "record": view.has_record,
             "estimated": view.is_estimated,
+            "reconstructed": reconstructed::is_marked(&self.home),
             "anchor": view.state.anchor,
             "sealed_at": view.state.sealed_at,
             "redacted": view.state.is_redacted,

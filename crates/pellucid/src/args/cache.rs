@@ -2,6 +2,7 @@
 
 use clap::Args as ClapArgs;
 
+use crate::args::from::FromArgs;
 use crate::args::numbers::limit;
 use crate::args::numbers::number;
 use crate::args::numbers::number_from_one;
@@ -21,6 +22,9 @@ Exit status: 0, or 1 if a limit is exceeded, 2 for wrong usage, 3 if the session
 pub struct CacheArgs {
     #[command(flatten)]
     pub of: SessionRef,
+
+    #[command(flatten)]
+    pub from: FromArgs,
 
     /// Show the two texts around the place where this request diverges from the one before.
     #[arg(long, value_name = "N", value_parser = number_from_one)]

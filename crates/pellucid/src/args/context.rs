@@ -6,6 +6,7 @@ use clap::Subcommand;
 use clap::ValueEnum;
 
 use crate::args::bisect::ContextBisectArgs;
+use crate::args::from::FromArgs;
 use crate::args::lock::ContextCheckArgs;
 use crate::args::lock::ContextLockArgs;
 use crate::args::packs::ContextPacksArgs;
@@ -28,6 +29,9 @@ pub struct ContextArgs {
 
     #[command(flatten)]
     pub request: RequestArgs,
+
+    #[command(flatten)]
+    pub from: FromArgs,
 
     /// Print the report as JSON.
     #[arg(long)]

@@ -5,6 +5,7 @@ use clap::ValueEnum;
 use pellucid_answers::cost::CostBy;
 use pellucid_answers::cost::CostSetting;
 
+use crate::args::from::FromArgs;
 use crate::args::session_ref::SessionList;
 
 /// The arguments of `cost`.
@@ -28,6 +29,9 @@ Exit status: 0, 2 for wrong usage, 3 if a price is unknown, a session has no rec
 pub struct CostArgs {
     #[command(flatten)]
     pub of: SessionList,
+
+    #[command(flatten)]
+    pub from: FromArgs,
 
     /// What costs are added up by.
     #[arg(long, value_enum, default_value_t = CostByWord::Session)]

@@ -2,6 +2,8 @@
 
 use clap::Args as ClapArgs;
 
+use crate::args::from::FromArgs;
+
 /// The arguments of `sessions grep`.
 #[derive(Debug, Clone, ClapArgs)]
 #[command(after_help = "\
@@ -32,6 +34,9 @@ pub struct GrepArgs {
     /// Only the session that was used last in this folder.
     #[arg(long)]
     pub last: bool,
+
+    #[command(flatten)]
+    pub from: FromArgs,
 
     /// Only items of this role.
     #[arg(long, value_parser = ["system", "developer", "user", "assistant", "tool"])]

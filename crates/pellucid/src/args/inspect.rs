@@ -2,6 +2,8 @@
 
 use clap::Args as ClapArgs;
 
+use crate::args::from::FromArgs;
+
 /// The arguments of `inspect`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
@@ -13,6 +15,7 @@ Examples:
   pellucid inspect
   pellucid inspect 019a7d31#7
   pellucid inspect --live
+  pellucid inspect --from ~/.claude/projects
 
 Exit status: 0, 1 if the address cannot be bound, 2 for wrong usage.")]
 pub struct InspectArgs {
@@ -20,8 +23,11 @@ pub struct InspectArgs {
     #[arg(value_name = "REF")]
     pub reference: Option<String>,
 
+    #[command(flatten)]
+    pub from: FromArgs,
+
     /// Follow the session that was used last.
-    #[arg(long, conflicts_with = "reference")]
+    #[arg(long, conflicts_with_all = ["reference", "from"])]
     pub live: bool,
 
     /// Open the page in a browser.
@@ -32,7 +38,7 @@ pub struct InspectArgs {
     pub open: bool,
 
     /// Let the page copy a session up to a request, as `pellucid fork SESSION#N` does.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "from")]
     pub allow_fork: bool,
 
     /// Listen on this port instead of a free one.
@@ -40,6 +46,6 @@ pub struct InspectArgs {
     pub port: u16,
 
     /// Print the JSON Schemas of the answers for programs, and end.
-    #[arg(long, conflicts_with_all = ["reference", "live", "open", "allow_fork", "port"])]
+    #[arg(long, conflicts_with_all = ["reference", "from", "live", "open", "allow_fork", "port"])]
     pub schema: bool,
 }

@@ -12,6 +12,7 @@ use crate::args::capsule::MakeCapsuleArgs;
 use crate::args::certify::CertifyArgs;
 use crate::args::delete::DeleteArgs;
 use crate::args::exec::ExecOptions;
+use crate::args::from::FromArgs;
 use crate::args::grep::GrepArgs;
 use crate::args::interactive::ClientOptions;
 use crate::args::session_ref::SessionIfAny;
@@ -206,6 +207,9 @@ pub struct ArchiveArgs {
 
 #[derive(Debug, Clone, ClapArgs)]
 pub struct SessionsListArgs {
+    #[command(flatten)]
+    pub from: FromArgs,
+
     /// Print the list as JSON.
     #[arg(long)]
     pub json: bool,
@@ -271,6 +275,9 @@ pub struct CallsArgs {
 pub struct ShowArgs {
     #[command(flatten)]
     pub of: SessionRef,
+
+    #[command(flatten)]
+    pub from: FromArgs,
 
     /// Print summary and items as JSON.
     #[arg(long)]

@@ -11,6 +11,7 @@ use pellucid_inspect::questions::Questions;
 use pellucid_inspect::questions::SearchQuestion;
 use pellucid_inspect::questions::WhyAbout;
 use pellucid_store::read;
+use pellucid_store::reconstructed;
 
 use crate::args::Args;
 use crate::args::ProgramCommand;
@@ -106,7 +107,12 @@ impl Questions for CommandAnswers {
             },
             Some(ProgramCommand::Fork(args)) => resume::copy(&self.shared, &args).map_err(|failure| none(&failure))?,
             Some(ProgramCommand::Cost(args)) => {
-                match cost::answer(&self.shared, &args).map_err(|failure| none(&failure))? {
+                let answered = if reconstructed::is_marked(&self.home) {
+                    cost::answer_in(&self.home, &self.shared, &args)
+                } else {
+                    cost::answer(&self.shared, &args)
+                };
+                match answered.map_err(|failure| none(&failure))? {
                     Ok((text, _)) => text,
                     Err(refusal) if refusal.is_usage() => return Err(NoAnswer::Wrong(refusal.text().to_owned())),
                     Err(refusal) => return Err(NoAnswer::Unknown(refusal.text().to_owned())),

@@ -62,6 +62,8 @@ pub fn run(home: &Path, args: &GrepArgs) -> Result<ExitCode, ProgramFailure> {
 }
 
 fn grep(home: &Path, args: &GrepArgs) -> Result<ExitCode, RequestRefusal> {
+    let of = SessionList { sessions: args.session.clone(), last: args.last };
+    let home = &args.from.home_of_all(home, &of)?;
     if args.json {
         let (text, code) = json(home, args)?;
         print::json(text.as_bytes())?;
@@ -86,7 +88,10 @@ pub fn json(home: &Path, args: &GrepArgs) -> Result<(String, ExitCode), RequestR
         all.extend(hits.iter().map(|hit| hit.to_json(session)));
         Ok(())
     })?;
-    let value = json!({ "schema": grep::SCHEMA, "searched": n_searched, "hits": all });
+    let mut value = json!({ "schema": grep::SCHEMA, "searched": n_searched, "hits": all });
+    if args.from.from.is_some() {
+        value["reconstructed"] = true.into();
+    }
     Ok((format!("{value}\n"), code))
 }
 

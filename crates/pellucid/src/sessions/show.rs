@@ -22,6 +22,7 @@ use pellucid_protocol::usage::UsageSplit;
 use pellucid_store::name;
 use pellucid_store::parent::ParentSession;
 use pellucid_store::read;
+use pellucid_store::reconstructed;
 use pellucid_store::record::Record;
 use pellucid_store::requests::chain::Chain;
 use pellucid_store::requests::entry::LogEntry;
@@ -48,7 +49,7 @@ use crate::style;
 use crate::style::Paint;
 
 pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, ProgramFailure> {
-    let LookedAt { home, id, .. } = &capsule::meant(home, &args.of)?;
+    let LookedAt { home, id, .. } = &capsule::meant(&args.from.home_of(home, &args.of)?, &args.of)?;
     let sessions = LocalSessions::new(home);
     let stored = sessions.read(id).map_err(|error| failed(&error))?;
     let requests = requests(home, &stored)?;
@@ -67,12 +68,14 @@ pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, ProgramFailure> {
             usage: requests.usage(),
             cache_breaks: breaks.collect(),
             cache: cache.collect(),
+            reconstructed: args.from.from.is_some(),
         };
         json_line(&shown)?;
         return Ok(ExitCode::SUCCESS);
     }
     let facts = facts(home, id, &requests, cut_off)?;
-    let head = text(&stored, &requests);
+    let file = reconstructed::source(home, id).unwrap_or_else(|| stored.summary.path.clone());
+    let head = text(&stored, &requests, file) + &args.from.note();
     let entries = transcript(stored.loaded.records, facts, KeptOutput::FirstLines);
     Drawing::write(head, entries, (StandardStream::Out.columns(), Paint::out()), &mut print::out)?;
     Ok(ExitCode::SUCCESS)
@@ -89,6 +92,8 @@ struct ShownJson<'a> {
     usage: UsageSplit,
     cache_breaks: Vec<CacheBreakJson<'a>>,
     cache: Vec<VerdictJson<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    reconstructed: bool,
 }
 
 /// A request that diverges from the one before, with the turn that sent it.
@@ -172,7 +177,7 @@ fn facts(home: &Path, id: &str, requests: &Chain, cut_off: Vec<CutOff>) -> Resul
     })
 }
 
-fn text(stored: &StoredSession, requests: &Chain) -> String {
+fn text(stored: &StoredSession, requests: &Chain, file: String) -> String {
     let StoredSession { summary, loaded } = stored;
     let mut text = format!("session   {}\n", summary.id);
     let mut row = |name: &str, value: Option<String>| {
@@ -196,7 +201,7 @@ fn text(stored: &StoredSession, requests: &Chain) -> String {
     for (request, broken) in requests.cache_breaks() {
         row("cache", Some(format!("turn {} {}", request.turn, cache_break_text(broken))));
     }
-    row("file", Some(summary.path.clone()));
+    row("file", Some(file));
     row("state", summary.is_archived.then(|| "archived".to_owned()));
     let n_set_aside = loaded.set_aside.len();
     row("damage", (n_set_aside > 0).then(|| format!("{} cannot be read", style::counted(n_set_aside, "line"))));

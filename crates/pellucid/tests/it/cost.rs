@@ -375,7 +375,13 @@ fn sessions_without_a_record_are_estimated_from_their_token_counts() {
     let text = world.run(&["cache", &id]);
     assert!(text.out().contains("estimated: the session has no record"), "{}", text.out());
     let cost = world.run(&["cost", &id]);
-    assert_eq!(cost.status, 3, "{}", cost.stderr);
+    assert_eq!(cost.status, 0, "{}", cost.stderr);
+    let said = "a session has no record of what it sent, so its tokens are those of the counts in its file\n";
+    assert!(cost.out().ends_with(said), "{}", cost.out());
+    let cost = json_of(&world.run(&["cost", &id, "--json"]));
+    assert_eq!((&cost["total"]["cost"], &cost["factor"]), (&recorded["cost"], &Value::Null));
+    let cost = world.run(&["cost", &id, "--by", "part"]);
+    assert!(cost.status == 3 && cost.stderr.contains("only the tokens of its requests are known"), "{}", cost.stderr);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The inspector: what the page is served is what was sent and what commands print.
 
 mod beside;
-mod client;
+pub mod client;
 mod doors;
 mod index;
 mod views;

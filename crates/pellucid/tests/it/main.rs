@@ -37,6 +37,7 @@ mod models;
 mod one_change;
 #[cfg(target_os = "linux")]
 mod orphans;
+mod other_agents;
 mod other_packs;
 #[cfg(target_os = "linux")]
 mod pack_sources;

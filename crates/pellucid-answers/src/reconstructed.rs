@@ -222,8 +222,8 @@ mod tests {
             said("assistant", "done"),
             count(400, 300),
         ];
-        check_parts(&records, Some(1), &[("user", 1)], 82);
-        check_parts(&records, None, &[("user", 1), ("assistant", 1), ("tools/Read", 2)], 229);
+        check_parts(&records, Some(1), &[("user", 1)], 80);
+        check_parts(&records, None, &[("user", 1), ("assistant", 1), ("tools/Read", 2)], 225);
         let summary = pellucid_store::record::Compacted { message: "s".to_owned(), replacement_history: None };
         records.insert(5, Record::Compacted(summary));
         check_parts(&records, Some(2), &[("tools/Read", 1)], 285);

@@ -22,6 +22,9 @@ use crate::said;
 /// The longest answer or body that is decoded.
 const DECODED_BYTES_MAX: u64 = 256 << 20;
 
+/// The longest answer that is read as one JSON value. A tree of values takes many times the space of its text.
+const VALUE_BYTES_MAX: usize = 16 << 20;
+
 /// What an answer says.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DecodedAnswer {
@@ -56,10 +59,11 @@ pub fn read(format: WatchedFormat, encoding: Option<&str>, chunks: &[Bytes]) -> 
     let Some(bytes) = decoded(encoding, &chunks.concat()) else {
         return DecodedAnswer::default();
     };
-    match serde_json::from_slice::<Value>(&bytes) {
-        Ok(Value::Array(parts)) if format == WatchedFormat::Gemini => gemini(&parts),
-        Ok(value) => of_value(format, &value),
-        Err(_) => of_stream(format, &bytes),
+    let value = if bytes.len() <= VALUE_BYTES_MAX { serde_json::from_slice::<Value>(&bytes).ok() } else { None };
+    match value {
+        Some(Value::Array(parts)) if format == WatchedFormat::Gemini => gemini(&parts),
+        Some(value) => of_value(format, &value),
+        None => of_stream(format, &bytes),
     }
 }
 

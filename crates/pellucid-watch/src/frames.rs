@@ -1,16 +1,28 @@
 //! The messages of a WebSocket, read from the bytes of one direction as they are forwarded.
 //!
-//! Compressed messages are not read: they are forwarded, and missing in the record.
+//! Messages may be compressed (permessage-deflate); what is read of them is their text.
+
+use flate2::Decompress;
+use flate2::FlushDecompress;
+use flate2::Status;
 
 /// The longest message that is read.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
+
+/// What the sender leaves out behind every compressed message.
+const DEFLATE_END: [u8; 4] = [0, 0, 0xff, 0xff];
+
+/// How many bytes are decompressed in one go.
+const INFLATED_BYTES: usize = 64 << 10;
 
 /// Reads frames of one direction.
 #[derive(Debug, Default)]
 pub struct FrameReader {
     buffer: Vec<u8>,
     /// The pieces of a message so far.
-    message: Option<Vec<u8>>,
+    message: Option<PartMessage>,
+    /// What earlier messages were decompressed with, because later ones may refer to them.
+    inflate: Option<Decompress>,
     /// Whether something came that cannot be read, so that nothing more is.
     is_lost: bool,
 }
@@ -27,31 +39,74 @@ impl FrameReader {
             self.buffer.drain(..len);
             messages.extend(self.take(frame));
         }
-        self.is_lost = self.buffer.len() > MESSAGE_BYTES_MAX;
+        self.is_lost |= self.buffer.len() > MESSAGE_BYTES_MAX;
         if self.is_lost {
-            self.buffer = Vec::new();
+            (self.buffer, self.message, self.inflate) = (Vec::new(), None, None);
         }
         messages
     }
 
+    /// Takes a frame; gives the text of the message that it ends.
     fn take(&mut self, frame: Frame) -> Option<Vec<u8>> {
         match frame.opcode {
-            // A text message begins; compressed ones have a bit set.
-            1 => self.message = (!frame.is_compressed).then_some(frame.payload),
+            // A message begins; compressed ones have a bit set.
+            1 | 2 => {
+                let (is_text, is_compressed) = (frame.opcode == 1, frame.is_compressed);
+                self.message = Some(PartMessage { is_text, is_compressed, bytes: frame.payload });
+            }
             // A message continues.
             0 => {
                 let message = self.message.as_mut()?;
-                message.extend_from_slice(&frame.payload);
-                if message.len() > MESSAGE_BYTES_MAX {
+                message.bytes.extend_from_slice(&frame.payload);
+                if message.bytes.len() > MESSAGE_BYTES_MAX {
+                    // Compressed messages behind it may refer to it.
+                    self.is_lost |= message.is_compressed;
                     self.message = None;
                 }
             }
             // Control frames may stand between the pieces of a message.
-            opcode if opcode >= 8 => return None,
-            _ => self.message = None,
+            _ => return None,
         }
-        if frame.is_final { self.message.take() } else { None }
+        let PartMessage { is_text, is_compressed, bytes } = self.message.take_if(|_| frame.is_final)?;
+        let bytes = if is_compressed { self.inflated(bytes) } else { Some(bytes) };
+        bytes.filter(|_| is_text)
     }
+
+    /// Decompresses a message. Nothing more is read if that fails or the message is too long.
+    fn inflated(&mut self, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
+        bytes.extend_from_slice(&DEFLATE_END);
+        let inflate = self.inflate.get_or_insert_with(|| Decompress::new(false));
+        let mut message = Vec::new();
+        let (mut rest, mut piece) = (&bytes[..], vec![0; INFLATED_BYTES]);
+        loop {
+            let (read, made) = (inflate.total_in(), inflate.total_out());
+            let status = inflate.decompress(rest, &mut piece, FlushDecompress::Sync);
+            let n_read = usize::try_from(inflate.total_in() - read).unwrap_or(usize::MAX);
+            let n_made = usize::try_from(inflate.total_out() - made).unwrap_or(usize::MAX);
+            rest = rest.get(n_read..).unwrap_or_default();
+            message.extend_from_slice(piece.get(..n_made).unwrap_or_default());
+            match status {
+                _ if message.len() > MESSAGE_BYTES_MAX => break,
+                Ok(Status::StreamEnd) => {
+                    inflate.reset(false);
+                    return Some(message);
+                }
+                Ok(_) if n_made < piece.len() && (rest.is_empty() || n_read + n_made == 0) => return Some(message),
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+        self.is_lost = true;
+        None
+    }
+}
+
+/// A message that has not ended yet.
+#[derive(Debug)]
+struct PartMessage {
+    is_text: bool,
+    is_compressed: bool,
+    bytes: Vec<u8>,
 }
 
 struct Frame {
@@ -106,6 +161,50 @@ mod tests {
         bytes
     }
 
+    /// Compresses messages as a sender does that refers to earlier ones.
+    fn deflated(messages: &[&[u8]]) -> Vec<Vec<u8>> {
+        let mut deflate = flate2::Compress::new(flate2::Compression::default(), false);
+        let mut compress = |message: &&[u8]| {
+            let mut bytes = Vec::with_capacity(message.len() + 1024);
+            deflate.compress_vec(message, &mut bytes, flate2::FlushCompress::Sync).unwrap();
+            assert!(bytes.ends_with(&DEFLATE_END));
+            bytes.truncate(bytes.len() - DEFLATE_END.len());
+            bytes
+        };
+        messages.iter().map(&mut compress).collect()
+    }
+
+    #[test]
+    fn compressed_messages_are_read_and_a_bomb_ends_the_reading() {
+        let text = b"a message that the next one repeats".as_slice();
+        let packed = deflated(&[text, b"binary", text, b""]);
+        assert!(packed[2].len() < packed[0].len(), "later messages refer to earlier ones");
+        let stream = [
+            frame(0xc1, &packed[0], true),
+            frame(0xc2, &packed[1], true),
+            frame(0x81, b"plain", true),
+            frame(0x41, &packed[2][..2], true),
+            frame(0x80, &packed[2][2..], true),
+            frame(0xc1, &packed[3], true),
+        ]
+        .concat();
+        for size in [1, 3, stream.len()] {
+            let mut reader = FrameReader::default();
+            let messages: Vec<Vec<u8>> = stream.chunks(size).flat_map(|piece| reader.push(piece)).collect();
+            assert_eq!(messages, [text, b"plain", text, b""], "{size}");
+        }
+        let zeros = vec![0; MESSAGE_BYTES_MAX + 1];
+        let bomb = deflated(&[&zeros]).remove(0);
+        let mut reader = FrameReader::default();
+        let mut long = vec![0xc1, 127];
+        long.extend((bomb.len() as u64).to_be_bytes());
+        long.extend(&bomb);
+        assert_eq!(reader.push(&long), Vec::<Vec<u8>>::new());
+        assert_eq!(reader.push(&frame(0x81, b"behind", false)), Vec::<Vec<u8>>::new());
+        let mut reader = FrameReader::default();
+        assert_eq!(reader.push(&frame(0xc1, b"not compressed", false)), Vec::<Vec<u8>>::new());
+    }
+
     #[test]
     fn messages_are_read_however_the_bytes_are_cut() {
         let long = vec![b'x'; 300];
@@ -115,7 +214,6 @@ mod tests {
             frame(0x89, b"ping", false),
             frame(0x80, b"o", true),
             frame(0x82, b"binary", false),
-            frame(0xc1, b"compressed", false),
             frame(0x81, &long, true),
         ]
         .concat();

@@ -6,9 +6,11 @@
 //!
 //! - [`services`]: the variables by which programs find their servers
 //! - [`proxy`]: the server: takes requests, forwards them, streams answers
+//! - `strangers`: connections that have not shown the path
+//! - `held`: the limit of bytes that wait to be recorded
 //! - `headers`: which headers are forwarded, and which are kept
 //! - `tee`: an answer on its way, with a copy for the record
-//! - `frames`: the messages of a WebSocket
+//! - `sockets`, `frames`: WebSockets, and their messages
 //! - `scan`, `taken`: a body taken apart into what surrounds the items, and the items
 //! - `documents`: files whose text a request may have
 //! - `origins`: where the bytes of a body came from, found by content
@@ -23,11 +25,14 @@ mod conversation;
 mod documents;
 mod frames;
 mod headers;
+mod held;
 mod origins;
 pub mod proxy;
 pub mod record;
 mod said;
 mod scan;
 pub mod services;
+mod sockets;
+mod strangers;
 mod taken;
 mod tee;

@@ -24,34 +24,34 @@ use http_body::Body;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use hyper_util::rt::TokioTimer;
 use pellucid_model::Transport;
 use pellucid_store::moment::Moment;
 use pellucid_tasks::Task;
 use pellucid_tasks::Tasks;
-use tokio::io::AsyncRead;
-use tokio::io::AsyncReadExt;
-use tokio::io::AsyncWrite;
-use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc;
 
-use crate::frames::FrameReader;
 use crate::headers;
+use crate::held::HELD_BYTES_MAX;
+use crate::held::HeldBytes;
+use crate::held::HeldLimit;
 use crate::record;
 use crate::record::ForwardNote;
 use crate::record::RecordPlan;
 use crate::record::SentNote;
 use crate::record::WatchSummary;
 use crate::services::WatchedService;
+use crate::sockets;
+use crate::strangers::Guest;
+use crate::strangers::Strangers;
 use crate::tee::AnswerBody;
 use crate::tee::AnswerCopy;
 
-/// How many connections there may be at once; further ones are closed.
+/// How many connections there may be at once; further ones wait until one ends.
 const N_CONNECTIONS_MAX: usize = 256;
 
 /// How long the head of a request may take to arrive.
@@ -65,9 +65,6 @@ const BODY_BYTES_MAX: usize = 256 << 20;
 
 /// How many notes may wait for the record.
 const N_NOTES_MAX: usize = 512;
-
-/// How many bytes of a WebSocket are forwarded at once.
-const PIECE_BYTES: usize = 16 << 10;
 
 /// What a server is made from.
 #[derive(Debug)]
@@ -91,19 +88,23 @@ pub struct WatchServer {
 
 /// What connections share.
 #[derive(Debug)]
-struct Inside {
+pub(crate) struct Inside {
     /// The first part of every path, which only the program knows.
     secret: String,
     services: Vec<ForwardTo>,
     exchanges: AtomicU64,
     notes: mpsc::Sender<ForwardNote>,
+    /// The limit of bytes that are held.
+    held: HeldLimit,
     /// WebSockets that are being forwarded.
-    sockets: Tasks,
+    pub sockets: Tasks,
 }
 
+/// A service with the client that forwards to it.
 #[derive(Debug)]
-struct ForwardTo {
-    service: WatchedService,
+pub(crate) struct ForwardTo {
+    /// The service, with its address.
+    pub service: WatchedService,
     client: Result<reqwest::Client, String>,
 }
 
@@ -129,6 +130,7 @@ impl WatchServer {
             services: plan.services.into_iter().map(forward_to).collect(),
             exchanges: AtomicU64::new(0),
             notes,
+            held: HeldLimit::new(HELD_BYTES_MAX),
             sockets: Tasks::default(),
         };
         let record = plan.record;
@@ -148,18 +150,26 @@ impl WatchServer {
         let connections = Tasks::default();
         let mut end = pin!(end);
         let seats = Arc::new(Semaphore::new(N_CONNECTIONS_MAX));
+        let mut strangers = Strangers::default();
+        // A connection is accepted once there is a seat for it. Until then the system keeps it waiting.
+        let next = || async {
+            let seat = seats.clone().acquire_owned().await;
+            listener.accept().await.map(|(stream, _)| (stream, seat))
+        };
         let ended = loop {
             tokio::select! {
                 ended = &mut end => break ended,
-                accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => {
-                        if let Ok(seat) = seats.clone().try_acquire_owned() {
-                            let inside = inside.clone();
-                            connections.spawn("watch: connection", async move {
-                                connection(stream, inside).await;
-                                drop(seat);
-                            });
-                        }
+                accepted = next() => match accepted {
+                    Ok((stream, seat)) => {
+                        let (inside, guest) = (inside.clone(), strangers.come());
+                        connections.spawn("watch: connection", async move {
+                            tokio::select! {
+                                () = connection(stream, inside, guest.clone()) => {}
+                                () = guest.sent_away() => {}
+                            }
+                            guest.settle();
+                            drop(seat);
+                        });
                     }
                     // Too many open files: the connections that are there will end.
                     Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
@@ -177,12 +187,12 @@ impl WatchServer {
     }
 }
 
-async fn connection(stream: TcpStream, inside: Arc<Inside>) {
+async fn connection(stream: TcpStream, inside: Arc<Inside>, guest: Arc<Guest>) {
     // A small answer must not wait for a larger one.
     drop(stream.set_nodelay(true));
     let service = service_fn(move |request| {
-        let inside = inside.clone();
-        async move { Ok::<_, Infallible>(respond(&inside, request).await) }
+        let (inside, guest) = (inside.clone(), guest.clone());
+        async move { Ok::<_, Infallible>(respond(&inside, &guest, request).await) }
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -203,11 +213,12 @@ fn own(status: StatusCode, text: &str) -> Response<AnswerBody> {
     response
 }
 
-async fn respond(inside: &Arc<Inside>, mut request: Request<Incoming>) -> Response<AnswerBody> {
+async fn respond(inside: &Arc<Inside>, guest: &Guest, mut request: Request<Incoming>) -> Response<AnswerBody> {
     let path = request.uri().path_and_query().map_or("/", |it| it.as_str()).to_owned();
     let Some((to, rest)) = inside.destination(&path) else {
         return own(StatusCode::NOT_FOUND, "there is nothing here");
     };
+    guest.settle();
     let client = match &to.client {
         Ok(client) => client,
         Err(error) => return own(StatusCode::BAD_GATEWAY, &format!("pellucid watch: {error}")),
@@ -218,8 +229,8 @@ async fn respond(inside: &Arc<Inside>, mut request: Request<Incoming>) -> Respon
     let is_upgrade = headers::wants_upgrade(request.headers());
     let on_upgrade = is_upgrade.then(|| hyper::upgrade::on(&mut request));
     let (head, body) = request.into_parts();
-    let body = match received(body).await {
-        Ok(body) => body,
+    let (body, held) = match received(body, inside.held.none()).await {
+        Ok(received) => received,
         Err(refusal) => return *refusal,
     };
     let mut sent = reqwest::Request::new(head.method.clone(), url);
@@ -234,10 +245,10 @@ async fn respond(inside: &Arc<Inside>, mut request: Request<Incoming>) -> Respon
     if !body.is_empty() || head.method == Method::POST || head.method == Method::PUT {
         *sent.body_mut() = Some(body.clone().into());
     }
-    let exchange = inside.exchanges.fetch_add(1, Ordering::Relaxed);
+    let exchange = inside.next_exchange();
     let mut copy = None;
     if !body.is_empty() {
-        copy = inside.note(exchange, to, &rest, &head.method, &head.headers, body).await;
+        copy = inside.note(exchange, to, &rest, (&head.method, &head.headers), (body, held)).await;
     }
     let response = match client.execute(sent).await {
         Ok(response) => response,
@@ -249,7 +260,7 @@ async fn respond(inside: &Arc<Inside>, mut request: Request<Incoming>) -> Respon
         }
     };
     if let (StatusCode::SWITCHING_PROTOCOLS, Some(on_upgrade)) = (response.status(), on_upgrade) {
-        return switched(inside, to, &rest, &head, response, on_upgrade);
+        return sockets::switched(inside, to, &rest, &head, response, on_upgrade);
     }
     let encoding = response.headers().get(header::CONTENT_ENCODING).and_then(|it| it.to_str().ok()).map(str::to_owned);
     if let Some(copy) = &mut copy {
@@ -279,7 +290,14 @@ fn plain(error: &reqwest::Error) -> String {
 }
 
 /// The body of a request.
-async fn received(body: Incoming) -> Result<Bytes, Box<Response<AnswerBody>>> {
+async fn received(body: Incoming, mut held: HeldBytes) -> Result<(Bytes, HeldBytes), Box<Response<AnswerBody>>> {
+    let too_long = || {
+        let text = format!("pellucid watch: the body is longer than {BODY_BYTES_MAX} bytes");
+        Box::new(own(StatusCode::PAYLOAD_TOO_LARGE, &text))
+    };
+    if body.size_hint().lower() > BODY_BYTES_MAX as u64 {
+        return Err(too_long());
+    }
     let mut body = pin!(body);
     let mut pieces: Vec<Bytes> = Vec::new();
     let mut n_bytes = 0;
@@ -290,16 +308,21 @@ async fn received(body: Incoming) -> Result<Bytes, Box<Response<AnswerBody>>> {
         if let Ok(data) = frame.into_data() {
             n_bytes += data.len();
             if n_bytes > BODY_BYTES_MAX {
-                let text = format!("pellucid watch: the body is longer than {BODY_BYTES_MAX} bytes");
-                return Err(Box::new(own(StatusCode::PAYLOAD_TOO_LARGE, &text)));
+                return Err(too_long());
+            }
+            if !held.add(data.len()) {
+                let text =
+                    format!("pellucid watch: bodies and answers of {HELD_BYTES_MAX} bytes are under way already");
+                return Err(Box::new(own(StatusCode::SERVICE_UNAVAILABLE, &text)));
             }
             pieces.push(data);
         }
     }
-    Ok(match pieces.len() {
+    let body = match pieces.len() {
         1 => pieces.remove(0),
         _ => pieces.concat().into(),
-    })
+    };
+    Ok((body, held))
 }
 
 impl Inside {
@@ -308,19 +331,32 @@ impl Inside {
         let rest = path.strip_prefix('/')?.strip_prefix(self.secret.as_str())?.strip_prefix('/')?;
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (slot, rest) = rest.split_at(end);
-        let to = self.services.iter().find(|it| it.service.slot == slot)?;
-        Some((to, rest.to_owned()))
+        Some((self.service(slot)?, rest.to_owned()))
+    }
+
+    /// The service with a name.
+    pub fn service(&self, slot: &str) -> Option<&ForwardTo> {
+        self.services.iter().find(|it| it.service.slot == slot)
+    }
+
+    /// The number of the next exchange.
+    pub fn next_exchange(&self) -> u64 {
+        self.exchanges.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Bytes that are held, none yet.
+    pub fn holds(&self) -> HeldBytes {
+        self.held.none()
     }
 
     /// Hands a body to the record. Gives what the copy of its answer is made with.
-    async fn note(
+    pub async fn note(
         &self,
         exchange: u64,
         to: &ForwardTo,
         path: &str,
-        method: &Method,
-        headers: &HeaderMap,
-        body: Bytes,
+        (method, headers): (&Method, &HeaderMap),
+        (body, held): (Bytes, HeldBytes),
     ) -> Option<AnswerCopy> {
         let sent_at = Moment::now();
         let permit = self.notes.clone().reserve_owned().await.ok()?;
@@ -334,123 +370,10 @@ impl Inside {
             headers: headers::kept(headers),
             encoding,
             body,
+            held,
             sent_at,
         };
         self.notes.send(ForwardNote::Sent(Box::new(note))).await.ok()?;
-        Some(AnswerCopy::new(exchange, permit))
+        Some(AnswerCopy::new(exchange, permit, self.holds()))
     }
-}
-
-/// Forwards a WebSocket in both directions, once both sides have changed the protocol.
-fn switched(
-    inside: &Arc<Inside>,
-    to: &ForwardTo,
-    path: &str,
-    head: &http::request::Parts,
-    response: reqwest::Response,
-    on_upgrade: OnUpgrade,
-) -> Response<AnswerBody> {
-    let mut answer = Response::new(AnswerBody::Own(None));
-    *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-    *answer.headers_mut() = response.headers().clone();
-    let socket = SocketRecord {
-        inside: Arc::downgrade(inside),
-        slot: to.service.slot.clone(),
-        path: path.to_owned(),
-        method: head.method.clone(),
-        headers: head.headers.clone(),
-        asked: None,
-        answers: Vec::new(),
-    };
-    inside.sockets.spawn("watch: socket", async move {
-        let (Ok(command), Ok(upstream)) = (on_upgrade.await, response.upgrade().await) else {
-            return;
-        };
-        forward_socket(TokioIo::new(command), upstream, socket).await;
-    });
-    answer
-}
-
-/// What of a WebSocket is recorded: every message of the command is a request, what the server sends until the next is its
-/// answer.
-struct SocketRecord {
-    inside: std::sync::Weak<Inside>,
-    slot: String,
-    path: String,
-    method: Method,
-    headers: HeaderMap,
-    asked: Option<AnswerCopy>,
-    answers: Vec<Vec<u8>>,
-}
-
-impl SocketRecord {
-    async fn asks(&mut self, message: Vec<u8>) {
-        self.settle();
-        let Some(inside) = self.inside.upgrade() else {
-            return;
-        };
-        let Some(to) = inside.services.iter().find(|it| it.service.slot == self.slot) else {
-            return;
-        };
-        let exchange = inside.exchanges.fetch_add(1, Ordering::Relaxed);
-        self.asked = inside.note(exchange, to, &self.path, &self.method, &self.headers, message.into()).await;
-        if let Some(asked) = &mut self.asked {
-            asked.head(StatusCode::SWITCHING_PROTOCOLS.as_u16(), None);
-        }
-    }
-
-    fn answers(&mut self, message: Vec<u8>) {
-        let is_last =
-            [&b"\"response.completed\""[..], b"\"response.failed\"", b"\"response.done\"", b"\"response.incomplete\""]
-                .iter()
-                .any(|kind| memchr::memmem::find(&message, kind).is_some());
-        self.answers.push(message);
-        if is_last {
-            self.settle();
-        }
-    }
-
-    fn settle(&mut self) {
-        let answers = std::mem::take(&mut self.answers);
-        if let Some(mut asked) = self.asked.take()
-            && !answers.is_empty()
-        {
-            asked.messages(answers);
-        }
-    }
-}
-
-async fn forward_socket(
-    command: impl AsyncRead + AsyncWrite + Unpin,
-    upstream: impl AsyncRead + AsyncWrite + Unpin,
-    mut record: SocketRecord,
-) {
-    let (mut from_command, mut to_command) = tokio::io::split(command);
-    let (mut from_upstream, mut to_upstream) = tokio::io::split(upstream);
-    let (mut asked, mut answered) = (FrameReader::default(), FrameReader::default());
-    let (mut one, mut two) = (vec![0; PIECE_BYTES], vec![0; PIECE_BYTES]);
-    loop {
-        tokio::select! {
-            read = from_command.read(&mut one) => {
-                let Ok(n @ 1..) = read else { break };
-                if to_upstream.write_all(&one[..n]).await.is_err() || to_upstream.flush().await.is_err() {
-                    break;
-                }
-                for message in asked.push(&one[..n]) {
-                    record.asks(message).await;
-                }
-            }
-            read = from_upstream.read(&mut two) => {
-                let Ok(n @ 1..) = read else { break };
-                if to_command.write_all(&two[..n]).await.is_err() || to_command.flush().await.is_err() {
-                    break;
-                }
-                for message in answered.push(&two[..n]) {
-                    record.answers(message);
-                }
-            }
-        }
-    }
-    record.settle();
-    drop((to_upstream.shutdown().await, to_command.shutdown().await));
 }

@@ -21,6 +21,7 @@ use crate::conversation::Beginning;
 use crate::conversation::Conversation;
 pub use crate::documents::DocumentPlaces;
 use crate::documents::Documents;
+use crate::held::HeldBytes;
 use crate::origins::Evidence;
 use crate::origins::SeenAnswers;
 use crate::taken;
@@ -71,6 +72,9 @@ pub struct SentNote {
     pub encoding: Option<String>,
     /// The body as it was forwarded.
     pub body: Bytes,
+    /// The body's share of the bytes that may be held.
+    #[expect(dead_code, reason = "the share is given back when the note is dropped")]
+    pub(crate) held: HeldBytes,
     /// When it was forwarded.
     pub sent_at: Moment,
 }
@@ -90,6 +94,8 @@ pub struct AnswerNote {
     pub encoding: Option<String>,
     /// The bytes of the answer.
     pub content: AnswerContent,
+    /// Their share of the bytes that may be held.
+    pub(crate) held: HeldBytes,
     /// Why there is no whole answer, in a word.
     pub failure: Option<&'static str>,
 }

@@ -9,6 +9,9 @@ use serde::de::MapAccess;
 use serde::de::Visitor;
 use serde_json::value::RawValue;
 
+/// The longest body that is taken apart. Servers of models take less.
+const TAKEN_BYTES_MAX: usize = 48 << 20;
+
 /// A body taken apart. Head, items and tail are the whole text, in this order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TakenBody<'a> {
@@ -29,7 +32,7 @@ pub struct TakenBody<'a> {
 impl<'a> TakenBody<'a> {
     /// Takes a body apart. A body that is not of a known format is one piece.
     pub fn of(path: &str, text: &'a str) -> Self {
-        let format = format(path);
+        let format = if text.len() > TAKEN_BYTES_MAX { WatchedFormat::Raw } else { format(path) };
         let raw = || Self {
             format: WatchedFormat::Raw,
             text,
@@ -38,7 +41,7 @@ impl<'a> TakenBody<'a> {
             members: Vec::new(),
             instructions: Vec::new(),
         };
-        let Some(members) = members(text) else {
+        let Some(members) = members(text).filter(|_| text.len() <= TAKEN_BYTES_MAX) else {
             return raw();
         };
         let place = |value: &RawValue| {

@@ -11,12 +11,16 @@ use http_body::SizeHint;
 use pellucid_store::moment::Moment;
 use tokio::sync::mpsc;
 
+use crate::held::HeldBytes;
 use crate::record::AnswerContent;
 use crate::record::AnswerNote;
 use crate::record::ForwardNote;
 
 /// How many bytes of an answer are copied for the record. The command gets all.
 const COPY_BYTES_MAX: usize = 64 << 20;
+
+/// What a piece of an answer counts for at least, so that very many short ones are bounded too.
+const PIECE_BYTES_MIN: usize = 64;
 
 /// The body of an answer.
 #[derive(Debug)]
@@ -38,7 +42,7 @@ pub struct AnswerCopy {
 
 impl AnswerCopy {
     /// A copy of the answer to an exchange, for which there is a place in the queue.
-    pub fn new(exchange: u64, permit: mpsc::OwnedPermit<ForwardNote>) -> Self {
+    pub fn new(exchange: u64, permit: mpsc::OwnedPermit<ForwardNote>, held: HeldBytes) -> Self {
         let note = AnswerNote {
             exchange,
             status: None,
@@ -46,6 +50,7 @@ impl AnswerCopy {
             done_at: Moment::now(),
             encoding: None,
             content: AnswerContent::Body(Vec::new()),
+            held,
             failure: None,
         };
         Self { note: Some(note), permit: Some(permit), n_bytes: 0, is_whole: false }
@@ -66,20 +71,23 @@ impl AnswerCopy {
     }
 
     /// Notes the messages of a WebSocket.
-    pub fn messages(&mut self, messages: Vec<Vec<u8>>) {
+    pub fn messages(&mut self, messages: Vec<Vec<u8>>, held: HeldBytes) {
         if let Some(note) = &mut self.note {
             note.first_at = note.first_at.or_else(|| Some(Moment::now()));
-            note.content = AnswerContent::Messages(messages);
+            (note.content, note.held) = (AnswerContent::Messages(messages), held);
         }
         self.is_whole = true;
     }
 
     fn add(&mut self, data: &Bytes) {
         self.n_bytes += data.len();
-        if let Some(AnswerNote { first_at, content: AnswerContent::Body(chunks), .. }) = &mut self.note {
+        if let Some(AnswerNote { first_at, content: AnswerContent::Body(chunks), held, .. }) = &mut self.note {
             first_at.get_or_insert_with(Moment::now);
-            if self.n_bytes <= COPY_BYTES_MAX {
+            // A copy ends where it would be too long. A piece counts for no less than what it takes.
+            if self.n_bytes <= COPY_BYTES_MAX && held.add(data.len().max(PIECE_BYTES_MIN)) {
                 chunks.push(data.clone());
+            } else {
+                self.n_bytes = self.n_bytes.max(COPY_BYTES_MAX + 1);
             }
         }
     }

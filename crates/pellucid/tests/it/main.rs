@@ -74,6 +74,8 @@ mod undo;
 mod visible;
 #[cfg(unix)]
 mod watch;
+#[cfg(unix)]
+mod watch_hostile;
 mod why;
 #[cfg(unix)]
 mod widths;

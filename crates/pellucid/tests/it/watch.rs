@@ -72,7 +72,7 @@ fn run_turns(world: &World, server: &MockServer, inner: &str, watched: bool) -> 
     ran
 }
 
-fn world() -> World {
+pub fn world() -> World {
     let world = World::new("");
     world.files.write("work/AGENTS.md", RULES);
     world
@@ -83,7 +83,7 @@ fn bodies(server: &MockServer) -> Vec<String> {
     bodies.filter(|body| !body.is_empty()).collect()
 }
 
-fn body(world: &World, name: &str) -> String {
+pub fn body(world: &World, name: &str) -> String {
     let ran = world.run(&["prompt", "--format", "body", name]);
     assert_eq!(ran.status, 0, "{name}: {}", ran.stderr);
     String::from_utf8(ran.stdout).unwrap()
@@ -176,15 +176,15 @@ fn origins_of_another_program_are_found_and_none_is_wrong() {
 }
 
 /// `watch` with a command that prints its variables and waits, so that a test can send what it likes.
-struct Watching {
-    child: Child,
-    urls: BTreeMap<String, String>,
+pub struct Watching {
+    pub child: Child,
+    pub urls: BTreeMap<String, String>,
 }
 
 const WAITING: &str = "echo OPENAI_BASE_URL=$OPENAI_BASE_URL ANTHROPIC_BASE_URL=$ANTHROPIC_BASE_URL GOOGLE_GEMINI_BASE_URL=$GOOGLE_GEMINI_BASE_URL; read line; exit 5";
 
 impl Watching {
-    fn start(world: &World, upstream: &str) -> Self {
+    pub fn start(world: &World, upstream: &str) -> Self {
         let mut command =
             world.command(&["watch", "--name", "w", "--upstream", upstream, "--", "/bin/sh", "-c", WAITING]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -199,7 +199,7 @@ impl Watching {
         exchange(&self.urls[variable], "POST", path, body)
     }
 
-    fn end(mut self) -> String {
+    pub fn end(mut self) -> String {
         self.child.stdin.take().unwrap().write_all(b"\n").unwrap();
         let output = self.child.wait_with_output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();

@@ -3,6 +3,7 @@
 //! An answer is a stream of events or one JSON value, in the format of the request. An answer that cannot be read says
 //! nothing; the command got it all the same.
 
+use std::borrow::Cow;
 use std::io::Read;
 
 use bytes::Bytes;
@@ -39,10 +40,10 @@ pub struct DecodedAnswer {
 }
 
 /// Undoes an encoding of HTTP; absent if it is not known or the bytes are not encoded like that.
-pub fn decoded(encoding: Option<&str>, bytes: &[u8]) -> Option<Vec<u8>> {
+pub fn decoded<'a>(encoding: Option<&str>, bytes: &'a [u8]) -> Option<Cow<'a, [u8]>> {
     let mut plain = Vec::new();
     let read = match encoding.map(str::trim) {
-        None | Some("" | "identity") => return Some(bytes.to_vec()),
+        None | Some("" | "identity") => return Some(Cow::Borrowed(bytes)),
         Some("gzip" | "x-gzip") => {
             flate2::read::MultiGzDecoder::new(bytes).take(DECODED_BYTES_MAX).read_to_end(&mut plain)
         }
@@ -51,12 +52,16 @@ pub fn decoded(encoding: Option<&str>, bytes: &[u8]) -> Option<Vec<u8>> {
         Some(_) => return None,
     };
     // The beginning of an answer that was cut off can be read, too.
-    (read.is_ok() || !plain.is_empty()).then_some(plain)
+    (read.is_ok() || !plain.is_empty()).then_some(Cow::Owned(plain))
 }
 
 /// Reads an answer.
 pub fn read(format: WatchedFormat, encoding: Option<&str>, chunks: &[Bytes]) -> DecodedAnswer {
-    let Some(bytes) = decoded(encoding, &chunks.concat()) else {
+    let joined = match chunks {
+        [chunk] => Cow::Borrowed(&chunk[..]),
+        chunks => Cow::Owned(chunks.concat()),
+    };
+    let Some(bytes) = decoded(encoding, &joined) else {
         return DecodedAnswer::default();
     };
     let value = if bytes.len() <= VALUE_BYTES_MAX { serde_json::from_slice::<Value>(&bytes).ok() } else { None };

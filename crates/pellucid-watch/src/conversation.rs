@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use memchr::memmem;
 use pellucid_agent::sent::SentLog;
 use pellucid_agent::sent::WatchedSend;
 use pellucid_engine::cache_verdict::CacheGrounds;
@@ -15,6 +16,7 @@ use pellucid_engine::continuity::SentRequest;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::digest::Items;
 use pellucid_engine::digest::Ledger;
+use pellucid_engine::encode::Encoded;
 use pellucid_engine::request::Frame;
 use pellucid_engine::transcript::Divergence;
 use pellucid_engine::transcript::ItemIds;
@@ -44,6 +46,7 @@ use pellucid_store::requests::entry;
 use serde_json::Value;
 
 use crate::answer::DecodedAnswer;
+use crate::documents::Document;
 use crate::origins;
 use crate::origins::CallNames;
 use crate::origins::Evidence;
@@ -65,7 +68,7 @@ pub struct Conversation {
     ledger: Ledger,
     sent: Option<SentRequest>,
     /// The digest of the instructions, and the key that the program gives to the conversation.
-    base: (Digest, Option<String>),
+    base: TakenBase,
     names: CallNames,
     n_turns: usize,
     last_sent: Option<Moment>,
@@ -75,6 +78,8 @@ pub struct Conversation {
     spent: TokenUsage,
     /// Whether the session file has the last answer already.
     has_answer: bool,
+    /// What surrounds the items of the last request, and the files by which its origins were found.
+    frame: Option<((Encoded, Encoded), Vec<Document>)>,
 }
 
 /// What the verdict about the cache needs once the answer is there.
@@ -104,7 +109,7 @@ pub struct Beginning<'a> {
 
 impl Conversation {
     /// Begins a session for a body.
-    pub fn begin(beginning: Beginning<'_>, taken: &TakenBody<'_>) -> Self {
+    pub fn begin(beginning: Beginning<'_>, taken: &TakenBody<'_>, base: TakenBase) -> Self {
         let Beginning { home, cwd, program, slot, upstream } = beginning;
         let id = uuid::Uuid::now_v7().to_string();
         let session = SessionId::new(id.as_str());
@@ -150,7 +155,7 @@ impl Conversation {
             transcript: Transcript::new(ItemIds::Hidden, uncut),
             ledger: Ledger::default(),
             sent: None,
-            base: base(taken),
+            base,
             names: CallNames::new(),
             n_turns: 0,
             last_sent: None,
@@ -158,11 +163,12 @@ impl Conversation {
             pending: BTreeMap::new(),
             spent: TokenUsage::default(),
             has_answer: false,
+            frame: None,
         }
     }
 
     /// How many items a body has in common with the last request, if it belongs to this conversation.
-    pub fn match_of(&self, slot: &str, taken: &TakenBody<'_>) -> Option<usize> {
+    pub fn match_of(&self, slot: &str, taken: &TakenBody<'_>, base: &TakenBase) -> Option<usize> {
         if self.slot != slot || self.format != taken.format {
             return None;
         }
@@ -171,7 +177,6 @@ impl Conversation {
         }
         let n_common = self.common(taken);
         let (n_before, n_now) = (self.items.len(), taken.items.len());
-        let base = base(taken);
         let is_begun = n_common == n_before.min(n_now) && n_common > 0;
         // An answer of the model in common, or one that follows what was sent, is proof. Without that, what surrounds the
         // items has to be the same.
@@ -179,7 +184,7 @@ impl Conversation {
         let is_answered = n_common == n_before
             && n_common > 0
             && taken.items.get(n_common).is_some_and(|next| is_models(&WatchedItem::read(&taken.text[next.clone()])));
-        let has_key = base.1.is_some() && base == self.base;
+        let has_key = base.1.is_some() && *base == self.base;
         let is_alone = n_before == 0 && n_now == 0;
         (has_answer || is_answered || has_key || (base.0 == self.base.0 && (is_begun || is_alone))).then_some(n_common)
     }
@@ -188,10 +193,9 @@ impl Conversation {
     fn common(&self, taken: &TakenBody<'_>) -> usize {
         let is_same = |(item, range): &(&WatchedItem, &std::ops::Range<usize>)| {
             let text = taken.text[(*range).clone()].trim_start_matches([',', ' ', '\t', '\r', '\n']);
-            *item.bytes == *text.as_bytes() || {
-                let old = String::from_utf8_lossy(&item.bytes);
-                (old.contains(CACHE_MARK) || text.contains(CACHE_MARK)) && unmarked(&old) == unmarked(text)
-            }
+            *item.bytes == *text.as_bytes()
+                || (differs_at_mark(&item.bytes, text.as_bytes())
+                    && unmarked(&String::from_utf8_lossy(&item.bytes)) == unmarked(text))
         };
         self.items.iter().zip(&taken.items).take_while(is_same).count()
     }
@@ -201,13 +205,13 @@ impl Conversation {
         &mut self,
         taken: &TakenBody<'_>,
         evidence: &Evidence<'_>,
-        head: entry::WatchedRequest,
+        (head, base): (entry::WatchedRequest, TakenBase),
         sent_at: Moment,
     ) -> Option<u64> {
         let n_common = self.common(taken);
         let items = self.attributed(taken, evidence);
         self.write_said(taken, &items, n_common, evidence);
-        let (head_bytes, tail_bytes) = origins::frame(taken, evidence);
+        let (head_bytes, tail_bytes) = self.frame(taken, evidence);
         let view = View { wire: taken.format.wire(), watched: Some(taken.format), ..View::default() };
         let frame = Frame::recorded(view, head_bytes, tail_bytes);
         let before = std::mem::replace(&mut self.items, items);
@@ -224,7 +228,7 @@ impl Conversation {
         let next = NextRequest { frame: &frame, request: &request, items: rows, order, left: None, cause: None };
         let continuity = self.sent.as_ref().and_then(|sent| sent.continued_by(&next, divergence));
         self.sent = Some(SentRequest::new(&frame, self.transcript.shown_len(), rows.len()));
-        self.base = base(taken);
+        self.base = base;
         let turn = self.n_turns.max(1).to_string();
         let line = self.log.request_watched(WatchedSend {
             at: self.recorder.len().unwrap_or(0),
@@ -284,6 +288,20 @@ impl Conversation {
     /// Why the conversation is not recorded any more, if writing failed.
     pub fn failure(&self) -> Option<&str> {
         self.recorder.failure().or(self.log.failure())
+    }
+
+    /// What surrounds the items, with its origins. It is taken apart only if it has changed, or a file has.
+    fn frame(&mut self, taken: &TakenBody<'_>, evidence: &Evidence<'_>) -> (Encoded, Encoded) {
+        let (head, tail) = (taken.text[..taken.head].as_bytes(), taken.text[taken.tail()].as_bytes());
+        let is_same = |(frame, documents): &&((Encoded, Encoded), Vec<Document>)| {
+            *frame.0.bytes == *head && *frame.1.bytes == *tail && *documents == evidence.documents
+        };
+        if let Some((frame, _)) = self.frame.as_ref().filter(is_same) {
+            return frame.clone();
+        }
+        let frame = origins::frame(taken, evidence);
+        self.frame = Some((frame.clone(), evidence.documents.to_vec()));
+        frame
     }
 
     /// The items of a body with their origins. Those that the last request has keep theirs.
@@ -376,6 +394,19 @@ impl Conversation {
 /// The member that marks what a provider may cache. It moves from message to message and is not read by the model.
 const CACHE_MARK: &str = "\"cache_control\"";
 
+/// How many bytes before a difference a mark can begin, if the difference is in the value of the mark.
+const MARK_BYTES_MAX: usize = 96;
+
+/// Whether the first difference of two items is at a mark for the provider's cache, so that the rest may be the same.
+fn differs_at_mark(one: &[u8], two: &[u8]) -> bool {
+    let place = one.iter().zip(two).position(|(one, two)| one != two).unwrap_or(one.len().min(two.len()));
+    let has_mark = |bytes: &[u8]| {
+        let end = bytes.len().min(place + CACHE_MARK.len() + 2);
+        memmem::find(&bytes[place.saturating_sub(MARK_BYTES_MAX).min(end)..end], CACHE_MARK.as_bytes()).is_some()
+    };
+    has_mark(one) || has_mark(two)
+}
+
 /// An item without marks for the provider's cache.
 fn unmarked(text: &str) -> Value {
     fn strip(value: &mut Value) {
@@ -407,7 +438,10 @@ fn kept_for(format: WatchedFormat) -> Option<Duration> {
 }
 
 /// The digest of a body's instructions, and the key that the program gives to the conversation.
-fn base(taken: &TakenBody<'_>) -> (Digest, Option<String>) {
+pub type TakenBase = (Digest, Option<String>);
+
+/// What distinguishes a body from those of other conversations, besides its items.
+pub fn base(taken: &TakenBody<'_>) -> TakenBase {
     let is_base = |key: &str| matches!(key, "instructions" | "system" | "systemInstruction" | "system_instruction");
     let members = taken.members.iter().filter(|(key, _)| is_base(key)).map(|(_, range)| range);
     let texts = members.chain(&taken.instructions).map(|range| taken.text[range.clone()].as_bytes());

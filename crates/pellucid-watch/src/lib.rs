@@ -12,7 +12,7 @@
 //! - `tee`: an answer on its way, with a copy for the record
 //! - `sockets`, `frames`: WebSockets, and their messages
 //! - `scan`, `taken`: a body taken apart into what surrounds the items, and the items
-//! - `documents`: files whose text a request may have
+//! - `documents`, `named`: files whose text a request may have, those that it names among them
 //! - `origins`: where the bytes of a body came from, found by content
 //! - `answer`: usage and items of an answer
 //! - `said`: the conversation in the form of a session file
@@ -26,6 +26,7 @@ mod documents;
 mod frames;
 mod headers;
 mod held;
+mod named;
 mod origins;
 pub mod proxy;
 pub mod record;

@@ -3,6 +3,7 @@
 //! Notes come in the order in which requests were forwarded. Writing happens beside the forwarding and never holds it back,
 //! unless very many notes wait.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,8 +18,10 @@ use tokio::sync::mpsc;
 
 use crate::answer;
 use crate::answer::DecodedAnswer;
+use crate::conversation;
 use crate::conversation::Beginning;
 use crate::conversation::Conversation;
+use crate::conversation::TakenBase;
 pub use crate::documents::DocumentPlaces;
 use crate::documents::Documents;
 use crate::held::HeldBytes;
@@ -148,9 +151,11 @@ struct WatchRecord {
 
 impl WatchRecord {
     fn new(plan: RecordPlan) -> Self {
+        let mut documents = Documents::new(plan.places.clone());
+        plan.words.iter().for_each(|word| documents.note(word));
         Self {
             program: plan.program.as_str().into(),
-            documents: Documents::new(plan.places.clone()),
+            documents,
             plan,
             answers: SeenAnswers::default(),
             conversations: Vec::new(),
@@ -162,13 +167,19 @@ impl WatchRecord {
 
     fn sent(&mut self, note: &SentNote) {
         let plain = answer::decoded(note.encoding.as_deref(), &note.body);
-        let is_plain = plain.as_deref() == Some(&*note.body);
-        let text = plain.and_then(|plain| String::from_utf8(plain).ok());
+        let is_plain = matches!(plain, Some(Cow::Borrowed(_)));
+        let text = plain.and_then(|plain| match plain {
+            Cow::Borrowed(bytes) => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
+            Cow::Owned(bytes) => String::from_utf8(bytes).ok().map(Cow::Owned),
+        });
         // Bytes that are no text are kept in hexadecimal digits.
         let (text, encoding) = match text {
             Some(text) if is_plain => (text, None),
             Some(text) => (text, note.encoding.clone()),
-            None => (note.body.iter().map(|byte| format!("{byte:02x}")).collect(), Some("hex".to_owned())),
+            None => {
+                let hex: String = note.body.iter().map(|byte| format!("{byte:02x}")).collect();
+                (Cow::Owned(hex), Some("hex".to_owned()))
+            }
         };
         let path = if encoding.as_deref() == Some("hex") { "" } else { note.path.as_str() };
         let taken = TakenBody::of(path, &text);
@@ -180,14 +191,18 @@ impl WatchRecord {
             encoded_sha256: encoding.is_some().then(|| Digest::of([&*note.body]).to_string()),
             encoding,
         };
-        let place = self.conversation(note, &taken);
+        let base = conversation::base(&taken);
+        let (n_common, place) = self.conversation(note, &taken, &base);
+        for item in &taken.items[n_common..] {
+            self.documents.note_item(&taken.text[item.clone()]);
+        }
         let documents = self.documents.now();
         let evidence =
             Evidence { program: &self.program, words: &self.plan.words, documents: &documents, answers: &self.answers };
         let Some(conversation) = self.conversations.get_mut(place) else {
             return;
         };
-        match conversation.request(&taken, &evidence, head, note.sent_at) {
+        match conversation.request(&taken, &evidence, (head, base), note.sent_at) {
             Some(line) => {
                 self.n_requests += 1;
                 self.waiting.insert(note.exchange, (place, line, taken.format));
@@ -196,16 +211,17 @@ impl WatchRecord {
         }
     }
 
-    /// The place of the conversation that a body belongs to; it is begun if there is none.
-    fn conversation(&mut self, note: &SentNote, taken: &TakenBody<'_>) -> usize {
+    /// How many items a body has in common with the conversation that it belongs to, and the place of that conversation; it is
+    /// begun if there is none.
+    fn conversation(&mut self, note: &SentNote, taken: &TakenBody<'_>, base: &TakenBase) -> (usize, usize) {
         let known = self.conversations.iter().enumerate();
-        let best = known.filter_map(|(place, it)| Some((it.match_of(&note.slot, taken)?, place))).max();
-        if let Some((_, place)) = best {
-            return place;
+        let best = known.filter_map(|(place, it)| Some((it.match_of(&note.slot, taken, base)?, place))).max();
+        if let Some(best) = best {
+            return best;
         }
         let RecordPlan { home, cwd, program, name, .. } = &self.plan;
         let beginning = Beginning { home, cwd, program, slot: &note.slot, upstream: &note.upstream };
-        let conversation = Conversation::begin(beginning, taken);
+        let conversation = Conversation::begin(beginning, taken, base.clone());
         let place = self.conversations.len();
         if let Some(name) = name {
             let name = if place == 0 { name.clone() } else { format!("{name}-{}", place + 1) };
@@ -214,7 +230,7 @@ impl WatchRecord {
             }
         }
         self.conversations.push(conversation);
-        place
+        (0, place)
     }
 
     fn answered(&mut self, note: &AnswerNote) {

@@ -44,7 +44,9 @@ fn replies(tool: &str, arguments: &Value) -> Vec<MockReply> {
     vec![MockReply::items([call]), MockReply::say("It is done."), MockReply::say("Again \"done\".")]
 }
 
-const TURNS: [&str; 2] = ["fix the bug in the parser", "and now \"again\", please"];
+const TURNS: [&str; 2] = ["fix the bug in src/parser.rs", "and now \"again\", please"];
+const PARSER: &str =
+    "//! Reads one number after the other, and stops at the first word that is none.\npub fn parse() {}\n";
 
 /// Runs both turns, watched or alone, with a home folder of the program's own.
 fn run_turns(world: &World, server: &MockServer, inner: &str, watched: bool) -> Vec<Ran> {
@@ -75,6 +77,7 @@ fn run_turns(world: &World, server: &MockServer, inner: &str, watched: bool) -> 
 pub fn world() -> World {
     let world = World::new("");
     world.files.write("work/AGENTS.md", RULES);
+    world.files.write("work/src/parser.rs", PARSER);
     world
 }
 
@@ -150,7 +153,7 @@ fn makers(rows: &[Value]) -> Vec<String> {
 
 #[test]
 fn origins_of_another_program_are_found_and_none_is_wrong() {
-    let server = MockServer::start(replies("exec_command", &json!({ "cmd": "cat AGENTS.md; seq 30" })));
+    let server = MockServer::start(replies("exec_command", &json!({ "cmd": "cat AGENTS.md src/parser.rs; seq 30" })));
     let world = world();
     run_turns(&world, &server, "inner", true);
     let (mut n_bytes, mut n_found, mut n_exact) = (0, 0, 0);
@@ -173,6 +176,60 @@ fn origins_of_another_program_are_found_and_none_is_wrong() {
     }
     assert!(n_found * 100 >= n_bytes * 95, "{n_found} of {n_bytes}");
     assert!(n_exact > 0);
+}
+
+#[test]
+fn the_text_of_a_file_that_the_conversation_names_is_found() {
+    let world = world();
+    world
+        .files
+        .write("work/notes/plan.md", "# Plan\n\nFirst read the numbers, then add them, and say the sum at the end.\n");
+    world
+        .files
+        .write("work/unnamed.md", "A text that is long enough to be found, in a file that no one has named so far.\n");
+    world
+        .files
+        .write("secret.md", "A text that is long enough to be found, in a file that is outside of the folder.\n");
+    std::os::unix::fs::symlink(world.files.path("secret.md"), world.files.path("work/link.md")).unwrap();
+    let read = |path: &str| fs::read_to_string(world.files.path(path)).unwrap();
+    let content = format!(
+        "Explain @notes/plan.md, link.md and ../secret.md.\n\n--- plan ---\n{}--- others ---\n{}{}",
+        read("work/notes/plan.md"),
+        read("work/unnamed.md"),
+        read("secret.md"),
+    );
+    let call = json!({ "id": "c1", "type": "function", "function": { "name": "read", "arguments": "{\"path\":\"src/parser.rs\"}" } });
+    let output = json!({ "role": "tool", "tool_call_id": "c1", "content": PARSER });
+    let pasted = json!({ "role": "user", "content": format!("This is the file:\n{PARSER}") });
+    let mut messages = vec![json!({ "role": "user", "content": content })];
+    let server = MockServer::start([chat_reply("ok"), chat_reply("ok")]);
+    let watching = Watching::start(&world, &server.base_url());
+    let ask = |messages: &[Value]| json!({ "model": "m", "messages": messages }).to_string();
+    watching.post("OPENAI_BASE_URL", "/chat/completions", &ask(&messages));
+    messages.extend([json!({ "role": "assistant", "content": "ok", "tool_calls": [call] }), output, pasted]);
+    watching.post("OPENAI_BASE_URL", "/chat/completions", &ask(&messages));
+    watching.end();
+    let found = rows(&world, &["context", "--json", "w#2"], "home");
+    let found: Vec<(&str, Option<&str>, &str)> = found
+        .iter()
+        .filter(|row| row["source"] != "wire" && row["source"] != "unknown")
+        .map(|row| {
+            let name = row["origin"].as_str().and_then(|origin| origin.rsplit('/').next());
+            (row["source"].as_str().unwrap(), name, row["certainty"].as_str().unwrap())
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("program", Some("sh"), "likely"),
+            ("file", Some("plan.md"), "exact"),
+            ("program", Some("sh"), "likely"),
+            ("model", Some(""), "likely"),
+            ("tool", Some("read"), "exact"),
+            ("program", Some("sh"), "likely"),
+            ("file", Some("parser.rs"), "exact"),
+        ]
+    );
 }
 
 /// `watch` with a command that prints its variables and waits, so that a test can send what it likes.

@@ -7,6 +7,7 @@
 //! - `lines`: how the lines of a changed text differ, with the lines of its file
 //! - `json`: the answer for programs
 //! - `summary`: the changes part by part, as a person reads them
+//! - `told`: what two programs tell their models, side by side
 //! - `texts`: the texts of a changed part, which `lines` compares
 
 mod json;
@@ -16,6 +17,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod told;
 
 use std::ops::Range;
 
@@ -26,6 +28,8 @@ pub use self::lines::LineHunk;
 pub use self::summary::ChangeSummary;
 pub use self::summary::PartChange;
 pub(crate) use self::summary::is_usual;
+pub use self::told::ToldKind;
+pub use self::told::ToldSize;
 use crate::inspected::Inspected;
 use crate::whole;
 

@@ -292,7 +292,7 @@ impl Conversation {
 
     /// What surrounds the items, with its origins. It is taken apart only if it has changed, or a file has.
     fn frame(&mut self, taken: &TakenBody<'_>, evidence: &Evidence<'_>) -> (Encoded, Encoded) {
-        let (head, tail) = (taken.text[..taken.head].as_bytes(), taken.text[taken.tail()].as_bytes());
+        let (head, tail) = (&taken.text.as_bytes()[..taken.head], &taken.text.as_bytes()[taken.tail()]);
         let is_same = |(frame, documents): &&((Encoded, Encoded), Vec<Document>)| {
             *frame.0.bytes == *head && *frame.1.bytes == *tail && *documents == evidence.documents
         };

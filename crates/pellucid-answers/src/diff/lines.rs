@@ -8,6 +8,9 @@ use similar::TextDiff;
 /// How many unchanged lines are shown around a change.
 const CONTEXT: usize = 2;
 
+/// Fewer changed lines than this are read one by one, whatever they have in common.
+const REWRITTEN_LINES_MIN: usize = 20;
+
 /// How the lines of a text differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineChange {
@@ -15,6 +18,8 @@ pub struct LineChange {
     pub added: usize,
     /// How many lines were removed.
     pub removed: usize,
+    /// How many lines both texts have, without blank ones.
+    pub same: usize,
     /// The lines with changes and those around them.
     pub hunks: Vec<LineHunk>,
 }
@@ -32,7 +37,10 @@ impl LineChange {
     /// Compares two texts; the new one begins at this line of its file.
     pub fn of(old: &str, new: &str, first_line: usize) -> Self {
         let diff = TextDiff::from_lines(old, new);
-        let mut change = Self { added: 0, removed: 0, hunks: Vec::new() };
+        let mut change = Self { added: 0, removed: 0, same: 0, hunks: Vec::new() };
+        for op in diff.ops().iter().filter(|op| op.tag() == similar::DiffTag::Equal) {
+            change.same += diff.iter_changes(op).filter(|line| !line.value().trim().is_empty()).count();
+        }
         for group in diff.grouped_ops(CONTEXT) {
             let mut text = Vec::new();
             let mut lines: Option<Range<usize>> = None;
@@ -57,6 +65,12 @@ impl LineChange {
             change.hunks.push(LineHunk { lines: lines.unwrap_or(first_line..first_line), text });
         }
         change
+    }
+
+    /// Whether the texts have next to nothing in common, so that one takes the place of the other.
+    pub fn is_rewritten(&self) -> bool {
+        let changed = self.added.min(self.removed);
+        changed >= REWRITTEN_LINES_MIN && self.same * 5 < changed
     }
 
     /// The changed lines of the new text, from the first to the last, if there are any.

@@ -91,7 +91,9 @@ impl RequestDiff<'_> {
         let pairs = self.steps.iter().filter(|step| step.kind == DiffKind::Same);
         for (of_a, of_b) in pairs.flat_map(|step| step.a.clone().zip(step.b.clone())) {
             let (key_a, key_b) = (key(&self.a.rows[of_a]), key(&self.b.rows[of_b]));
-            if a.keys.contains(&key_a) || b.keys.contains(&key_b) {
+            // A text that both have in different parts does not make one part of them.
+            let is_same_part = key_a.0 == key_b.0;
+            if is_same_part && (a.keys.contains(&key_a) || b.keys.contains(&key_b)) {
                 a.keys.insert(key_a);
                 b.keys.insert(key_b);
                 a.same.insert(of_a);

@@ -12,6 +12,8 @@ use pellucid_answers::diff::ChangeSummary;
 use pellucid_answers::diff::DiffKind;
 use pellucid_answers::diff::PartChange;
 use pellucid_answers::diff::RequestDiff;
+use pellucid_answers::diff::ToldKind;
+use pellucid_answers::diff::ToldSize;
 use pellucid_answers::inspected::Inspected;
 use pellucid_answers::inspected::SharedTexts;
 use pellucid_answers::why::PlaceCost;
@@ -28,6 +30,7 @@ use crate::capsule::LookedAt;
 use crate::context::lock;
 use crate::fit;
 use crate::inspected;
+use crate::pack::table::aligned;
 use crate::prices;
 use crate::print;
 use crate::request;
@@ -185,7 +188,8 @@ fn text(
     paint: Paint,
     again: Option<&PlaceCost>,
 ) -> String {
-    let mut text = sides(diff) + &changes(&diff.summary(), usual, shows_bytes, paint) + &cache_line(diff, again);
+    let changes = changes(&diff.summary(), usual, shows_bytes, paint);
+    let mut text = sides(diff) + &told_text(diff) + &changes + &cache_line(diff, again);
     if shows_bytes {
         text += &wire_text(diff);
     }
@@ -205,6 +209,20 @@ fn sides(diff: &RequestDiff<'_>) -> String {
     format!("{}\n{}   {bytes}, {tokens}\n\n", side("A", diff.a), side("B", diff.b))
 }
 
+/// What two programs tell their models; empty if one program made both requests.
+fn told_text(diff: &RequestDiff<'_>) -> String {
+    let Some(told) = diff.told() else {
+        return String::new();
+    };
+    let cell = |size: ToldSize| match size.count {
+        0 => number(size.bytes),
+        count => format!("{count}: {}", number(size.bytes)),
+    };
+    let row = |told: &ToldKind| vec![told.name.to_owned(), cell(told.a), cell(told.b)];
+    let rows: Vec<Vec<String>> = told.iter().map(row).collect();
+    aligned(&["BYTES OF", "A", "B"], &rows, &[1, 2]) + "\n"
+}
+
 /// A diff of requests of which only parts and sizes are known.
 pub fn sizes_text(diff: &RequestDiff<'_>, paint: Paint) -> String {
     sides(diff) + &changes(&diff.summary(), ELSEWHERE, false, paint)
@@ -222,7 +240,11 @@ fn changes(summary: &ChangeSummary, usual: UsualFacts, shows_bytes: bool, paint:
     let width = shown.iter().map(|change| change.part.chars().count()).max().unwrap_or(0);
     for change in &shown {
         text += &change_text(change, width, paint);
-        if !shows_bytes {
+        let rewritten = change.lines.as_ref().filter(|lines| lines.is_rewritten());
+        if let (UsualFacts::Folded(advice), Some(lines), false) = (usual, rewritten, shows_bytes) {
+            let line = format!("    another text: {} in both ({advice})", counted(lines.same, "line"));
+            text += &(paint.dim(&line) + "\n");
+        } else if !shows_bytes {
             text += &lines_text(change, paint);
         }
     }
@@ -359,7 +381,10 @@ fn sessions(
         verdict = verdict.and(DiffVerdict::of(diff.is_usual()));
         text += &match diff.is_usual() {
             true => format!("#{} the same, but for facts that differ between any two sessions\n", n + 1),
-            false => format!("#{} differs\n{}", n + 1, changes(&diff.summary(), usual, args.bytes, Paint::out())),
+            false => {
+                let changes = changes(&diff.summary(), usual, args.bytes, Paint::out());
+                format!("#{} differs\n{}{changes}", n + 1, told_text(&diff))
+            }
         };
         list.push(diff.to_json());
     }

@@ -179,6 +179,58 @@ fn origins_of_another_program_are_found_and_none_is_wrong() {
 }
 
 #[test]
+fn what_two_programs_tell_their_models_is_compared() {
+    let world = world();
+    world.files.write("work/CLAUDE.md", RULES);
+    world.files.folder("bin");
+    let server = MockServer::start([chat_reply("ok"), chat_reply("ok")]);
+    let lines = |word: &str| (0..30).map(|n| format!("{word} has line {n}\n")).collect::<String>();
+    let instructions = |word: &str| format!("{}Both have this line.\n", lines(word));
+    let alpha = json!({
+        "model": "m", "tools": [{ "type": "function", "function": { "name": "look" } }],
+        "messages": [
+            { "role": "system", "content": format!("{}\n{RULES}", instructions("alpha")) },
+            { "role": "user", "content": "Which rules?" },
+        ],
+    });
+    let beta = json!({
+        "model": "m", "max_tokens": 9, "system": instructions("beta"),
+        "messages": [
+            { "role": "user", "content": [
+                { "type": "text", "text": format!("<context>\n{RULES}</context>") }, { "type": "text", "text": "Which rules?" },
+            ] },
+        ],
+        "tools": [{ "name": "look" }, { "name": "run" }],
+    });
+    for (name, variable, path, body) in [
+        ("alpha", "OPENAI_BASE_URL", "/chat/completions", &alpha),
+        ("beta", "ANTHROPIC_BASE_URL", "/v1/messages", &beta),
+    ] {
+        let program = world.files.path(format!("bin/{name}"));
+        std::os::unix::fs::symlink("/bin/sh", &program).unwrap();
+        let watching = Watching::start_program(&world, &server.base_url(), &program.display().to_string(), name);
+        watching.post(variable, path, &body.to_string());
+        watching.end();
+    }
+    let diff = world.run(&["context", "diff", "alpha#1", "beta#1"]);
+    assert_eq!(diff.status, 1, "{}", diff.stderr);
+    let out = diff.out().to_owned();
+    let row = |name: &str| -> Vec<String> {
+        let line = out.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("{name}: {out}"));
+        line.split_whitespace().map(str::to_owned).collect()
+    };
+    assert_eq!(row("tools "), ["1:", "46", "2:", "29"]);
+    assert_eq!(row("your words"), ["12", "12"]);
+    assert_eq!(row("instruction files")[..2], ["1:".to_owned(), (RULES.trim_end().len() + 5).to_string()]);
+    assert!(out.contains("    another text: 1 line in both (--all shows them)\n"), "{out}");
+    assert!(!out.contains("alpha has line 3") && !out.contains("Which rules?\n    "), "{out}");
+    let all = world.run(&["context", "diff", "--all", "alpha#1", "beta#1"]);
+    let base = all.out().split("\n~ ").find(|part| part.starts_with("base")).unwrap().to_owned();
+    assert!(base.contains("    - alpha has line 3\n") && base.contains("    + beta has line 3\n"), "{base}");
+    assert!(!base.contains("<context>"), "the text of one part is not in another: {base}");
+}
+
+#[test]
 fn the_text_of_a_file_that_the_conversation_names_is_found() {
     let world = world();
     world
@@ -242,8 +294,13 @@ const WAITING: &str = "echo OPENAI_BASE_URL=$OPENAI_BASE_URL ANTHROPIC_BASE_URL=
 
 impl Watching {
     pub fn start(world: &World, upstream: &str) -> Self {
+        Self::start_program(world, upstream, "/bin/sh", "w")
+    }
+
+    /// The same with another name of the program and of its sessions.
+    fn start_program(world: &World, upstream: &str, program: &str, name: &str) -> Self {
         let mut command =
-            world.command(&["watch", "--name", "w", "--upstream", upstream, "--", "/bin/sh", "-c", WAITING]);
+            world.command(&["watch", "--name", name, "--upstream", upstream, "--", program, "-c", WAITING]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

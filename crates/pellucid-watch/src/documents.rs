@@ -76,6 +76,15 @@ const AT_HOME: [&str; 6] = [
     ".agents/AGENTS.md",
 ];
 
+/// Configurations, whose values may be instructions.
+const CONFIGS: [&str; 5] = [
+    "config.toml",
+    ".codex/config.toml",
+    ".claude/settings.json",
+    ".gemini/settings.json",
+    ".config/opencode/opencode.json",
+];
+
 /// A file whose text a request may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
@@ -83,6 +92,19 @@ pub struct Document {
     pub version: FileVersion,
     /// The text of the file.
     pub text: Arc<str>,
+    /// What kind of file it is.
+    pub kind: DocumentKind,
+}
+
+/// What a document is to the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DocumentKind {
+    /// Instructions, rules, skills and prompts, which programs put into requests by themselves.
+    Instructions,
+    /// A configuration, of which a request may have single values.
+    Config,
+    /// A file that the conversation names. A person may have typed or pasted its text.
+    Named,
 }
 
 /// Where documents are looked for.
@@ -129,7 +151,14 @@ impl Documents {
             self.is_settled = seen.values().flatten().all(is_old) && seen.len() < N_FOLDERS_MAX;
             self.folders = seen;
         }
-        for path in self.paths.iter().chain(&self.named) {
+        let is_config = |path: &Path| CONFIGS.iter().any(|name| path.ends_with(name));
+        let named = self.named.iter().filter(|path| !self.paths.contains(path));
+        let named = named.map(|path| (path, DocumentKind::Named));
+        let placed = self.paths.iter().map(|path| match is_config(path) {
+            true => (path, DocumentKind::Config),
+            false => (path, DocumentKind::Instructions),
+        });
+        for (path, kind) in placed.chain(named) {
             let Ok(metadata) = std::fs::metadata(path) else {
                 self.known.remove(path);
                 continue;
@@ -137,7 +166,8 @@ impl Documents {
             let stamp = (metadata.modified().ok(), metadata.len());
             let is_known = self.known.get(path).is_some_and(|(modified, len, _)| (*modified, *len) == stamp);
             if !is_known {
-                let document = pellucid_files::read(path, FILE_BYTES_MAX).ok().and_then(|bytes| document(path, bytes));
+                let document =
+                    pellucid_files::read(path, FILE_BYTES_MAX).ok().and_then(|bytes| document(path, kind, bytes));
                 self.known.insert(path.clone(), (stamp.0, stamp.1, document));
             }
             let Some((_, _, Some(document))) = self.known.get(path) else {
@@ -145,7 +175,7 @@ impl Documents {
             };
             if n_bytes + document.text.len() <= ALL_BYTES_MAX {
                 n_bytes += document.text.len();
-                documents.push(document.clone());
+                documents.push(Document { kind, ..document.clone() });
             }
         }
         documents.sort_by_key(|document| std::cmp::Reverse(document.text.len()));
@@ -186,11 +216,11 @@ impl DocumentPlaces {
     }
 }
 
-fn document(path: &Path, bytes: Vec<u8>) -> Option<Document> {
+fn document(path: &Path, kind: DocumentKind, bytes: Vec<u8>) -> Option<Document> {
     let sha256 = Digest::of([bytes.as_slice()]);
     let text = String::from_utf8(bytes).ok()?;
     let version = FileVersion::new(&path.to_string_lossy(), Some(sha256));
-    Some(Document { version, text: text.into() })
+    Some(Document { version, text: text.into(), kind })
 }
 
 impl DocumentPlaces {
@@ -200,12 +230,15 @@ impl DocumentPlaces {
         let mut paths: Vec<PathBuf> = Vec::new();
         for folder in self.cwd.ancestors() {
             look(folder, &NAMES, &FOLDERS, &mut paths, seen);
+            look(folder, &CONFIGS[1..4], &[], &mut paths, seen);
         }
         if let Some(home) = &self.home {
             look(home, &AT_HOME, &FOLDERS, &mut paths, seen);
+            look(home, &CONFIGS[1..], &[], &mut paths, seen);
         }
         for home in &self.program_homes {
             look(home, &NAMES[..5], &["skills", "prompts", "rules"], &mut paths, seen);
+            look(home, &CONFIGS[..1], &[], &mut paths, seen);
         }
         paths.sort();
         paths.dedup();

@@ -21,6 +21,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::documents::Document;
+use crate::documents::DocumentKind;
 use crate::scan::Leaf;
 use crate::scan::Unescaped;
 use crate::scan::leaves;
@@ -309,17 +310,45 @@ fn pieces(text: &str, author: Author, evidence: &Evidence<'_>) -> Vec<(Range<usi
     if author == Author::Person && evidence.words.iter().any(|word| word.trim() == text.trim()) {
         return vec![(0..text.len(), Origin::User)];
     }
+    let is_value =
+        |document: &&Document| document.kind == DocumentKind::Config && is_value(text.trim(), &document.text);
+    if let Some(config) = evidence.documents.iter().find(is_value).filter(|_| author == Author::Program) {
+        return vec![(0..text.len(), Origin::Provided { place: (&*config.version).into() })];
+    }
     let mut found: Vec<(Range<usize>, Origin)> = Vec::new();
-    for document in evidence.documents {
+    let mut instructed = false;
+    let tag = tag_around(text);
+    // People type tags as well; names of several words are those of programs.
+    let mut is_programs = author == Author::Program || tag.is_some_and(|tag| tag.contains(['-', '_']));
+    for document in evidence.documents.iter().filter(|document| document.kind != DocumentKind::Config) {
         for (range, origin) in places(text, document) {
+            // A person may have typed what a file has. What a program puts into a message is on lines by itself.
+            let is_named = document.kind == DocumentKind::Named;
+            let is_blank = text[range.start..range.end].trim().is_empty();
+            let is_typed = !is_on_lines(text, &range) || range.len() >= text.trim().len();
+            if is_named && !is_programs && (is_blank || is_typed) {
+                continue;
+            }
             let is_free = |(other, _): &(Range<usize>, Origin)| other.end <= range.start || range.end <= other.start;
             if found.iter().all(is_free) {
                 found.push((range, origin));
+                instructed |= !is_named;
+            }
+        }
+    }
+    is_programs |= instructed;
+    for document in evidence.documents.iter().filter(|document| document.version.ends_with("SKILL.md")) {
+        for range in skill_lines(text, &document.text) {
+            if found.iter().all(|(other, _)| other.end <= range.start || range.end <= other.start) {
+                found.push((range, Origin::Likely(Arc::new(Origin::Skill { path: (&*document.version).into() }))));
+                is_programs = true;
             }
         }
     }
     found.sort_by_key(|(range, _)| range.start);
-    let is_programs = author == Author::Program || !found.is_empty() || is_tagged(text);
+    if !is_programs && found.is_empty() && tag.is_some() {
+        return vec![(0..text.len(), Origin::Unknown)];
+    }
     let rest = if is_programs { program(evidence) } else { Arc::new(Origin::User) };
     let (mut pieces, mut end) = (Vec::new(), 0);
     for (range, origin) in found {
@@ -335,14 +364,50 @@ fn pieces(text: &str, author: Author, evidence: &Evidence<'_>) -> Vec<(Range<usi
     pieces
 }
 
-/// Whether a text is a tag with what it encloses, which programs put around what no person typed.
-fn is_tagged(text: &str) -> bool {
-    let text = text.trim();
-    let Some(name) = text.strip_prefix('<').and_then(|rest| rest.split(['>', ' ', '\n']).next()) else {
-        return false;
+/// Whether a range is whole lines of a text. White space around it does not count.
+fn is_on_lines(text: &str, range: &Range<usize>) -> bool {
+    let before = text[..range.start].trim_end_matches([' ', '\t']);
+    let behind = text[range.end..].trim_start_matches([' ', '\t', '\r']);
+    (before.is_empty() || before.ends_with('\n')) && (behind.is_empty() || behind.starts_with('\n'))
+}
+
+/// The lines of a text that list a skill: they have the name and the description at the head of its file.
+fn skill_lines(text: &str, skill: &str) -> Vec<Range<usize>> {
+    let value = |name: &str| {
+        let head = skill.lines().skip(1).take_while(|line| line.trim_end() != "---");
+        let mut lines = head.filter_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        lines.next().map(|value| value.trim().trim_matches(['"', '\''])).filter(|value| !value.is_empty())
     };
+    let (Some(name), Some(description)) = (value("name"), value("description")) else {
+        return Vec::new();
+    };
+    if description.len() < FILE_BYTES_MIN {
+        return Vec::new();
+    }
+    let line = |at: usize| {
+        let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+        let end = text[at..].find('\n').map_or(text.len(), |end| at + end + 1);
+        start..end
+    };
+    let places = memmem::find_iter(text.as_bytes(), description.as_bytes());
+    places.map(line).filter(|range| text[range.start..range.end].contains(name)).collect()
+}
+
+/// Whether a text is the whole of a value in a configuration.
+fn is_value(text: &str, config: &str) -> bool {
+    let is_quoted = |at: usize| {
+        let (before, behind) = (config[..at].trim_end(), config[at + text.len()..].trim_start());
+        before.ends_with(['"', '\'']) && behind.starts_with(['"', '\''])
+    };
+    text.len() >= FILE_BYTES_MIN && memmem::find_iter(config.as_bytes(), text.as_bytes()).any(is_quoted)
+}
+
+/// The tag that encloses a text, if one does. Programs put tags around what no person typed.
+fn tag_around(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let name = text.strip_prefix('<')?.split(['>', ' ', '\n']).next()?;
     let is_name = !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-'));
-    is_name && text.ends_with(&format!("</{name}>"))
+    (is_name && text.ends_with(&format!("</{name}>"))).then_some(name)
 }
 
 /// Where a text has a file: whole, or from its first byte on.

@@ -72,12 +72,13 @@ fn record_plan(home: &Path, args: &WatchArgs) -> Result<RecordPlan, ProgramFailu
         .map_err(|error| ProgramFailure::new(format!("the working directory cannot be found: {error}")))?;
     let words: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let program = program_name(&words);
-    let folder = |name: &&str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let places = DocumentPlaces {
-        cwd: cwd.clone(),
-        home: std::env::home_dir(),
-        program_homes: PROGRAM_HOMES.iter().filter_map(folder).collect(),
-    };
+    let folder = |name: &&str| std::env::var_os(name).map(PathBuf::from);
+    // `env CODEX_HOME=DIR codex` sets it for the command alone.
+    let given = words.iter().filter_map(|word| word.split_once('='));
+    let given = given.filter(|(name, _)| PROGRAM_HOMES.contains(name)).map(|(_, folder)| PathBuf::from(folder));
+    let mut program_homes: Vec<PathBuf> = given.chain(PROGRAM_HOMES.iter().filter_map(folder)).collect();
+    program_homes.retain(|path| path.is_absolute());
+    let places = DocumentPlaces { cwd: cwd.clone(), home: std::env::home_dir(), program_homes };
     Ok(RecordPlan { home: home.to_owned(), cwd, program, words, name: args.name.clone(), places })
 }
 

@@ -7,7 +7,12 @@ use super::*;
 const RULES: &str = "# Rules\n\nEvery change comes with a test, and every test fails first.\nNever touch Cargo.toml.\n";
 
 fn document(path: &str, text: &str) -> Document {
-    Document { version: FileVersion::of(path, text.as_bytes()), text: text.into() }
+    let kind = match path {
+        "/h/config.toml" => DocumentKind::Config,
+        "/w/notes.txt" => DocumentKind::Named,
+        _ => DocumentKind::Instructions,
+    };
+    Document { version: FileVersion::of(path, text.as_bytes()), text: text.into(), kind }
 }
 
 /// The origins of an item, each with the text as written: `certainty kind detail: text`.
@@ -47,8 +52,57 @@ fn what_a_person_typed_is_exact_if_it_is_on_the_command_line() {
         &none,
         &["likely program codex: <system-reminder>\\nx\\n</system-reminder>"],
     );
+    check_item(r#"{"role":"user","content":"<task>look</task>"}"#, &[], &none, &["unknown unknown: <task>look</task>"]);
     check_item(r#"{"role":"developer","content":"be brief"}"#, &[], &none, &["likely program codex: be brief"]);
     check_item(r#"{"type":"hologram"}"#, &[], &none, &["unknown unknown: {\"type\":\"hologram\"}"]);
+}
+
+#[test]
+fn a_value_of_a_configuration_is_given_by_the_person() {
+    let none = SeenAnswers::default();
+    let config =
+        [document("/h/config.toml", "key = \"be brief, and be kind\"\nother = \"\"\"\nName the files.\n\"\"\"\n")];
+    let item = |role: &str, text: &str| serde_json::json!({"role": role, "content": text}).to_string();
+    for (text, expected) in [
+        ("be brief, and be kind", "exact provided /h/config.toml: be brief, and be kind"),
+        ("Name the files.\n", "exact provided /h/config.toml: Name the files.\\n"),
+        ("be brief, and", "likely program codex: be brief, and"),
+    ] {
+        check_item(&item("developer", text), &config, &none, &[expected]);
+    }
+    check_item(&item("user", "be brief, and be kind"), &config, &none, &["likely user: be brief, and be kind"]);
+}
+
+#[test]
+fn a_file_that_a_person_may_have_typed_is_found_on_lines_by_itself() {
+    let none = SeenAnswers::default();
+    let text = "No one may read the numbers twice, and no one may leave out a number.";
+    let notes = [document("/w/notes.txt", &format!("{text}\n"))];
+    let item = |content: &str| serde_json::json!({"role": "user", "content": content}).to_string();
+    check_item(&item(text), &notes, &none, &[&format!("likely user: {text}")]);
+    check_item(&item(&format!("why? {text}")), &notes, &none, &[&format!("likely user: why? {text}")]);
+    check_item(
+        &item(&format!("see notes.txt\n{text}")),
+        &notes,
+        &none,
+        &["likely user: see notes.txt\\n", &format!("exact file /w/notes.txt: {text}")],
+    );
+}
+
+#[test]
+fn a_list_of_skills_has_lines_of_their_files() {
+    let skill = "---\nname: tidy\ndescription: \"Puts imports in order.\"\n---\nSort them.\n";
+    let text = serde_json::json!({"role": "developer", "content": "Skills:\n- tidy: Puts imports in order. (a file)\nThat is all."});
+    check_item(
+        &text.to_string(),
+        &[document("/h/skills/tidy/SKILL.md", skill)],
+        &SeenAnswers::default(),
+        &[
+            "likely program codex: Skills:\\n",
+            "likely skill /h/skills/tidy/SKILL.md: - tidy: Puts imports in order. (a file)\\n",
+            "likely program codex: That is all.",
+        ],
+    );
 }
 
 #[test]

@@ -49,7 +49,7 @@ const PARSER: &str =
     "//! Reads one number after the other, and stops at the first word that is none.\npub fn parse() {}\n";
 
 /// Runs both turns, watched or alone, with a home folder of the program's own.
-fn run_turns(world: &World, server: &MockServer, inner: &str, watched: bool) -> Vec<Ran> {
+fn run_turns(world: &World, server: &MockServer, inner: &str, watched: bool, turns: [&str; 2]) -> Vec<Ran> {
     world.files.folder(inner);
     let run = |(n, message): (usize, &&str)| {
         let args = exec_args(message, n > 0);
@@ -67,7 +67,7 @@ fn run_turns(world: &World, server: &MockServer, inner: &str, watched: bool) -> 
         command.env("OPENAI_BASE_URL", server.base_url()).env("OPENAI_API_KEY", KEY);
         world.finish(command, None)
     };
-    let ran: Vec<Ran> = TURNS.iter().enumerate().map(run).collect();
+    let ran: Vec<Ran> = turns.iter().enumerate().map(run).collect();
     for ran in &ran {
         assert_eq!(ran.status, 0, "{}", ran.stderr);
     }
@@ -98,9 +98,10 @@ fn a_watched_program_sends_what_it_sends_alone_and_the_record_has_it() {
     let replies = || replies("update_plan", &json!({ "plan": [{ "step": "look", "status": "completed" }] }));
     let (alone, watched) = (MockServer::start(replies()), MockServer::start(replies()));
     let first = world();
-    let outputs: Vec<Vec<u8>> = run_turns(&first, &alone, "inner", false).into_iter().map(|ran| ran.stdout).collect();
+    let outputs: Vec<Vec<u8>> =
+        run_turns(&first, &alone, "inner", false, TURNS).into_iter().map(|ran| ran.stdout).collect();
     fs::remove_dir_all(first.files.path("inner")).unwrap();
-    let ran = run_turns(&first, &watched, "inner", true);
+    let ran = run_turns(&first, &watched, "inner", true, TURNS);
     assert_eq!(ran.iter().map(|ran| ran.stdout.clone()).collect::<Vec<_>>(), outputs);
     let sent = bodies(&watched);
     assert_eq!(sent.len(), 3);
@@ -151,11 +152,77 @@ fn makers(rows: &[Value]) -> Vec<String> {
     rows.iter().flat_map(|row| std::iter::repeat_n(maker(row), bytes(row))).collect()
 }
 
+/// Turns of the Codex CLI's layout, whose true origins our own record knows: files around the folder, the turns, and a call.
+struct CorpusTurns {
+    files: &'static [(&'static str, &'static str)],
+    turns: [&'static str; 2],
+    tool: &'static str,
+    arguments: Value,
+}
+
+fn corpus() -> Vec<CorpusTurns> {
+    let command = |cmd: &str| json!({ "cmd": cmd });
+    vec![
+        CorpusTurns {
+            files: &[],
+            turns: TURNS,
+            tool: "exec_command",
+            arguments: command("cat AGENTS.md src/parser.rs; seq 30"),
+        },
+        CorpusTurns {
+            files: &[
+                ("inner/AGENTS.md", "Answer in one sentence, in the language of the question.\n"),
+                ("inner/config.toml", "developer_instructions = \"\"\"\nName the files that you changed.\n\"\"\"\n"),
+                (
+                    "inner/skills/tidy/SKILL.md",
+                    "---\nname: tidy\ndescription: Puts imports in order.\n---\nSort the imports of every file that you touch.\n",
+                ),
+            ],
+            turns: ["use $tidy on src/parser.rs", "what did you change?"],
+            tool: "update_plan",
+            arguments: json!({ "plan": [{ "step": "sort", "status": "completed" }] }),
+        },
+        CorpusTurns {
+            files: &[("work/notes.txt", "No one may read the numbers twice, and no one may leave out a number.\n")],
+            turns: [
+                "explain notes.txt: No one may read the numbers twice, and no one may leave out a number.",
+                "No one may read the numbers twice, and no one may leave out a number.",
+            ],
+            tool: "exec_command",
+            arguments: command("cat notes.txt; cat notes.txt | sort; echo '<user>done</user>'"),
+        },
+        CorpusTurns {
+            files: &[(
+                "work/AGENTS.override.md",
+                "These rules take the place of the others in this folder, all of them.\n",
+            )],
+            turns: ["<task>\nlook at AGENTS.md\n</task>", "and at \u{e9}\u{1f980} \"quoted\" \\ text"],
+            tool: "exec_command",
+            arguments: command("printf 'a\\tb\\n\\033[1mbold\\n'; cat AGENTS.md"),
+        },
+    ]
+}
+
 #[test]
 fn origins_of_another_program_are_found_and_none_is_wrong() {
-    let server = MockServer::start(replies("exec_command", &json!({ "cmd": "cat AGENTS.md src/parser.rs; seq 30" })));
+    let (mut n_bytes, mut n_found) = (0, 0);
+    for turns in corpus() {
+        let counted = check_origins(&turns);
+        n_bytes += counted.0;
+        n_found += counted.1;
+    }
+    assert!(n_found * 100 >= n_bytes * 95, "{n_found} of {n_bytes}");
+}
+
+/// Plays turns, and compares every byte. Gives how many bytes there are, and how many are attributed.
+#[track_caller]
+fn check_origins(played: &CorpusTurns) -> (usize, usize) {
+    let server = MockServer::start(replies(played.tool, &played.arguments));
     let world = world();
-    run_turns(&world, &server, "inner", true);
+    for (path, text) in played.files {
+        world.files.write(path, text);
+    }
+    run_turns(&world, &server, "inner", true, played.turns);
     let (mut n_bytes, mut n_found, mut n_exact) = (0, 0, 0);
     for (found, truth) in [("turns#1", 1), ("turns#2", 2), ("more#1", 3)] {
         let found_rows = rows(&world, &["context", "--json", found], "home");
@@ -166,16 +233,18 @@ fn origins_of_another_program_are_found_and_none_is_wrong() {
             n_bytes += 1;
             if found != "unknown" {
                 n_found += 1;
-                assert_eq!(found, truth, "byte {byte}");
+                assert_eq!(found, truth, "{:?} byte {byte}", played.turns);
             }
         }
         let exact = found_rows.iter().filter(|row| row["certainty"] == "exact" && row["source"] != "wire");
         n_exact += exact.map(|row| row["bytes"].as_u64().unwrap()).sum::<u64>();
         let of_file = found_rows.iter().find(|row| row["source"] == "file").unwrap();
-        assert_eq!(of_file["file_range"], json!([0, RULES.trim_end().len()]));
+        let path = of_file["origin"].as_str().unwrap();
+        let text = fs::read_to_string(path).unwrap();
+        assert_eq!(of_file["file_range"], json!([0, text.trim_end().len()]), "{path}");
     }
-    assert!(n_found * 100 >= n_bytes * 95, "{n_found} of {n_bytes}");
     assert!(n_exact > 0);
+    (n_bytes, n_found)
 }
 
 #[test]
@@ -273,13 +342,14 @@ fn the_text_of_a_file_that_the_conversation_names_is_found() {
     assert_eq!(
         found,
         [
-            ("program", Some("sh"), "likely"),
+            ("user", Some(""), "likely"),
             ("file", Some("plan.md"), "exact"),
-            ("program", Some("sh"), "likely"),
+            ("user", Some(""), "likely"),
             ("model", Some(""), "likely"),
             ("tool", Some("read"), "exact"),
-            ("program", Some("sh"), "likely"),
+            ("user", Some(""), "likely"),
             ("file", Some("parser.rs"), "exact"),
+            ("user", Some(""), "likely"),
         ]
     );
 }

@@ -3,7 +3,7 @@
 
 Every agent runs twice with the same words in a network namespace that has nothing but `lo`: alone, and watched. The script
 checks that the server gets the same bodies, that the record equals the server's bytes, and that `replay` finds it unaltered,
-and prints a table. `--latency` measures the detour of a request.
+and prints a table. `bench/watch.py` measures the detour of a request.
 """
 
 import argparse
@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
@@ -173,46 +172,12 @@ def check(options, name):
     return row
 
 
-LATENCY = """
-import http.client, json, os, sys, time
-from urllib.parse import urlsplit
-n, size = int(sys.argv[1]), int(sys.argv[2])
-def times(url):
-    url = urlsplit(url)
-    connection = http.client.HTTPConnection(url.hostname, url.port)
-    taken = []
-    for number in range(n):
-        items = [{"role": "user", "content": "word " * (size // 5)}, {"role": "user", "content": f"question {number}"}]
-        body = json.dumps({"model": "m", "messages": items})
-        began = time.perf_counter()
-        connection.request("POST", url.path + "/chat/completions", body, {"content-type": "application/json"})
-        connection.getresponse().read()
-        taken.append((time.perf_counter() - began) * 1000)
-    return sorted(taken)[len(taken) // 2]
-direct = times(os.environ["DIRECT"])
-print(f"median of {n} requests of {size} bytes: {direct:.2f} ms direct, {times(os.environ['OPENAI_BASE_URL']):.2f} ms watched")
-"""
-
-
-def latency(options):
-    base = tempfile.mkdtemp(prefix="watch-")
-    folder = prepare("latency", base)
-    upstream = Upstream()
-    address = f"{upstream.address}/v1"
-    env = environment(folder, options.agents or "/usr/bin", {"OPENAI_BASE_URL": address, "DIRECT": address})
-    for size in (1_000, 100_000):
-        command = [options.bin, "watch", "--", sys.executable, "-c", LATENCY, "200", str(size)]
-        print(subprocess.run(command, cwd=folder / "work", env=env, capture_output=True, text=True).stdout, end="")
-    shutil.rmtree(base, ignore_errors=True)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", required=True, help="the pellucid program")
     parser.add_argument("--agents", default="", help="the folder with the agents, such as node_modules/.bin")
     parser.add_argument("--only", action="append", choices=sorted(AGENTS))
     parser.add_argument("--timeout", type=float, default=120)
-    parser.add_argument("--latency", action="store_true")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--keep", action="store_true", help="keep the folders of the runs")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
@@ -224,8 +189,6 @@ def main():
         script = 'ip link set lo up && exec "$@"'
         argv = ["unshare", "-n", "-r", "sh", "-c", script, "sh", sys.executable, __file__, "--inside", *sys.argv[1:]]
         sys.exit(subprocess.run(argv).returncode)
-    if options.latency:
-        return latency(options)
     print("| agent | status | bodies | sessions | same bodies alone and watched | record equals server's bytes | bytes attributed | replay | alone | watched |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     failed = False

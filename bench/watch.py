@@ -103,6 +103,8 @@ def command(n, size):
             if number >= 0:
                 taken.append((time.perf_counter() - began) * 1000)
         if number == -1:
+            # Folders that have just changed are looked into again, and those of this measurement are new.
+            time.sleep(3)
             settled(watch)
             before = total_cpu(watch)
     settled(watch)

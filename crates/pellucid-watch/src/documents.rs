@@ -259,9 +259,13 @@ fn time_of(folder: &Path) -> Option<SystemTime> {
 fn note(base: &Path, below: &str, seen: &mut SeenFolders) {
     let mut folder = base.to_owned();
     for part in Path::new(below).components() {
-        let time = *seen.entry(folder.clone()).or_insert_with(|| time_of(&folder));
-        if time.is_none() {
-            return;
+        if !seen.contains_key(&folder) {
+            let time = time_of(&folder);
+            // A folder that is missing changes the time of the one above it when it appears.
+            if time.is_none() && folder != base {
+                return;
+            }
+            seen.insert(folder.clone(), time);
         }
         folder.push(part);
     }

@@ -1,6 +1,8 @@
 //! Sessions of other agents (`--from`): every answer is made from the agent's file, and says so.
 
 use std::fs;
+use std::time::Duration;
+use std::time::SystemTime;
 
 use pellucid_answers::schemas;
 use pellucid_testkit::fits_schema;
@@ -85,7 +87,11 @@ fn world() -> World {
         line("event_msg", json!({ "type": "user_message", "message": "count", "images": [] })),
         line("event_msg", json!({ "type": "token_count", "info": info, "rate_limits": null })),
     ];
-    world.files.write(format!("agents/codex/2026/01/02/rollout-2026-01-02T03-04-05-{CODEX}.jsonl"), rollout.concat());
+    let codex = format!("agents/codex/2026/01/02/rollout-2026-01-02T03-04-05-{CODEX}.jsonl");
+    world.files.write(&codex, rollout.concat());
+    // The other session was used last.
+    let earlier = SystemTime::now() - Duration::from_secs(3600);
+    fs::File::options().append(true).open(world.files.path(&codex)).unwrap().set_modified(earlier).unwrap();
     world.files.write("agents/codex/history.jsonl", "{\"session_id\":\"x\",\"ts\":1,\"text\":\"hi\"}\n");
     world
 }
@@ -151,6 +157,7 @@ fn costs_are_those_of_the_file_and_sizes_are_never_called_exact() {
         context.contains("total, as the provider counted      -       -   5,500\n") && context.ends_with(MARK),
         "{context}"
     );
+    assert_eq!(ask_json(&world, &["cache", CODEX])["prices"][0]["from"], Value::Null, "the price is unknown");
     let context = ask_json(&world, &["context", CODEX]);
     assert_eq!((&context["tokens_counted"], &context["rows"][0]["part"]), (&json!(50), &json!("base")));
     let from = world.files.path("agents").display().to_string();

@@ -22,6 +22,7 @@ use pellucid_engine::facts::InjectionFacts;
 use pellucid_engine::injection;
 use pellucid_engine::pack::Pack;
 use pellucid_protocol::settings::PromptMode;
+use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_workspace::bootstrap_files;
 use pellucid_workspace::bootstrap_files::ExtraFiles;
 use pellucid_workspace::bootstrap_files::May;
@@ -178,7 +179,7 @@ fn given(config: &Config, facts: &Facts) -> Map<String, Value> {
         "voice_hint": settings.voice_hint,
         "heartbeat_prompt": settings.heartbeat_prompt,
         "extra_prompt": settings.extra_system_prompt,
-        "think_level": facts.settings.effort.map(|effort| effort.as_str()),
+        "think_level": facts.settings.effort.map(ReasoningEffort::as_str),
         "runtime": known(json!({
             "agent": "main",
             "host": host_name(),

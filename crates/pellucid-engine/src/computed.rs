@@ -9,6 +9,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use pellucid_protocol::settings::ReasoningEffort;
 pub use pellucid_script::FILTERS;
 use pellucid_script::Limits;
 use pellucid_script::Program;
@@ -130,7 +131,7 @@ impl Looking<'_> {
             "cwd" => text("cwd", &settings.cwd),
             "shell" => text("shell", &world.shell),
             "mode" => text("mode", system.prompt_mode.as_str()),
-            "effort" => Value::optional(&fact("effort"), settings.effort.map(|effort| effort.as_str())),
+            "effort" => Value::optional(&fact("effort"), settings.effort.map(ReasoningEffort::as_str)),
             "model" => {
                 let origin = fact("model");
                 let window = settings.model.context_window.map(|window| Value::Number(window.into(), origin.clone()));

@@ -39,7 +39,8 @@ fn next_why(why: Option<&Why>) -> Option<Why> {
         Some(Why::NotAccepted { .. }) => Why::Unusable { error: error() },
         Some(Why::Unusable { .. }) => Why::NotUtf8(NotUtf8 { first: 3, count: 2 }),
         Some(Why::NotUtf8(NotUtf8 { count: 2, .. })) => Why::NotUtf8(NotUtf8 { first: 3, count: 1 }),
-        Some(Why::NotUtf8(_)) => return None,
+        Some(Why::NotUtf8(_)) => Why::ByPack { reason: "too long".to_owned() },
+        Some(Why::ByPack { .. }) => return None,
     })
 }
 
@@ -94,6 +95,7 @@ fn every_kind_of_omission_has_its_sentence() {
         unusable: unusable: torn
         not_utf8: altered: 2 bytes from byte 3 on are not UTF-8, and U+FFFD is sent in their place
         not_utf8: altered: the byte at offset 3 is not UTF-8, and U+FFFD is sent in its place
+        by_pack: left out by a template of the pack: too long
     "#]]
     .assert_eq(&lines.concat());
 }

@@ -32,7 +32,8 @@ fn world() -> (World, Vec<String>) {
         for file in fs::read_dir(pack.path()).unwrap() {
             let file = file.unwrap();
             let text = fs::read_to_string(file.path()).unwrap();
-            world.files.write(&format!("home/packs/{name}/{}", file.file_name().to_string_lossy()), text);
+            let place = format!("home/packs/{name}/{}", file.file_name().to_string_lossy());
+            world.files.write(place, text);
         }
         names.push(name);
     }

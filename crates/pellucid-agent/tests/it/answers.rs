@@ -215,15 +215,17 @@ fn a_command_of_the_person_is_a_turn_of_its_own_and_seen_with_the_next_request()
 
 #[test]
 fn a_command_beside_a_turn_makes_the_turn_go_on() {
-    // The model's own call waits until the person's command writes into the pipe.
+    // The model's own call waits for a second command of the person, which comes when the first has ended: then the next
+    // request has the first.
     let wait = "mkfifo pipe 2> /dev/null; cat pipe";
     let replies = vec![
         call("shell", &json!({"command": ["/bin/sh", "-c", wait], "timeout_ms": 600_000})),
         MockReply::say("Done."),
     ];
     let talked = talk(Vec::new(), replies, vec![full_access(), say("go")], |_, event| match event {
-        EventMessage::ExecCommandBegin(begin) if begin.call_id == "c1" => {
-            Some(run_command("echo beside; mkfifo pipe 2> /dev/null; echo now > pipe"))
+        EventMessage::ExecCommandBegin(begin) if begin.call_id == "c1" => Some(run_command("echo beside")),
+        EventMessage::ExecCommandEnd(end) if end.stdout == "beside\n" => {
+            Some(run_command("mkfifo pipe 2> /dev/null; echo now > pipe"))
         }
         _ => None,
     });

@@ -122,7 +122,7 @@ fn keys_that_could_never_have_an_effect_are_refused() {
             "[instructions]\njoin = '--'\n[[slot]]\nid = 'a'\ntarget = 'user'\nsource = 'environment'\n",
             "[bootstrap]\nnames = []\nunit = \"bytes\"\nmax_chars = 1\nhead_ratio = 1\ntail_ratio = 0\nmarker = \"\"\nmissing = \"\"\n",
             "[bootstrap]\nmax_chars = 1\ntotal_max_chars = 2\n",
-            "[[injection]]\ntype = 'provided'\n",
+            "[[injection]]\ntype = 'provided'\n[[slot]]\nid = 'a'\ntarget = 'user'\nsource = 'environment'\n",
             "[compaction]\nreserved_output_tokens = 5\n",
             "[compaction]\nsummary_max_output_tokens = 5\n",
             "[[model]]\nslugs = ['a', 'a']\ntemplate = []\ndefault = ''\nfriendly = ''\npragmatic = ''\n",

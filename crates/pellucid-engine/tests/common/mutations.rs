@@ -188,6 +188,11 @@ impl Maker<'_> {
         let is_alone = |entry: &Value| {
             is_text(entry).is_some() && entries.iter().filter(|other| is_text(other) == is_text(entry)).count() == 1
         };
+        // Of parts for different modes there is one at a time.
+        let for_mode = |gate: &Value| gate.as_str().is_some_and(|gate| gate.contains("mode"));
+        let is_for_mode =
+            |part: &Value| part.get("gate").and_then(Value::as_array).is_some_and(|it| it.iter().any(for_mode));
+        let is_ordered = is_ordered && !entries.iter().all(is_for_mode);
         for (n, entry) in entries.iter().enumerate() {
             path.push(Step::Index(n));
             self.change(path, "removed", Demand::Noticed, |whole, path| {

@@ -82,7 +82,7 @@ fn names_that_do_not_exist_are_named() {
         "pack = \"mystery\"\n",
         &["prompt"],
         &expect![[r#"
-            1 error: there is no pack `mystery`; known: ads, agentcore, codex, openclaw, risuai
+            1 error: there is no pack `mystery`; known: ads, agentcore, codex, openclaw, pellucid, risuai
         "#]],
     );
 }
@@ -298,7 +298,7 @@ fn settings_that_name_nothing_are_told_before_anything_is_sent() {
     let ran = world.run(&["context", "hi"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     expect![[r#"
-        warning: reinject_turns: the pack `codex` has no slot nobody; it has base, permissions, developer_instructions, memory, collaboration, personality, apps, commit_trailer, user_instructions, environment
+        warning: reinject_turns: the pack `codex` has no slot nobody; it has base, permissions, developer_instructions, memory, collaboration, personality, apps, commit_trailer, user_instructions, environment, injected, preamble
     "#]].assert_eq(&ran.stderr);
 }
 

@@ -17,6 +17,7 @@ use std::hint::black_box;
 use divan::Bencher;
 use pellucid_engine::assemble::assemble;
 use pellucid_engine::fragment::Origin;
+use pellucid_engine::pack::Pack;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
 use pellucid_engine::request::WireSettings;
@@ -113,6 +114,19 @@ fn requests(history: usize, hold: Hold) {
 #[inline(never)]
 fn counted_request(transcript: &mut Transcript, frame: &Frame, news: &News) -> Request {
     next_request(black_box(transcript), frame, news)
+}
+
+/// A pack from its files, parsed and checked, as a session loads it.
+#[divan::bench(args = ["codex", "openclaw", "pellucid"])]
+fn load(bencher: Bencher<'_, '_>, name: &str) {
+    bencher.bench(|| black_box(Pack::builtin(name).unwrap()));
+}
+
+/// The first context of a pack: texts for `codex`, templates and conditions for the others.
+#[divan::bench(args = ["codex", "openclaw", "pellucid"])]
+fn first_context(bencher: Bencher<'_, '_>, name: &str) {
+    let (pack, facts) = (Pack::builtin(name).unwrap(), fixture::facts());
+    bencher.bench(|| black_box(assemble(&pack, &facts)));
 }
 
 /// Measures facts to bytes, without an earlier request.

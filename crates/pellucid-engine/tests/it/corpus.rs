@@ -1,5 +1,7 @@
 //! The corpus of the fuzz targets: files that once caused a failure, or could.
 
+#[path = "../../../../fuzz/checks/computed.rs"]
+mod computed;
 #[path = "../../../../fuzz/checks/front_matter.rs"]
 mod front_matter;
 #[path = "../../../../fuzz/checks/mention.rs"]
@@ -17,6 +19,11 @@ use crate::session_id;
 #[test]
 fn templates_are_read_or_refused() {
     check_corpus("template", template::check);
+}
+
+#[test]
+fn templates_that_compute_end_and_keep_the_bytes_of_files() {
+    check_corpus("computed", |data| computed::check(data, &facts()));
 }
 
 #[test]

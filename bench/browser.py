@@ -16,6 +16,7 @@ LIVE = "019a9000-6666-7000-8000-000000000006"
 
 
 def node(*words, **more):
+    more.setdefault("env", {"INSPECTOR_MODULES": str(HERE.parent / "target" / "inspector"), **os.environ})
     return subprocess.Popen(["node", str(HERE / "browser.mjs"), *map(str, words)], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, **more)
 
 

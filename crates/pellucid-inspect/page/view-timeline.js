@@ -89,8 +89,7 @@ export async function timelineView(place, session) {
   const load = async (from) => {
     const mine = series;
     await mine.load(from, () => { if (mine === series) draw(); });
-    const band = await turnsBand(id, mine);
-    if (mine === series) fill(turns, band);
+    turnsBand(id, mine).then((band) => { if (mine === series) fill(turns, band); });
   };
   const drawControls = () => {
     const { by, unit, axis, to } = options();

@@ -55,6 +55,7 @@ impl<'a, O: Provenance> Run<'a, O> {
             }
             Kind::Slice(of, start, stop) => {
                 let value = self.evaluate(of)?;
+                self.steps_of(value.weight(), place)?;
                 let start = start.as_ref().map(|start| self.evaluate(start)).transpose()?;
                 let stop = stop.as_ref().map(|stop| self.evaluate(stop)).transpose()?;
                 return slice(&value, start.as_ref(), stop.as_ref()).or_else(|message| self.fail(place, message));
@@ -79,6 +80,7 @@ impl<'a, O: Provenance> Run<'a, O> {
                 let mut left = self.evaluate(first)?;
                 for (comparison, other) in others {
                     let right = self.evaluate(other)?;
+                    self.steps_of(left.weight() + right.weight(), place)?;
                     let holds = compared(*comparison, &left, &right);
                     let holds = holds.or_else(|message| self.fail(first.place, message))?;
                     if !holds {
@@ -90,6 +92,7 @@ impl<'a, O: Provenance> Run<'a, O> {
             }
             Kind::Calculate(operator, left, right) => {
                 let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
+                self.steps_of(left.weight() + right.weight(), place)?;
                 calculate(*operator, &left, &right).or_else(|message| self.fail(place, message))?
             }
             Kind::Choose { condition, then, otherwise } => {
@@ -107,6 +110,7 @@ impl<'a, O: Provenance> Run<'a, O> {
             Kind::Test { name, input, arguments } => {
                 let value = self.evaluate(input)?;
                 let given = self.given(arguments)?;
+                self.steps_of(value.weight() + given.weight(), place)?;
                 let holds = tests_of_values::holds(name, &value, given);
                 Value::Bool(holds.or_else(|message| self.fail(place, message))?)
             }
@@ -165,6 +169,9 @@ impl<'a, O: Provenance> Run<'a, O> {
             return self.fail(filter.place, "a filter is expected here");
         };
         let given = self.given(arguments)?;
+        // `select("in", list)` goes through the list for every value.
+        let n_steps = value.weight().saturating_add(value.weight().saturating_mul(given.weight()));
+        self.steps_of(n_steps, filter.place)?;
         let own = self.own.clone();
         let result = filters::apply(name, value, given, &own);
         let result = result.or_else(|message| self.fail(filter.place, message))?;

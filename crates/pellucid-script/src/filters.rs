@@ -2,6 +2,7 @@
 //! these bytes have the origin of rewritten ones.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::vec;
 
@@ -102,6 +103,12 @@ impl<O: Provenance> Given<O> {
             }
             Some(other) => Err(format!("`{name}` of `{of}` is a number, not {}", other.kind())),
         }
+    }
+
+    /// How many steps it takes to go through all arguments once.
+    pub(crate) fn weight(&self) -> usize {
+        let plain = self.plain.as_slice().iter().map(Value::weight).sum::<usize>();
+        plain + self.named.iter().map(|(_, value)| value.weight()).sum::<usize>()
     }
 
     /// The arguments that have a name, if there are no others.
@@ -313,16 +320,25 @@ fn folded<O: Provenance>(value: Value<O>, is_exact: bool) -> Value<O> {
 }
 
 fn unique<O: Provenance>(keyed: Vec<(Value<O>, Value<O>)>) -> Result<Vec<Value<O>>, String> {
-    let mut kept: Vec<(Value<O>, Value<O>)> = Vec::new();
-    'values: for (key, value) in keyed {
-        for (known, _) in &kept {
-            if known.equals(&key)? {
-                continue 'values;
+    let mut seen = BTreeSet::new();
+    let mut kept = Vec::new();
+    for (key, value) in keyed {
+        let key = match &key {
+            Value::Missing(name) => return Err(missing(name)),
+            // With its kind, so that a text is not taken for another value.
+            Value::None => (key.kind(), String::new()),
+            Value::Bool(is_true) => (key.kind(), is_true.to_string()),
+            Value::Number(number, _) => (key.kind(), format!("{:?}", number.as_f64())),
+            Value::Text(text) => (key.kind(), text.plain()),
+            other => {
+                return Err(format!("`unique` compares texts and numbers, not {}; name an `attribute`", other.kind()));
             }
+        };
+        if seen.insert(key) {
+            kept.push(value);
         }
-        kept.push((key, value));
     }
-    Ok(kept.into_iter().map(|(_, value)| value).collect())
+    Ok(kept)
 }
 
 /// Values in the order of their keys: numbers by size, texts by their UTF-16 units, equal ones as they came.

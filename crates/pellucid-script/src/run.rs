@@ -28,7 +28,7 @@ pub trait Roots<O> {
 /// How much an evaluation may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How many statements and expressions are evaluated.
+    /// How many statements and expressions are evaluated. Going through a long list or text counts as several.
     pub steps: usize,
     /// How many bytes of text are made, intermediate ones included.
     pub bytes: usize,
@@ -38,7 +38,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps: 200_000, bytes: 16 << 20, depth: 16 }
+        Self { steps: 1_000_000, bytes: 16 << 20, depth: 16 }
     }
 }
 
@@ -151,7 +151,12 @@ impl<'a, O: Provenance> Run<'a, O> {
     }
 
     pub(crate) fn step(&mut self, place: Place) -> Result<(), ScriptError> {
-        self.steps += 1;
+        self.steps_of(1, place)
+    }
+
+    /// Counts the steps of something that takes several.
+    pub(crate) fn steps_of(&mut self, n: usize, place: Place) -> Result<(), ScriptError> {
+        self.steps += n;
         if self.steps > self.limits.steps {
             return self.fail(place, format!("it takes more than {} steps", self.limits.steps));
         }
@@ -175,7 +180,11 @@ impl<'a, O: Provenance> Run<'a, O> {
     pub(crate) fn lookup(&mut self, name: &Arc<str>, place: Place) -> Result<Value<O>, ScriptError> {
         let inner = self.scopes[self.floor..].iter().rev().find_map(|scope| scope.get(name));
         if let Some(value) = inner.or_else(|| self.scopes[self.top].get(name)).or_else(|| self.scopes[0].get(name)) {
-            return Ok(value.clone());
+            let value = value.clone();
+            // Lists and maps are shared, the pieces of a text are copied.
+            let n_copied = if matches!(value, Value::Text(_)) { value.weight() } else { 0 };
+            self.steps_of(n_copied, place)?;
+            return Ok(value);
         }
         match self.roots.value(name) {
             Some(value) => {

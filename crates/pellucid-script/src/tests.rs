@@ -244,6 +244,18 @@ fn every_filter_gives_what_is_said_of_it() {
 }
 
 #[test]
+fn parts_of_many_pieces_are_split_where_they_are() {
+    check_template(
+        "{% set t = file | xml | replace(\"line\", name) %}{{ t | split(\"e\") | join(\"|\") }}",
+        &expect![[r#"
+            [file 0-6]First [fact name]Ada[file 10-12]
+            S[t]|[file 13-18]cond [rewritten]&lt;[fact name]Ada[rewritten]&gt;[file 24-33]
+            third Z[t]|[file 34-36]il[t]|[file 37-45]: Übung"#]],
+    );
+    check_template("{{ [1, \"1\", none, 1.0, true, \"A\", \"a\"] | unique | length }}", &expect!["[t]5"]);
+}
+
+#[test]
 fn conditions_and_calculations_are_jinjas() {
     let yes = "{{ \"y\" if CONDITION else \"n\" }}";
     let all = [
@@ -348,11 +360,19 @@ fn nothing_runs_for_ever_or_fills_the_memory() {
     let nested = "{% for a in range(100) %}{% for b in range(100) %}{% endfor %}{% endfor %}";
     assert_eq!(refused(nested), "it takes more than 1000 steps");
     let doubling = format!("{{% set a = file %}}{}", "{% set a = a ~ a %}".repeat(40));
-    assert_eq!(refused(&doubling), "it makes more than 100000 bytes of text");
+    let patient = Limits { steps: 1_000_000, ..small };
+    assert_eq!(rendered(&doubling, patient).unwrap_err().message, "it makes more than 100000 bytes of text");
     assert_eq!(refused("{% include \"endless.jinja\" %}"), "macros and includes are nested more than 4 deep");
     assert_eq!(
         refused("{% macro a(n) %}{{ a(n) }}{% endmacro %}{{ a(1) }}"),
         "macros and includes are nested more than 4 deep"
+    );
+    // What goes through a list or a long text takes as many steps as that.
+    let searching = "{% set l = range(900) %}{% for a in range(900) %}{% if a in l %}{% endif %}{% endfor %}";
+    assert_eq!(refused(searching), "it takes more than 1000 steps");
+    assert_eq!(
+        refused("{% set l = range(100) %}{{ l | select(\"in\", l) | length }}"),
+        "it takes more than 1000 steps"
     );
     assert_eq!(refused("{{ range(100000) | length }}"), "`range` takes a number from 0 to 10000");
     let long = format!("{{{{ {} }}}}", ["1"; 3_000].join(" + "));

@@ -130,16 +130,41 @@ impl<O: Provenance> Text<O> {
         cut
     }
 
+    /// How many pieces there are, which is what a copy costs.
+    pub(crate) fn n_pieces(&self) -> usize {
+        self.pieces.len()
+    }
+
     /// The text between the occurrences of a separator, which is not empty.
     pub(crate) fn split(&self, separator: &str) -> Vec<Self> {
         let plain = self.plain();
-        let mut parts = Vec::new();
-        let mut from = 0;
-        for (at, found) in plain.match_indices(separator) {
-            parts.push(self.slice(from..at));
-            from = at + found.len();
+        let mut ends: Vec<(usize, usize)> =
+            plain.match_indices(separator).map(|(at, found)| (at, at + found.len())).collect();
+        ends.push((plain.len(), plain.len()));
+        let mut parts = Vec::with_capacity(ends.len());
+        // Parts are in order, so the pieces are gone through once.
+        let (mut from, mut first, mut first_at) = (0, 0, 0);
+        for (end, next) in ends {
+            while let Some(piece) = self.pieces.get(first).filter(|piece| first_at + piece.range.len() <= from) {
+                first_at += piece.range.len();
+                first += 1;
+            }
+            let (mut part, mut at) = (Self::default(), first_at);
+            for piece in self.pieces.get(first..).unwrap_or_default() {
+                let here = at;
+                if here >= end {
+                    break;
+                }
+                at += piece.range.len();
+                let (start, stop) = (from.max(here), end.min(at));
+                if start < stop {
+                    let within = piece.range.start + (start - here)..piece.range.start + (stop - here);
+                    part.pieces.push(Piece { origin: piece.origin.clone(), whole: piece.whole.clone(), range: within });
+                }
+            }
+            parts.push(part);
+            from = next;
         }
-        parts.push(self.slice(from..plain.len()));
         parts
     }
 

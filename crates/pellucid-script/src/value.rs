@@ -68,6 +68,16 @@ impl<O: Provenance> Value<O> {
         }
     }
 
+    /// How many steps it takes to go through the value once.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Self::Text(text) => text.n_pieces() / 16 + text.len() / 256,
+            Self::List(values) => values.len(),
+            Self::Map(values, _) => values.len(),
+            _ => 0,
+        }
+    }
+
     /// The kind as people call it, for errors.
     pub(crate) fn kind(&self) -> &'static str {
         match self {

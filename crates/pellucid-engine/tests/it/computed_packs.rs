@@ -103,7 +103,7 @@ fn a_template_that_fails_leaves_its_slot_out_and_the_turn_goes_on() {
         "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}",
         &expect![[r#"
 
-        omitted: only only.jinja: /packs/mine/only.jinja:1:69: it takes more than 200000 steps"#]],
+            omitted: only only.jinja: /packs/mine/only.jinja:1:69: it makes more than 16777216 bytes of text"#]],
     );
 }
 

@@ -246,11 +246,10 @@ fn every_filter_gives_what_is_said_of_it() {
 #[test]
 fn parts_of_many_pieces_are_split_where_they_are() {
     check_template(
-        "{% set t = file | xml | replace(\"line\", name) %}{{ t | split(\"e\") | join(\"|\") }}",
+        "{% set t = file | head(24) | xml | replace(\"line\", name) %}{{ t | split(\"e\") | join(\"|\") }}",
         &expect![[r#"
             [file 0-6]First [fact name]Ada[file 10-12]
-            S[t]|[file 13-18]cond [rewritten]&lt;[fact name]Ada[rewritten]&gt;[file 24-33]
-            third Z[t]|[file 34-36]il[t]|[file 37-45]: Übung"#]],
+            S[t]|[file 13-18]cond [rewritten]&lt;[fact name]Ada[rewritten]&gt;"#]],
     );
     check_template("{{ [1, \"1\", none, 1.0, true, \"A\", \"a\"] | unique | length }}", &expect!["[t]5"]);
 }

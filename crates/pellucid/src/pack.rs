@@ -41,7 +41,10 @@ pub fn run(shared: &Shared, args: &PackArgs) -> Result<ExitCode, ProgramFailure>
     match &args.command {
         PackCommand::List { json } => list::run(shared, *json),
         PackCommand::Show { slot, json } => show::run(shared, slot.as_deref(), *json),
-        PackCommand::New { name, from } => new::run(&home_folder()?, name, from, &mut Writer::new(StandardStream::Out)),
+        PackCommand::New { name, from, instructions } => {
+            let out = &mut Writer::new(StandardStream::Out);
+            new::run(&home_folder()?, name, from, instructions.as_deref(), out)
+        }
         PackCommand::Check { pack, json } => check::run(&home_folder()?, &as_typed(pack), *json),
         PackCommand::Import(args) => import::run(shared, args, &mut Writer::new(StandardStream::Out)),
         PackCommand::Use { pack } => used::run(&home_folder()?, &as_typed(pack)),

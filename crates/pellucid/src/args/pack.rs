@@ -40,6 +40,9 @@ pub enum PackCommand {
         /// The built-in pack to copy.
         #[arg(long, value_name = "PACK", default_value = "codex")]
         from: String,
+        /// A file whose text becomes the standing instructions of the copy, in packs that have them, such as `ads`.
+        #[arg(long, value_name = "FILE")]
+        instructions: Option<PathBuf>,
     },
     /// Check a pack, and list its mistakes with file and line.
     Check {

@@ -16,7 +16,13 @@ use crate::start::ProgramFailure;
 
 const README: &str = include_str!("readme.md");
 
-pub fn run(home: &Path, name: &str, from: &str, out: &mut dyn Write) -> Result<ExitCode, ProgramFailure> {
+pub fn run(
+    home: &Path,
+    name: &str,
+    from: &str,
+    instructions: Option<&Path>,
+    out: &mut dyn Write,
+) -> Result<ExitCode, ProgramFailure> {
     let folder = home.join(pack_files::FOLDER).join(name);
     if Pack::builtin_names().contains(&name) {
         return Err(ProgramFailure::new(format!("`{name}` is the name of a built-in pack; choose another")));
@@ -29,10 +35,13 @@ pub fn run(home: &Path, name: &str, from: &str, out: &mut dyn Write) -> Result<E
     if folder.exists() {
         return Err(ProgramFailure::new(format!("{} already exists", folder.display())));
     }
-    let files = copy(name, from).ok_or_else(|| {
+    let mut files = copy(name, from).ok_or_else(|| {
         let known = Pack::builtin_names().join(", ");
         ProgramFailure::new(format!("there is no built-in pack `{from}`; built in: {known}"))
     })?;
+    if let Some(path) = instructions {
+        take_instructions(&mut files, from, path)?;
+    }
     pack_files::write(&folder, &files).map_err(|error| super::failure(&error))?;
     let made = format!(
         "Made {}\n\nChange any text in it, then:\n  pellucid pack check {name}\n  pellucid --pack {name} prompt hello\nTo use it always:\n  pellucid pack use {name}\n",
@@ -40,6 +49,33 @@ pub fn run(home: &Path, name: &str, from: &str, out: &mut dyn Write) -> Result<E
     );
     super::print_to(out, &made)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Replaces the standing instructions of a copy with the text of a file.
+fn take_instructions(files: &mut PackFiles, from: &str, path: &Path) -> Result<(), ProgramFailure> {
+    let slot = standing_file(from).ok_or_else(|| {
+        let with: Vec<&str> = Pack::builtin_names().into_iter().filter(|name| standing_file(name).is_some()).collect();
+        ProgramFailure::usage(format!(
+            "the pack `{from}` has no standing instructions, so `--instructions` has no effect\nhint: copy a pack that has them: --from {}",
+            with.join(" or --from ")
+        ))
+    })?;
+    let text = pellucid_files::read_given(path, pellucid_files::TEXT_BYTES_MAX).map_err(|error| {
+        ProgramFailure::usage(format!("could not read the instructions {}\n  caused by: {error}", path.display()))
+    })?;
+    if text.trim().is_empty() {
+        return Err(ProgramFailure::usage(format!(
+            "{} is blank, so the pack would have no standing instructions",
+            path.display()
+        )));
+    }
+    files.insert(slot, text);
+    Ok(())
+}
+
+/// The file with the standing instructions of a built-in pack.
+fn standing_file(pack: &str) -> Option<String> {
+    Pack::builtin(pack)?.layout.reinject.as_ref()?.instructions.clone()
 }
 
 fn is_name(name: &str) -> bool {
@@ -90,7 +126,7 @@ mod tests {
     #[test]
     fn a_pack_is_made_once_and_under_a_good_name() {
         let home = tempfile::tempdir().unwrap();
-        let make = |name: &str, from: &str| run(home.path(), name, from, &mut Vec::new());
+        let make = |name: &str, from: &str| run(home.path(), name, from, None, &mut Vec::new());
         let failed = |name: &str, from: &str| format!("{:?}", make(name, from).unwrap_err());
         assert!(make("mine", "codex").is_ok());
         assert!(failed("mine", "codex").contains("already exists"));
@@ -98,5 +134,24 @@ mod tests {
         assert!(failed("../mine", "codex").contains("is not a valid pack name"));
         assert!(failed("", "codex").contains("is not a valid pack name"));
         assert!(failed("other", "nothing").contains("there is no built-in pack `nothing`"));
+    }
+
+    #[test]
+    fn a_file_becomes_the_standing_instructions_of_a_copy() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("AGENTS.md");
+        let make = |name: &str, from: &str| run(home.path(), name, from, Some(&file), &mut Vec::new());
+        let failed = |name: &str, from: &str| format!("{:?}", make(name, from).unwrap_err());
+        assert!(failed("mine", "ads").contains("could not read the instructions"));
+        std::fs::write(&file, " \n").unwrap();
+        assert!(failed("mine", "ads").contains("is blank"));
+        std::fs::write(&file, "Use tabs.\n").unwrap();
+        assert!(failed("mine", "codex").contains("hint: copy a pack that has them: --from ads"));
+        assert!(!home.path().join("packs/mine").exists(), "nothing is written before everything is known to be good");
+        assert!(make("mine", "ads").is_ok());
+        let pack = pack_files::load("mine", home.path()).unwrap();
+        let slot = pack.layout.reinject.as_ref().unwrap().instructions.clone().unwrap();
+        assert_eq!(pack.template(&slot).written(), "Use tabs.\n");
+        assert_eq!(pack.unknown_files(), []);
     }
 }

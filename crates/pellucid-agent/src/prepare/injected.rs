@@ -91,8 +91,8 @@ pub(super) fn injection_facts(
         }
     }
     if !items.is_empty() {
-        // A layout that has no sources takes what a caller gives.
-        if specs.is_empty() {
+        // Items are used, whatever other sources the layout and the caller have.
+        if !specs.iter().any(takes_items) {
             specs.push(json!({ "type": "provided" }));
         }
         facts.attributes.insert(ITEMS.to_owned(), Value::Array(items));
@@ -102,6 +102,11 @@ pub(super) fn injection_facts(
     facts.reads =
         facts.sources.iter().map(|source| injection_files::read(&source.wants(&facts.inputs(), mode))).collect();
     Ok(facts)
+}
+
+/// Whether a source takes the items of a caller.
+fn takes_items(spec: &Value) -> bool {
+    spec["type"] == "provided" && spec["context_key"].as_str().is_none_or(|key| key == ITEMS)
 }
 
 fn read_file(path: &Path) -> Result<InjectFile, InjectError> {

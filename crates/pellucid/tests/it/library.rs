@@ -1,6 +1,7 @@
 //! The program and the library make the same request, and the examples of `docs/library.md` run as printed.
 
 use pellucid_context::RequestInput;
+use pellucid_engine::pack::Pack;
 use serde_json::Value;
 use serde_json::json;
 
@@ -55,6 +56,26 @@ fn the_example_in_python_runs() {
     command.env("PATH", format!("{program}:{}", std::env::var("PATH").unwrap()));
     let ran = world.finish(command, None);
     assert_eq!((ran.status, ran.out()), (0, "Answer in French.\n"), "{}", ran.stderr);
+}
+
+/// A layout without sources once lost the items of a caller who also had sources.
+#[test]
+fn items_are_injected_beside_sources_with_every_pack() {
+    let world = World::new("//- work/README.md\nx\n");
+    let given = r#"{
+        "items": [{ "target": "preamble_message", "role": "user", "content": "Said by an item." }],
+        "sources": [{ "type": "text_store", "entries": [
+            { "key": "k", "target": "preamble_message", "role": "user" }
+        ] }],
+        "store": { "k": "Said by a source." }
+    }"#;
+    for pack in Pack::builtin_names() {
+        let ran = world.run_with(&["prompt", "--pack", pack, "--inject", "-", "x"], Some(given.as_bytes()));
+        assert_eq!(ran.status, 0, "{pack}: {}", ran.stderr);
+        for text in ["Said by an item.", "Said by a source."] {
+            assert_eq!(ran.out().matches(text).count(), 1, "{pack} sends `{text}` once: {}", ran.out());
+        }
+    }
 }
 
 #[test]

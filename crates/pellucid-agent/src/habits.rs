@@ -46,9 +46,9 @@ pub(crate) trait Habit: Debug + Send + Sync {
         Vec::new()
     }
 
-    /// Puts something before a person's message. If that was said before, the second value describes it.
-    fn wrap(&mut self, _inputs: &[UserInput], draft: Draft) -> (Draft, Option<Again>) {
-        (draft, None)
+    /// Puts something before a person's message.
+    fn wrap(&mut self, _inputs: &[UserInput], draft: Draft) -> Wrapped {
+        Wrapped { draft, said_before: Vec::new(), events: Vec::new() }
     }
 
     /// Adds the files that the next request is made from. `known` has their earlier states, the newest first.
@@ -83,6 +83,16 @@ pub(crate) struct Prepared {
     pub warnings: Vec<String>,
     /// What the model does not see of the texts before the input.
     pub omissions: Vec<Omission>,
+}
+
+/// A person's message with what habits put before it.
+#[derive(Debug)]
+pub(crate) struct Wrapped {
+    pub draft: Draft,
+    /// What of it the model has read before.
+    pub said_before: Vec<Again>,
+    /// Events for clients that ask for events about the context.
+    pub events: Vec<EventMessage>,
 }
 
 /// Something that happened in a session.
@@ -200,15 +210,16 @@ impl Habits {
         self.0.iter_mut().flat_map(|habit| habit.due(setup, moment)).collect()
     }
 
-    /// Puts what habits have before a person's message. Gives what of it was said before.
-    pub(crate) fn wrap(&mut self, inputs: &[UserInput], mut draft: Draft) -> (Draft, Vec<Again>) {
-        let mut said_before = Vec::new();
+    /// Puts what habits have before a person's message.
+    pub(crate) fn wrap(&mut self, inputs: &[UserInput], mut draft: Draft) -> Wrapped {
+        let (mut said_before, mut events) = (Vec::new(), Vec::new());
         for habit in &mut self.0 {
-            let (wrapped, again) = habit.wrap(inputs, draft);
-            draft = wrapped;
-            said_before.extend(again);
+            let wrapped = habit.wrap(inputs, draft);
+            draft = wrapped.draft;
+            said_before.extend(wrapped.said_before);
+            events.extend(wrapped.events);
         }
-        (draft, said_before)
+        Wrapped { draft, said_before, events }
     }
 
     /// Adds the files that the next request is made from.

@@ -17,6 +17,7 @@ use pellucid_engine::reinject::Level;
 use pellucid_engine::reinject::LogLine;
 use pellucid_engine::reinject::ReinjectState;
 use pellucid_engine::reinject::VariantTexts;
+use pellucid_engine::reinject::account::StandingAccount;
 use pellucid_engine::reinject::again::Again;
 use pellucid_engine::reinject::envelope;
 use pellucid_engine::reinject::envelope::Beside;
@@ -44,6 +45,7 @@ use crate::habits::ComingInput;
 use crate::habits::Habit;
 use crate::habits::Happened;
 use crate::habits::Prepared;
+use crate::habits::Wrapped;
 use crate::session::Setup;
 
 /// The name under which the state is kept beside the session's file.
@@ -61,8 +63,12 @@ pub(crate) struct Standing {
     words: VariantTexts,
     envelope: envelope::EnvelopeTexts,
     phase: Option<Vec<Fragment>>,
+    /// The name of the client that runs the session.
+    client: String,
     /// What goes before the next input.
     due: Option<Injection>,
+    /// What became of the files of that injection.
+    accounts: Vec<StandingAccount>,
     /// What the model does not see of the files that were read last.
     omissions: Vec<Omission>,
     /// The files that were read for the next input, if they were needed.
@@ -74,31 +80,18 @@ impl Standing {
     pub(crate) fn of(setup: &mut Setup) -> Option<Self> {
         let cwd = setup.gathered.facts.settings.cwd.clone();
         let state = setup.side.get(SIDE);
-        match Self::new(&setup.pack, &setup.sources, cwd.as_ref(), state) {
-            Ok(standing) => standing,
-            Err(message) => {
-                setup.notices.push(EventMessage::Warning { message });
-                None
-            }
+        let phase = phase_text(&setup.pack, setup.sources.config.prompt.phase.as_deref());
+        let mut standing = Self::new(&setup.pack, &setup.sources, cwd.as_ref(), state, &setup.identity.originator);
+        match phase {
+            Ok(text) => standing.iter_mut().for_each(|standing| standing.phase.clone_from(&text)),
+            // The instructions and rules are sent without the prompt of a phase.
+            Err(message) => setup.notices.push(EventMessage::Warning { message }),
         }
+        standing
     }
 
-    fn new(pack: &Pack, sources: &FactSources, cwd: &Path, state: Option<&Value>) -> Result<Option<Self>, String> {
-        let phase = sources.config.prompt.phase.as_deref();
-        let Some(layout) = &pack.layout.reinject else {
-            return match phase {
-                None => Ok(None),
-                Some(phase) => Err(format!("phase `{phase}`: the pack `{}` has no prompts for phases", pack.name)),
-            };
-        };
-        let phase = match phase {
-            None => None,
-            Some(phase) => {
-                let known: Vec<&str> = layout.phases.keys().map(String::as_str).collect();
-                let unknown = || format!("phase `{phase}`: the pack `{}` knows {}", pack.name, known.join(", "));
-                Some(pack.template(layout.phases.get(phase).ok_or_else(unknown)?).text())
-            }
-        };
+    fn new(pack: &Pack, sources: &FactSources, cwd: &Path, state: Option<&Value>, client: &str) -> Option<Self> {
+        let layout = pack.layout.reinject.as_ref()?;
         let env = |name: &str| sources.env.text(name);
         let settings = layout.settings(ReinjectOverrides::from_env(Some(CHANNEL), &env));
         let instructions = match (&layout.instructions, &layout.assets_dir) {
@@ -117,17 +110,19 @@ impl Standing {
             now: recorder::now,
         };
         tracing::info!("{}", settings.line());
-        Ok(Some(Self {
+        Some(Self {
             state: state.and_then(|state| serde_json::from_value(state.clone()).ok()).unwrap_or_default(),
             files: StandingFiles::new(file_sources, cwd),
             words: VariantTexts::of(pack),
             envelope: envelope::EnvelopeTexts::of(pack),
-            phase,
+            phase: None,
             settings,
+            client: client.to_owned(),
             due: None,
+            accounts: Vec::new(),
             omissions: Vec::new(),
             files_read: None,
-        }))
+        })
     }
 
     /// Decides what goes before the next input. Returns warnings for the person.
@@ -147,6 +142,8 @@ impl Standing {
         let decision = self.state.decide(&self.settings, &files, &self.words, occupancy);
         log(&decision.log);
         self.due = decision.injection?;
+        let account = |due: &Injection| StandingAccount::of(due, &files, self.state.turn_count, &self.client);
+        self.accounts = self.due.as_ref().map(account).unwrap_or_default();
         let is_warning = |line: &&LogLine| matches!(line.level, Level::Warn | Level::Error);
         let warnings = decision.log.iter().filter(is_warning);
         Ok(warnings.map(|line| line.text.clone()).collect())
@@ -202,8 +199,10 @@ impl Habit for Standing {
         }
     }
 
-    fn wrap(&mut self, inputs: &[UserInput], draft: Draft) -> (Draft, Option<Again>) {
-        let again = self.again();
+    fn wrap(&mut self, inputs: &[UserInput], draft: Draft) -> Wrapped {
+        let said_before = self.again().into_iter().collect();
+        let account = |it| EventMessage::ContextInjection { account: serde_json::to_value(it).unwrap_or_default() };
+        let events = std::mem::take(&mut self.accounts).into_iter().map(account).collect();
         let injected = self.due.take().map(|injection| injection.fragments());
         let Draft { part, role, mut parts } = draft;
         let said = match (inputs, parts.as_mut_slice()) {
@@ -220,7 +219,7 @@ impl Habit for Standing {
             EnvelopeOutput::Text(fragments) => vec![DraftPart::Text(fragments)],
             EnvelopeOutput::Items { texts, items } => texts.into_iter().map(DraftPart::Text).chain(items).collect(),
         };
-        (Draft { part, role, parts }, again)
+        Wrapped { draft: Draft { part, role, parts }, said_before, events }
     }
 
     fn add_files(&self, now: &mut FileStates, known: &[&FileStates]) {
@@ -228,6 +227,24 @@ impl Habit for Standing {
             Some(files) => files.iter().for_each(|file| now.add(FilePurpose::Standing, file)),
             // Texts that are not due were not read, and did not disappear either.
             None => known.iter().for_each(|states| now.carry(FilePurpose::Standing, states)),
+        }
+    }
+}
+
+/// The prompt of a phase. An error says why there is none.
+fn phase_text(pack: &Pack, phase: Option<&str>) -> Result<Option<Vec<Fragment>>, String> {
+    let Some(phase) = phase else {
+        return Ok(None);
+    };
+    let phases = pack.layout.reinject.as_ref().map(|layout| &layout.phases).filter(|phases| !phases.is_empty());
+    let Some(phases) = phases else {
+        return Err(format!("phase `{phase}`: the pack `{}` has no prompts for phases", pack.name));
+    };
+    match phases.get(phase) {
+        Some(file) => Ok(Some(pack.template(file).text())),
+        None => {
+            let known: Vec<&str> = phases.keys().map(String::as_str).collect();
+            Err(format!("phase `{phase}`: the pack `{}` knows {}", pack.name, known.join(", ")))
         }
     }
 }

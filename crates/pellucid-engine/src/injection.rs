@@ -45,6 +45,7 @@ pub use read::RepoWanted;
 pub use read::Wants;
 pub(crate) use repo_docs::PLACE as REPO_DOCS;
 pub use report::Injected;
+pub use report::InjectedOrigin;
 pub use report::ItemOutcome;
 pub use sections::PreambleMessage;
 pub use sections::SectionSkill;

@@ -7,6 +7,7 @@
 //! Three ways of deciding are known: `design` is the default, `current` and `initial` do as two releases of the
 //! system that this comes from. Each is in a separate file; all change one [`ReinjectState`], which a session stores.
 //!
+//! - [`account`]: what became of each file of an injection, for clients
 //! - [`again`]: messages of any layout that are said again after some turns
 //! - [`settings`]: how often texts are repeated, from configuration and environment
 //! - [`files`]: the texts that were found on disk
@@ -15,6 +16,7 @@
 //!
 //! Not here: reading files and keeping what was read (`pellucid-workspace`).
 
+pub mod account;
 pub mod again;
 mod current;
 mod design;

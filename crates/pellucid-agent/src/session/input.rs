@@ -17,6 +17,7 @@ use pellucid_workspace::images::load_image;
 use super::Session;
 use super::notices::image_omission;
 use crate::habits::Happened;
+use crate::habits::Wrapped;
 use crate::images;
 
 impl Session {
@@ -68,9 +69,12 @@ impl Session {
         let images = images::load(inputs);
         self.notices.omit(images.iter().filter_map(|(path, image)| image_omission(path, image)));
         let draft = user_message(&self.setup.pack, inputs, &images);
-        let (draft, said_before) = self.habits.wrap(inputs, draft);
+        let Wrapped { draft, said_before, events } = self.habits.wrap(inputs, draft);
         for again in &said_before {
             self.note_again(again);
+        }
+        if self.setup.context_events.are_wanted() {
+            events.into_iter().for_each(|event| self.notices.send(event));
         }
         self.record_draft(&draft);
     }

@@ -148,6 +148,45 @@ fn a_phase_goes_before_every_input() {
     let ran = world.run(&["exec", "--pack", "ads", "-c", "phase=rest", "--script", "script.toml", "look"]);
     let warning = "warning: phase `rest`: the pack `ads` knows implementation, requirements, review";
     assert!(ran.stderr.lines().any(|line| line == warning), "{}", ran.stderr);
+    let said = said(&world);
+    assert!(is_injected(&said[0]) && said[0].ends_with("Use tabs.\n\nlook"), "only the phase is left out: {said:#?}");
+}
+
+/// The accounts of injections that a run prints, with the members that ADS's users look for.
+fn accounts(ran: &Ran) -> Vec<String> {
+    let out = ran.out();
+    let lines = out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let accounts = lines.filter(|line| line["type"] == "prompt_injection.item");
+    let shown = |it: Value| {
+        assert_eq!(it["source_type"], "standing");
+        let members = ["item_id", "outcome", "bytes_before", "bytes_after", "reason", "turn", "channel"];
+        let path = it["path"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+        let hash = it["hash"].as_str().unwrap();
+        let hash = if hash == "missing" { hash.to_owned() } else { format!("sha1:{}", hash.len()) };
+        let members = members.map(|name| it[name].to_string().replace('"', ""));
+        format!("{path} {hash} {}", members.join(" "))
+    };
+    accounts.map(shown).collect()
+}
+
+#[test]
+fn every_injection_has_an_account_of_each_file() {
+    let world = world(1000);
+    let options = ["exec", "--json", "--context-events", "--pack", "ads", "--script", "script.toml"];
+    let run = |more: &[&str]| accounts(&world.run(&[&options[..], more].concat()));
+    let size = run(&["--session-id", ID, "one"]);
+    let instructions = size[0].clone();
+    assert!(instructions.starts_with("instructions.md sha1:40 instructions injected "), "{instructions}");
+    assert!(instructions.ends_with(" initial 0 pellucid_exec"), "{instructions}");
+    assert_eq!(size[1..], ["rules.md sha1:40 rules injected 10 9 initial 0 pellucid_exec"]);
+    assert_eq!(run(&["resume", ID, "two"]), [""; 0]);
+    fs::remove_file(world.files.path("work/.ads/rules.md")).unwrap();
+    assert_eq!(run(&["resume", ID, "three"]), [""; 0], "rules that are gone are no reason");
+    fs::write(world.files.path("work/.ads/rules.md"), "Use spaces.\n").unwrap();
+    let updated = run(&["resume", ID, "four"]);
+    assert_eq!(updated[1..], ["rules.md sha1:40 rules injected 12 11 rules-updated 3 pellucid_exec"]);
+    let plain = world.run(&["exec", "--json", "--pack", "ads", "--script", "script.toml", "one"]);
+    assert_eq!(accounts(&plain), [""; 0], "only clients that ask for it");
 }
 
 #[test]

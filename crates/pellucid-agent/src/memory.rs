@@ -21,8 +21,8 @@ use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Why;
 use pellucid_engine::memory::BatchFate;
 use pellucid_engine::memory::MemoryFailure;
-use pellucid_engine::memory::data::V2Data;
-use pellucid_engine::memory::data::V3Data;
+use pellucid_engine::memory::data::CardData;
+use pellucid_engine::memory::data::DetailData;
 use pellucid_engine::memory::entry::ChatEntry;
 use pellucid_engine::memory::layout::MemoryLayout;
 use pellucid_engine::memory::layout::MemoryStrategy;
@@ -65,9 +65,9 @@ pub const SIDE: &str = "memory";
 #[serde(default)]
 pub struct MemoryFile {
     /// The summaries of HypaMemory v3, as cards.
-    pub v3: V3Data,
+    pub v3: CardData,
     /// The summaries and details of HypaMemory v2.
-    pub v2: V2Data,
+    pub v2: DetailData,
     /// The running summary of SupaMemory.
     pub supa: Option<String>,
     /// Vectors that a model gave.

@@ -1,9 +1,9 @@
 //! Memory: how a conversation that outgrows the window is kept in it.
 //!
 //! A strategy takes the entries of a chat, a window and what was remembered before, and gives the
-//! entries to send and what to remember now. Several are known: the plain [`window`], [`supa`]
-//! (one running summary, with fragments of the past in its mode v1), [`hypa_v2`] (summaries and
-//! details), [`hypa_v3`] (summaries as cards, chosen by age, likeness and chance) and [`hanurai`]
+//! entries to send and what to remember now. Several are known: the plain [`window`], [`running_summary`]
+//! (one running summary, with fragments of the past in its mode v1), [`summaries_and_details`] (summaries and
+//! details), [`summary_cards`] (summaries as cards, chosen by age, likeness and chance) and [`recall`]
 //! (the past itself, by likeness).
 //!
 //! Strategies are pure. When one needs a summary or vectors it ends with a [`MemoryQuestion`]; the caller finds the answer
@@ -28,17 +28,17 @@ pub mod chat_markup;
 pub mod count;
 pub mod data;
 pub mod entry;
-pub mod hanurai;
-pub mod hypa_v2;
-pub mod hypa_v3;
 pub mod layout;
 pub mod lexical;
 pub mod preset;
 pub mod prompt;
 pub mod ranking;
 pub mod rate_limiter;
+pub mod recall;
 pub mod request;
-pub mod supa;
+pub mod running_summary;
+pub mod summaries_and_details;
+pub mod summary_cards;
 pub mod window;
 
 use std::fmt;
@@ -50,9 +50,9 @@ pub const NEW_CHAT: &str = "NewChat";
 /// The memo of the entry that opens an example.
 pub const NEW_CHAT_EXAMPLE: &str = "NewChatExample";
 /// The memo of a memory.
-pub const SUPA_MEMORY: &str = "supaMemory";
+pub const MEMORY_MEMO: &str = "supaMemory";
 /// The memo of fragments of the past.
-pub const HYPA_MEMORY: &str = "hypaMemory";
+pub const FRAGMENTS_MEMO: &str = "hypaMemory";
 /// The text of the entry that opens a chat.
 pub const START: &str = "[Start a new chat]";
 

@@ -3,25 +3,25 @@
 use pellucid_engine::memory::BatchFate;
 use pellucid_engine::memory::Chat;
 use pellucid_engine::memory::ChatLimits;
-use pellucid_engine::memory::HYPA_MEMORY;
-use pellucid_engine::memory::SUPA_MEMORY;
+use pellucid_engine::memory::FRAGMENTS_MEMO;
+use pellucid_engine::memory::MEMORY_MEMO;
 use pellucid_engine::memory::Stop;
 use pellucid_engine::memory::StrategyOutcome;
 use pellucid_engine::memory::ask::Answers;
 use pellucid_engine::memory::ask::MemoryAnswer;
 use pellucid_engine::memory::count::EntryCounter;
-use pellucid_engine::memory::data::V2Data;
-use pellucid_engine::memory::data::V3Data;
+use pellucid_engine::memory::data::CardData;
+use pellucid_engine::memory::data::DetailData;
 use pellucid_engine::memory::entry::ChatEntry;
-use pellucid_engine::memory::hanurai;
-use pellucid_engine::memory::hypa_v2;
-use pellucid_engine::memory::hypa_v3;
-use pellucid_engine::memory::hypa_v3::Chance;
 use pellucid_engine::memory::layout::MemoryLayout;
 use pellucid_engine::memory::layout::MemoryStrategy;
 use pellucid_engine::memory::preset;
 use pellucid_engine::memory::prompt::SPARE;
-use pellucid_engine::memory::supa;
+use pellucid_engine::memory::recall;
+use pellucid_engine::memory::running_summary;
+use pellucid_engine::memory::summaries_and_details;
+use pellucid_engine::memory::summary_cards;
+use pellucid_engine::memory::summary_cards::Chance;
 use pellucid_engine::memory::window::window;
 use pellucid_engine::tokens::Estimate;
 
@@ -35,7 +35,7 @@ const WINDOW: f64 = 100_000.0;
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
     pub layout: MemoryLayout,
-    pub preset: preset::HypaV3Settings,
+    pub preset: preset::CardSettings,
     prompt: String,
     model: String,
     entries: Vec<ChatEntry>,
@@ -53,7 +53,7 @@ pub(crate) struct Done {
     /// The memories before that entry.
     pub memories: Vec<ChatEntry>,
     /// What HypaMemory v2 remembers after the run.
-    pub v2: Option<V2Data>,
+    pub v2: Option<DetailData>,
     /// What SupaMemory remembers after the run.
     pub supa: Option<String>,
     /// Which messages left the window, and what became of them.
@@ -84,7 +84,7 @@ impl Job {
     }
 
     /// Goes as far as the answers lead. What HypaV3 remembers is in `v3`, also after a failure.
-    pub(super) fn run(&self, given: &[MemoryAnswer], v3: &mut V3Data) -> Result<Done, Stop> {
+    pub(super) fn run(&self, given: &[MemoryAnswer], v3: &mut CardData) -> Result<Done, Stop> {
         let count = EntryCounter::new(&Estimate, &self.model);
         let tokens = self.tokens(&count, 0);
         let chat =
@@ -96,43 +96,47 @@ impl Job {
                 Ok(Done { first: window.n_dropped, memories: Vec::new(), v2: None, supa: None, batches: Vec::new() })
             }
             MemoryStrategy::Hanurai => {
-                let settings = hanurai::HanuraiSettings {
+                let settings = recall::RecallSettings {
                     tokens: self.layout.recall_tokens.unwrap_or(1000.0),
                     is_split: self.layout.recall_paragraphs.unwrap_or(false),
                 };
-                Ok(self.done(&hanurai::hanurai(&chat, &settings, answers)?))
+                Ok(self.done(&recall::recall(&chat, &settings, answers)?))
             }
             strategy @ (MemoryStrategy::Supa | MemoryStrategy::HypaV1) => {
-                let settings = supa::SupaSettings {
-                    mode: if strategy == MemoryStrategy::Supa { supa::SupaMode::Supa } else { supa::SupaMode::HypaV1 },
+                let settings = running_summary::RunningSummarySettings {
+                    mode: if strategy == MemoryStrategy::Supa {
+                        running_summary::SupaMode::Supa
+                    } else {
+                        running_summary::SupaMode::HypaV1
+                    },
                     chunk_tokens_max: self.layout.chunk_tokens.unwrap_or(1200.0),
                     removes_punctuation: self.layout.remove_punctuation.unwrap_or(true),
                     prompt: self.prompt.clone(),
                     user: "user".to_owned(),
                     character: "assistant".to_owned(),
-                    cast: supa::Cast::One,
+                    cast: running_summary::Cast::One,
                 };
                 let memory = self.file.supa.as_deref();
-                let mut outcome = supa::supa(&chat, memory, &settings, answers)?;
+                let mut outcome = running_summary::running_summary(&chat, memory, &settings, answers)?;
                 let supa = outcome.data.memory.take();
                 Ok(Done { supa, ..self.done(&outcome) })
             }
             MemoryStrategy::HypaV2 => {
-                let settings = hypa_v2::HypaV2Settings {
+                let settings = summaries_and_details::DetailSettings {
                     allocated_tokens: self.layout.allocated_tokens.unwrap_or(3000.0),
                     chunk_size: self.layout.chunk_tokens.unwrap_or(3000.0),
                     prompt: self.prompt.clone(),
                 };
                 let data = self.file.v2.clone();
-                let mut outcome = hypa_v2::hypa_v2(&chat, data, &settings, answers)?;
+                let mut outcome = summaries_and_details::summaries_and_details(&chat, data, &settings, answers)?;
                 let v2 = Some(std::mem::take(&mut outcome.data));
                 Ok(Done { v2, ..self.done(&outcome) })
             }
             MemoryStrategy::HypaV3 => {
                 v3.clone_from(&self.file.v3);
                 let (settings, prompt, chance) = (&self.preset, &*self.prompt, self.chance());
-                let input = hypa_v3::Input { chat, settings, prompt, chance };
-                hypa_v3::hypa_v3(&input, v3, answers).map(|outcome| self.done(&outcome))
+                let input = summary_cards::Input { chat, settings, prompt, chance };
+                summary_cards::summary_cards(&input, v3, answers).map(|outcome| self.done(&outcome))
             }
         }
     }
@@ -147,7 +151,7 @@ impl Job {
     }
 
     fn done<D>(&self, outcome: &StrategyOutcome<D>) -> Done {
-        let is_memory = |entry: &&ChatEntry| matches!(entry.memo.as_deref(), Some(SUPA_MEMORY | HYPA_MEMORY));
+        let is_memory = |entry: &&ChatEntry| matches!(entry.memo.as_deref(), Some(MEMORY_MEMO | FRAGMENTS_MEMO));
         let memories: Vec<ChatEntry> = outcome.entries.iter().take_while(is_memory).cloned().collect();
         let n_kept = outcome.entries.len() - memories.len();
         let batches = outcome.batches.iter().map(|batch| (batch.memos.len(), batch.fate)).collect();

@@ -22,7 +22,7 @@ use pellucid_engine::memory::ask::MemoryAnswer;
 use pellucid_engine::memory::ask::MemoryQuestion;
 use pellucid_engine::memory::ask::SummaryMessage;
 use pellucid_engine::memory::ask::VectorLifetime;
-use pellucid_engine::memory::data::V3Data;
+use pellucid_engine::memory::data::CardData;
 use pellucid_engine::memory::entry::ChatRole;
 use pellucid_engine::memory::layout::Embedder;
 use pellucid_engine::memory::layout::MemoryLayout;
@@ -82,7 +82,7 @@ pub(crate) const UNCUT: TruncationPolicy = TruncationPolicy { mode: TruncationMo
 pub(crate) struct Remembered {
     pub result: Result<Done, MemoryFailure>,
     /// What HypaV3 remembers now, where it is worth keeping.
-    pub v3: Option<V3Data>,
+    pub v3: Option<CardData>,
     /// Vectors that are worth keeping.
     pub vectors: KnownVectors,
     /// What kept a model from answering, if something did.
@@ -219,7 +219,7 @@ impl Place {
 pub(crate) async fn remember(job: Job, asker: Asker) -> Remembered {
     let mut given: Vec<MemoryAnswer> = Vec::new();
     let mut vectors = KnownVectors::new();
-    let mut v3 = V3Data::default();
+    let mut v3 = CardData::default();
     let result = loop {
         match job.run(&given, &mut v3) {
             Ok(done) => break Ok(done),
@@ -247,7 +247,7 @@ pub(crate) enum Offline {
 /// Runs a strategy as far as it comes without asking a model.
 pub(crate) fn remember_offline(job: &Job) -> Offline {
     let mut given: Vec<MemoryAnswer> = Vec::new();
-    let mut v3 = V3Data::default();
+    let mut v3 = CardData::default();
     let result = loop {
         match job.run(&given, &mut v3) {
             Ok(done) => break Ok(done),
@@ -265,7 +265,7 @@ pub(crate) fn remember_offline(job: &Job) -> Offline {
     Offline::Done(Box::new(ended(job, result, v3, KnownVectors::new())))
 }
 
-fn ended(job: &Job, result: Result<Done, MemoryFailure>, v3: V3Data, vectors: KnownVectors) -> Remembered {
+fn ended(job: &Job, result: Result<Done, MemoryFailure>, v3: CardData, vectors: KnownVectors) -> Remembered {
     let is_worth = result.as_ref().map_or_else(|failure| !failure.is_raised, |_| true);
     let is_v3 = job.layout.strategy() == MemoryStrategy::HypaV3;
     Remembered { result, v3: (is_v3 && is_worth).then_some(v3), vectors, failure: None }

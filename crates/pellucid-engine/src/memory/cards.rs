@@ -1,7 +1,7 @@
 //! How people see what is remembered: one card for each summary.
 
+use super::data::CardData;
 use super::data::MemorySummary;
-use super::data::V3Data;
 use crate::utf16;
 
 /// The cards that an input such as `1, 3-5` means, of so many. Numbers are from one; a number ends
@@ -64,7 +64,7 @@ pub fn is_shown(summary: &MemorySummary, is_important_only: bool, category: &Cat
 }
 
 /// Cards whose text, or one of whose messages, has this in it.
-pub fn search(data: &V3Data, query: &str) -> Vec<usize> {
+pub fn search(data: &CardData, query: &str) -> Vec<usize> {
     let lower = query.to_lowercase();
     let is_id = is_id_like(query);
     let matches = |summary: &MemorySummary| {
@@ -76,7 +76,7 @@ pub fn search(data: &V3Data, query: &str) -> Vec<usize> {
 }
 
 /// Why a card was used last: `important`, `recent`, `similar`, `random`.
-pub fn badges(data: &V3Data, card: usize) -> Vec<&'static str> {
+pub fn badges(data: &CardData, card: usize) -> Vec<&'static str> {
     let Some(metrics) = &data.metrics else {
         return Vec::new();
     };
@@ -90,7 +90,7 @@ pub fn badges(data: &V3Data, card: usize) -> Vec<&'static str> {
 }
 
 /// Puts one card in place of several: in the place of the first, with its pin, category and tags.
-pub fn merge(data: &mut V3Data, cards: &[usize], text: String) {
+pub fn merge(data: &mut CardData, cards: &[usize], text: String) {
     let mut cards = cards.to_vec();
     cards.sort_unstable();
     cards.dedup();
@@ -116,7 +116,7 @@ pub fn merge(data: &mut V3Data, cards: &[usize], text: String) {
 }
 
 /// Takes a card away. What is known of the last use goes with it, because it speaks of places.
-pub fn forget(data: &mut V3Data, card: usize) -> Option<MemorySummary> {
+pub fn forget(data: &mut CardData, card: usize) -> Option<MemorySummary> {
     let gone = (card < data.summaries.len()).then(|| data.summaries.remove(card));
     if gone.is_some() {
         data.metrics = None;
@@ -128,13 +128,13 @@ pub fn forget(data: &mut V3Data, card: usize) -> Option<MemorySummary> {
 mod tests {
     use super::*;
 
-    fn data(texts: &[(&str, &[&str])]) -> V3Data {
+    fn data(texts: &[(&str, &[&str])]) -> CardData {
         let summary = |(text, memos): &(&str, &[&str])| MemorySummary {
             text: (*text).to_owned(),
             chat_memos: memos.iter().map(|memo| Some((*memo).to_owned())).collect(),
             ..MemorySummary::default()
         };
-        V3Data { summaries: texts.iter().map(summary).collect(), ..V3Data::default() }
+        CardData { summaries: texts.iter().map(summary).collect(), ..CardData::default() }
     }
 
     #[test]

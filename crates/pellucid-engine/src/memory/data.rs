@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use super::entry::ChatEntry;
 
-/// The memory of [`super::hypa_v3`].
+/// The memory of [`super::summary_cards`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct V3Data {
+pub struct CardData {
     /// The summaries, oldest first.
     #[serde(default)]
     pub summaries: Vec<MemorySummary>,
@@ -79,9 +79,9 @@ pub struct Metrics {
     pub last_random_summaries: Vec<usize>,
 }
 
-/// The memory of [`super::hypa_v2`].
+/// The memory of [`super::summaries_and_details`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct V2Data {
+pub struct DetailData {
     /// The highest id that was given.
     #[serde(rename = "lastMainChunkID", default)]
     pub last_main_chunk_id: i64,
@@ -93,7 +93,7 @@ pub struct V2Data {
     pub chunks: Vec<SummaryChunk>,
 }
 
-/// A summary of [`V2Data`].
+/// A summary of [`DetailData`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MainChunk {
@@ -128,7 +128,7 @@ fn list_or_empty<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Ve
     Ok(items.into_iter().map(|item| item.as_str().map(str::to_owned)).collect())
 }
 
-impl V3Data {
+impl CardData {
     /// Takes summaries away of which some message is gone.
     pub fn drop_orphans(&mut self, entries: &[ChatEntry]) {
         let memos = memos(entries);
@@ -136,7 +136,7 @@ impl V3Data {
     }
 }
 
-impl V2Data {
+impl DetailData {
     /// Reads what was stored, in the form of today or the one before it.
     pub fn read(value: &Value, entries: &[ChatEntry]) -> Option<Self> {
         let is_old = |key: &str| {
@@ -162,7 +162,7 @@ fn memos(entries: &[ChatEntry]) -> BTreeSet<Option<&str>> {
 
 /// The form before today's: newest first, and only the last message of each summary is known. A
 /// summary also has the message that the one before it ends with, as the reference converts it.
-fn old(value: &Value, entries: &[ChatEntry]) -> Option<V2Data> {
+fn old(value: &Value, entries: &[ChatEntry]) -> Option<DetailData> {
     let rows = |key: &str| {
         let rows = value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
         let row = |row: &Value| {
@@ -172,7 +172,7 @@ fn old(value: &Value, entries: &[ChatEntry]) -> Option<V2Data> {
         rows.iter().filter_map(row).collect::<Vec<_>>()
     };
     let place = |target: &str| entries.iter().position(|entry| entry.has_memo(target));
-    let mut data = V2Data::default();
+    let mut data = DetailData::default();
     let mut targets: Vec<(String, i64)> = Vec::new();
     let mut start = 0;
     for (text, target) in rows("mainChunks").into_iter().rev() {
@@ -207,7 +207,7 @@ mod tests {
 
     #[track_caller]
     fn check_v2(value: &Value, memos: &[&str], expected: &Value) {
-        let data = V2Data::read(value, &chat(memos)).expect("the data can be read");
+        let data = DetailData::read(value, &chat(memos)).expect("the data can be read");
         assert_eq!(json!(data), *expected);
     }
 
@@ -260,15 +260,15 @@ mod tests {
                 "lastRandomSummaries": [] },
             "more": [1, 2],
         });
-        let data: V3Data = serde_json::from_value(stored.clone()).unwrap();
+        let data: CardData = serde_json::from_value(stored.clone()).unwrap();
         assert_eq!(serde_json::to_value(&data).unwrap(), stored);
-        let old: V3Data = serde_json::from_value(json!({ "lastSelectedSummaries": [1] })).unwrap();
+        let old: CardData = serde_json::from_value(json!({ "lastSelectedSummaries": [1] })).unwrap();
         assert_eq!(
             serde_json::to_value(&old).unwrap(),
             json!({ "summaries": [] }),
             "an older form goes when it is read"
         );
-        assert_eq!(serde_json::from_value::<V3Data>(json!({})).unwrap(), V3Data::default());
+        assert_eq!(serde_json::from_value::<CardData>(json!({})).unwrap(), CardData::default());
     }
 
     #[test]
@@ -279,7 +279,7 @@ mod tests {
             json!({ "mainChunks": [{ "id": "x", "text": "t" }] }),
             json!({ "chunks": [{}] }),
         ] {
-            assert_eq!(V2Data::read(&wrong, &[]), None, "{wrong}");
+            assert_eq!(DetailData::read(&wrong, &[]), None, "{wrong}");
         }
         check_v2(
             &json!({ "mainChunks": [{ "id": 3, "text": "t", "chatMemos": "none" }], "lastMainChunkID": 3 }),
@@ -301,7 +301,7 @@ mod tests {
             last_chat_memo: None,
         };
         let paragraph = |id: i64| SummaryChunk { main_chunk_id: id, text: id.to_string() };
-        let mut data = V2Data {
+        let mut data = DetailData {
             last_main_chunk_id: 3,
             main_chunks: vec![chunk(1, &["a"]), chunk(2, &["b", "gone"]), chunk(3, &["gone"])],
             chunks: vec![paragraph(1), paragraph(2), paragraph(9)],
@@ -309,9 +309,9 @@ mod tests {
         data.drop_orphans(&chat(&["a", "b"]));
         assert_eq!(
             data,
-            V2Data { last_main_chunk_id: 1, main_chunks: vec![chunk(1, &["a"])], chunks: vec![paragraph(1)] }
+            DetailData { last_main_chunk_id: 1, main_chunks: vec![chunk(1, &["a"])], chunks: vec![paragraph(1)] }
         );
         data.drop_orphans(&[]);
-        assert_eq!(data, V2Data::default());
+        assert_eq!(data, DetailData::default());
     }
 }

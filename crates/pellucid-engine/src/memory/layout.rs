@@ -53,7 +53,7 @@ pub struct MemoryLayout {
 #[serde(try_from = "toml::Table")]
 pub struct PresetTable {
     /// The settings; a key that is absent is as usual.
-    pub settings: preset::HypaV3Settings,
+    pub settings: preset::CardSettings,
     /// The keys that are written.
     keys: Vec<String>,
 }
@@ -69,7 +69,7 @@ impl TryFrom<toml::Table> for PresetTable {
         if let Some(key) = keys.iter().find(|key| UNUSED.contains(&key.as_str())) {
             return Err(format!("`{key}` of a preset has no effect in a layout"));
         }
-        let settings: preset::HypaV3Settings =
+        let settings: preset::CardSettings =
             table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
         if settings.max_chats_per_summary < 1.0 {
             return Err("`maxChatsPerSummary` must be at least 1".to_owned());
@@ -129,7 +129,7 @@ impl MemoryLayout {
     }
 
     /// The settings of HypaV3.
-    pub fn preset(&self) -> preset::HypaV3Settings {
+    pub fn preset(&self) -> preset::CardSettings {
         self.preset.clone().unwrap_or_default().settings
     }
 

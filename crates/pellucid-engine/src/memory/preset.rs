@@ -1,4 +1,4 @@
-//! Settings of [`super::hypa_v3`], with names, as people keep and share them.
+//! Settings of [`super::summary_cards`], with names, as people keep and share them.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -14,13 +14,13 @@ pub struct MemoryPreset {
     /// The name of the preset.
     pub name: String,
     /// The settings of the preset.
-    pub settings: HypaV3Settings,
+    pub settings: CardSettings,
 }
 
 /// How much is remembered, and how.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct HypaV3Settings {
+pub struct CardSettings {
     /// The source of summaries: `subModel` for a model that is asked, else a local one.
     pub summarization_model: String,
     /// How a summary is asked for; empty for the usual words.
@@ -59,7 +59,7 @@ pub struct HypaV3Settings {
     pub always_toggle_on: bool,
 }
 
-impl Default for HypaV3Settings {
+impl Default for CardSettings {
     fn default() -> Self {
         Self {
             summarization_model: "subModel".to_owned(),
@@ -84,7 +84,7 @@ impl Default for HypaV3Settings {
     }
 }
 
-impl HypaV3Settings {
+impl CardSettings {
     /// Foreign settings: of keys that are known, values of the right kind.
     pub fn from_foreign(given: &Value) -> Self {
         let usual = serde_json::to_value(Self::default()).unwrap_or_default();
@@ -115,7 +115,7 @@ fn take_over(settings: &mut Map<String, Value>, given: &Map<String, Value>) {
 impl MemoryPreset {
     /// A preset from foreign settings.
     pub fn new(name: Option<&str>, given: &Value) -> Self {
-        Self { name: name.unwrap_or(NEW_NAME).to_owned(), settings: HypaV3Settings::from_foreign(given) }
+        Self { name: name.unwrap_or(NEW_NAME).to_owned(), settings: CardSettings::from_foreign(given) }
     }
 
     /// The preset as JSON, to be shared.
@@ -152,17 +152,17 @@ mod tests {
             "memoryTokensRatio": 0.5, "maxChatsPerSummary": "many", "useExperimentalImpl": true, "doNotSummarizeUserMessage": 1,
             "summarizationPrompt": "p", "recentMemoryRatio": null, "later": 7,
         });
-        let expected = HypaV3Settings {
+        let expected = CardSettings {
             memory_tokens_ratio: 0.5,
             use_experimental_impl: true,
             summarization_prompt: "p".to_owned(),
-            ..HypaV3Settings::default()
+            ..CardSettings::default()
         };
-        assert_eq!(HypaV3Settings::from_foreign(&given), expected);
+        assert_eq!(CardSettings::from_foreign(&given), expected);
         for nothing in [Value::Null, serde_json::json!([]), serde_json::json!("x"), serde_json::json!({})] {
-            assert_eq!(HypaV3Settings::from_foreign(&nothing), HypaV3Settings::default(), "{nothing}");
+            assert_eq!(CardSettings::from_foreign(&nothing), CardSettings::default(), "{nothing}");
         }
-        assert_eq!(HypaV3Settings::from_foreign(&serde_json::to_value(&expected).unwrap()), expected);
+        assert_eq!(CardSettings::from_foreign(&serde_json::to_value(&expected).unwrap()), expected);
     }
 
     #[test]

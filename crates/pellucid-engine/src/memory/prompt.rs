@@ -15,9 +15,9 @@ pub use self::chat::MessageState;
 pub use self::chat::chat;
 pub use self::chat::example;
 
-use super::HYPA_MEMORY;
+use super::FRAGMENTS_MEMO;
+use super::MEMORY_MEMO;
 use super::MemoryFailure;
-use super::SUPA_MEMORY;
 use super::count::EntryCounter;
 use super::entry::ChatEntry;
 use super::entry::ChatRole;
@@ -217,7 +217,7 @@ fn split_last(mut chat: Vec<ChatEntry>) -> (Vec<ChatEntry>, Option<ChatEntry>) {
 }
 
 fn is_memory(entry: &ChatEntry) -> bool {
-    entry.has_memo(SUPA_MEMORY) || entry.has_memo(HYPA_MEMORY)
+    entry.has_memo(MEMORY_MEMO) || entry.has_memo(FRAGMENTS_MEMO)
 }
 
 fn is_worth(entry: &ChatEntry) -> bool {

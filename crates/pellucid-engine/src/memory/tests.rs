@@ -8,16 +8,16 @@ use super::ask::MemoryAnswer;
 use super::ask::SummaryMessage;
 use super::ask::VectorLifetime;
 use super::count::EntryCounter;
-use super::data::V2Data;
-use super::data::V3Data;
+use super::data::CardData;
+use super::data::DetailData;
 use super::entry::ChatEntry;
 use super::entry::ChatRole;
-use super::hypa_v3::Chance;
-use super::preset::HypaV3Settings;
+use super::preset::CardSettings;
 use super::ranking::KnownVectors;
 use super::ranking::VectorIndex;
 use super::ranking::Way;
 use super::ranking::descending;
+use super::summary_cards::Chance;
 use super::*;
 use crate::tokens::Counter;
 
@@ -107,25 +107,25 @@ fn with<'a>(entries: &'a [ChatEntry], max: f64, count: &'a EntryCounter<'a>, kno
 const TALK: [&str; 6] =
     ["u a a a one two", "a b b b three four", "u c c c five six", "a d d seven", "u e e eight", "a a a nine"];
 
-fn supa_settings(mode: supa::SupaMode) -> supa::SupaSettings {
-    supa::SupaSettings {
+fn supa_settings(mode: running_summary::SupaMode) -> running_summary::RunningSummarySettings {
+    running_summary::RunningSummarySettings {
         mode,
         chunk_tokens_max: 20.0,
         removes_punctuation: false,
         prompt: "Sum up.".to_owned(),
         user: "Ann".to_owned(),
         character: "Bob".to_owned(),
-        cast: supa::Cast::One,
+        cast: running_summary::Cast::One,
     }
 }
 
 #[track_caller]
-fn check_supa(mode: supa::SupaMode, max: f64, memory: Option<&str>, expected: &Expect) {
+fn check_supa(mode: running_summary::SupaMode, max: f64, memory: Option<&str>, expected: &Expect) {
     let (entries, count, known) = (chat(&TALK), count(), KnownVectors::new());
     let chat = with(&entries, max, &count, &known);
     let mut stored = None;
     let steps = play(&[], |answers| {
-        let outcome = supa::supa(&chat, memory, &supa_settings(mode), answers)?;
+        let outcome = running_summary::running_summary(&chat, memory, &supa_settings(mode), answers)?;
         stored = Some(outcome.data.clone());
         Ok(outcome)
     });
@@ -135,7 +135,7 @@ fn check_supa(mode: supa::SupaMode, max: f64, memory: Option<&str>, expected: &E
 #[test]
 fn one_running_summary_stands_for_the_oldest_entries() {
     check_supa(
-        supa::SupaMode::Supa,
+        running_summary::SupaMode::Supa,
         100.0,
         None,
         &expect![[r#"
@@ -150,7 +150,7 @@ fn one_running_summary_stands_for_the_oldest_entries() {
         "#]],
     );
     check_supa(
-        supa::SupaMode::Supa,
+        running_summary::SupaMode::Supa,
         50.0,
         None,
         &expect![[r#"
@@ -165,7 +165,7 @@ fn one_running_summary_stands_for_the_oldest_entries() {
         "#]],
     );
     check_supa(
-        supa::SupaMode::Supa,
+        running_summary::SupaMode::Supa,
         40.0,
         None,
         &expect![[r#"
@@ -181,7 +181,7 @@ fn one_running_summary_stands_for_the_oldest_entries() {
         "#]],
     );
     check_supa(
-        supa::SupaMode::Supa,
+        running_summary::SupaMode::Supa,
         5.0,
         None,
         &expect![[r#"
@@ -202,7 +202,7 @@ fn one_running_summary_stands_for_the_oldest_entries() {
 #[test]
 fn a_stored_summary_is_taken_up_where_it_ends() {
     check_supa(
-        supa::SupaMode::Supa,
+        running_summary::SupaMode::Supa,
         40.0,
         Some("m2\nWhat was before."),
         &expect![[r#"
@@ -216,7 +216,7 @@ fn a_stored_summary_is_taken_up_where_it_ends() {
         "#]],
     );
     check_supa(
-        supa::SupaMode::Supa,
+        running_summary::SupaMode::Supa,
         40.0,
         Some("gone\nWhat was before."),
         &expect![[r#"
@@ -225,7 +225,7 @@ fn a_stored_summary_is_taken_up_where_it_ends() {
     "#]],
     );
     check_supa(
-        supa::SupaMode::Supa,
+        running_summary::SupaMode::Supa,
         40.0,
         Some("m2"),
         &expect![[r#"
@@ -241,7 +241,7 @@ fn a_stored_summary_is_taken_up_where_it_ends() {
         "#]],
     );
     check_supa(
-        supa::SupaMode::Supa,
+        running_summary::SupaMode::Supa,
         40.0,
         Some("hypa:[]"),
         &expect![[r#"
@@ -255,7 +255,7 @@ fn a_stored_summary_is_taken_up_where_it_ends() {
 fn fragments_of_the_past_come_back_by_likeness() {
     let stored = r#"hypa:[{"id":"m3","supa":"Before.","hypa":["about aaa","about eee","about ddd","Before","x"]}]"#;
     check_supa(
-        supa::SupaMode::HypaV1,
+        running_summary::SupaMode::HypaV1,
         45.0,
         Some(stored),
         &expect![[r#"
@@ -270,7 +270,7 @@ fn fragments_of_the_past_come_back_by_likeness() {
         "#]],
     );
     check_supa(
-        supa::SupaMode::HypaV1,
+        running_summary::SupaMode::HypaV1,
         45.0,
         None,
         &expect![[r#"
@@ -286,7 +286,7 @@ fn fragments_of_the_past_come_back_by_likeness() {
         "#]],
     );
     check_supa(
-        supa::SupaMode::HypaV1,
+        running_summary::SupaMode::HypaV1,
         45.0,
         Some("hypa:{}"),
         &expect![[r#"
@@ -295,7 +295,7 @@ fn fragments_of_the_past_come_back_by_likeness() {
     "#]],
     );
     check_supa(
-        supa::SupaMode::HypaV1,
+        running_summary::SupaMode::HypaV1,
         45.0,
         Some(r#"hypa:[{"id":"gone"}]"#),
         &expect![[r#"
@@ -309,7 +309,9 @@ fn fragments_of_the_past_come_back_by_likeness() {
 fn a_summary_that_fails_ends_the_strategy() {
     let (entries, count, known) = (chat(&TALK), count(), KnownVectors::new());
     let chat = with(&entries, 40.0, &count, &known);
-    let run = |answers: &mut Answers<'_>| supa::supa(&chat, None, &supa_settings(supa::SupaMode::Supa), answers);
+    let run = |answers: &mut Answers<'_>| {
+        running_summary::running_summary(&chat, None, &supa_settings(running_summary::SupaMode::Supa), answers)
+    };
     expect![[r#"
         summarise "user: Ann: a a a one two\n\n | system: Sum up."
         fails: summarizer http: 503 (summarizer_http, [])
@@ -321,8 +323,8 @@ fn a_summary_that_fails_ends_the_strategy() {
 fn check_hanurai(max: f64, tokens: f64, is_split: bool, expected: &Expect) {
     let (entries, count, known) = (chat(&TALK), count(), KnownVectors::new());
     let chat = with(&entries, max, &count, &known);
-    let settings = hanurai::HanuraiSettings { tokens, is_split };
-    expected.assert_eq(&play(&[], |answers| hanurai::hanurai(&chat, &settings, answers)));
+    let settings = recall::RecallSettings { tokens, is_split };
+    expected.assert_eq(&play(&[], |answers| recall::recall(&chat, &settings, answers)));
 }
 
 #[test]
@@ -390,8 +392,11 @@ fn the_past_itself_comes_back_by_likeness() {
 fn check_v2(max: f64, summaries: &[Result<&str, &str>], expected: &Expect) {
     let (entries, count, known) = (chat(&TALK), count(), KnownVectors::new());
     let chat = with(&entries, max, &count, &known);
-    let settings = hypa_v2::HypaV2Settings { allocated_tokens: 20.0, chunk_size: 9.0, prompt: "Sum up.".to_owned() };
-    let run = |answers: &mut Answers<'_>| hypa_v2::hypa_v2(&chat, V2Data::default(), &settings, answers);
+    let settings =
+        summaries_and_details::DetailSettings { allocated_tokens: 20.0, chunk_size: 9.0, prompt: "Sum up.".to_owned() };
+    let run = |answers: &mut Answers<'_>| {
+        summaries_and_details::summaries_and_details(&chat, DetailData::default(), &settings, answers)
+    };
     expected.assert_eq(&play(summaries, run));
 }
 
@@ -446,21 +451,20 @@ fn batches_are_summarised_and_their_paragraphs_come_back() {
 }
 
 #[track_caller]
-fn check_v3(max: f64, change: impl Fn(&mut HypaV3Settings), summaries: &[Result<&str, &str>], expected: &Expect) {
+fn check_v3(max: f64, change: impl Fn(&mut CardSettings), summaries: &[Result<&str, &str>], expected: &Expect) {
     let (entries, count, known) = (chat(&TALK), count(), KnownVectors::new());
-    let mut settings =
-        HypaV3Settings { memory_tokens_ratio: 0.5, max_chats_per_summary: 2.0, ..HypaV3Settings::default() };
+    let mut settings = CardSettings { memory_tokens_ratio: 0.5, max_chats_per_summary: 2.0, ..CardSettings::default() };
     change(&mut settings);
-    let input = hypa_v3::Input {
+    let input = summary_cards::Input {
         chat: with(&entries, max, &count, &known),
         settings: &settings,
         prompt: "Sum up.",
         chance: Chance::Stored,
     };
-    let mut data = V3Data::default();
+    let mut data = CardData::default();
     let steps = play(summaries, |answers| {
-        data = V3Data::default();
-        hypa_v3::hypa_v3(&input, &mut data, answers)
+        data = CardData::default();
+        summary_cards::summary_cards(&input, &mut data, answers)
     });
     let cards: Vec<&str> = data.summaries.iter().map(|it| it.text.as_str()).collect();
     expected.assert_eq(&format!("{steps}cards {cards:?}\n"));

@@ -8,22 +8,22 @@ use pellucid_engine::memory::ask::Answers;
 use pellucid_engine::memory::ask::MemoryAnswer;
 use pellucid_engine::memory::ask::MemoryQuestion;
 use pellucid_engine::memory::count::EntryCounter;
-use pellucid_engine::memory::data::V2Data;
-use pellucid_engine::memory::data::V3Data;
+use pellucid_engine::memory::data::CardData;
+use pellucid_engine::memory::data::DetailData;
 use pellucid_engine::memory::entry::ChatEntry;
 use pellucid_engine::memory::entry::ChatRole;
-use pellucid_engine::memory::hanurai;
-use pellucid_engine::memory::hypa_v2;
-use pellucid_engine::memory::hypa_v3;
-use pellucid_engine::memory::hypa_v3::Chance;
 use pellucid_engine::memory::lexical;
-use pellucid_engine::memory::preset::HypaV3Settings;
+use pellucid_engine::memory::preset::CardSettings;
 use pellucid_engine::memory::ranking::KnownVectors;
 use pellucid_engine::memory::rate_limiter::AfterFailure;
 use pellucid_engine::memory::rate_limiter::Options;
 use pellucid_engine::memory::rate_limiter::RateLimiter;
 use pellucid_engine::memory::rate_limiter::TaskEnd;
-use pellucid_engine::memory::supa;
+use pellucid_engine::memory::recall;
+use pellucid_engine::memory::running_summary;
+use pellucid_engine::memory::summaries_and_details;
+use pellucid_engine::memory::summary_cards;
+use pellucid_engine::memory::summary_cards::Chance;
 use pellucid_engine::memory::window;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::pack::PackFiles;
@@ -96,24 +96,24 @@ proptest! {
         seed in any::<u64>(),
         is_experimental in any::<bool>(),
     ) {
-        let settings = HypaV3Settings {
+        let settings = CardSettings {
             memory_tokens_ratio: memory,
             recent_memory_ratio: recent,
             similar_memory_ratio: (1.0 - recent) / 2.0,
             use_experimental_impl: is_experimental,
-            ..HypaV3Settings::default()
+            ..CardSettings::default()
         };
         let known = KnownVectors::new();
         let tokens = count().entries(&chat);
         let limits = ChatLimits { max, response: 0.0 };
         let run = || {
-            let mut data = V3Data::default();
+            let mut data = CardData::default();
             let outcome = finish(|answers| {
-                data = V3Data::default();
+                data = CardData::default();
                 let chat = Chat { entries: &chat, tokens, limits, count: &count(), known: &known };
                 let chance = Chance::Seeded(seed);
-                let input = hypa_v3::Input { chat, settings: &settings, prompt: "p", chance };
-                hypa_v3::hypa_v3(&input, &mut data, answers)
+                let input = summary_cards::Input { chat, settings: &settings, prompt: "p", chance };
+                summary_cards::summary_cards(&input, &mut data, answers)
             });
             (outcome, data)
         };
@@ -142,37 +142,37 @@ proptest! {
         let count = count();
         let run = Chat { entries: &chat, tokens, limits, count: &count, known: &known };
         let v2 = || finish(|answers| {
-            let settings = hypa_v2::HypaV2Settings { allocated_tokens: 40.0, chunk_size: 120.0, prompt: "p".to_owned() };
-            hypa_v2::hypa_v2(&run, V2Data::default(), &settings, answers)
+            let settings = summaries_and_details::DetailSettings { allocated_tokens: 40.0, chunk_size: 120.0, prompt: "p".to_owned() };
+            summaries_and_details::summaries_and_details(&run, DetailData::default(), &settings, answers)
         });
         prop_assert_eq!(v2(), v2());
         let recall = || finish(|answers| {
-            let settings = hanurai::HanuraiSettings { tokens: 30.0, is_split: true };
-            hanurai::hanurai(&run, &settings, answers)
+            let settings = recall::RecallSettings { tokens: 30.0, is_split: true };
+            recall::recall(&run, &settings, answers)
         });
         let recalled = recall();
         prop_assert_eq!(&recalled, &recall());
         if let Ok(outcome) = recalled {
             prop_assert!(outcome.tokens <= max);
         }
-        for mode in [supa::SupaMode::Supa, supa::SupaMode::HypaV1] {
-            let settings = supa::SupaSettings {
+        for mode in [running_summary::SupaMode::Supa, running_summary::SupaMode::HypaV1] {
+            let settings = running_summary::RunningSummarySettings {
                 mode,
                 chunk_tokens_max: 100.0,
                 removes_punctuation: true,
                 prompt: "p".to_owned(),
                 user: "user".to_owned(),
                 character: "model".to_owned(),
-                cast: supa::Cast::One,
+                cast: running_summary::Cast::One,
             };
             let first =
-                finish(|answers| supa::supa(&run, None, &settings, answers));
+                finish(|answers| running_summary::running_summary(&run, None, &settings, answers));
             if let Ok(outcome) = &first {
                 prop_assert!(outcome.tokens <= max);
                 // What is stored can be taken up.
                 let stored = outcome.data.memory.as_deref();
                 let next =
-                    finish(|answers| supa::supa(&run, stored, &settings, answers));
+                    finish(|answers| running_summary::running_summary(&run, stored, &settings, answers));
                 prop_assert!(next.is_ok() || next == Err("not_enough_tokens"), "{:?}", next);
             }
         }
@@ -247,7 +247,7 @@ fn a_key_that_no_preset_has_is_refused() {
 }
 
 #[track_caller]
-fn check_transcript(cast: supa::Cast, expected: &str) {
+fn check_transcript(cast: running_summary::Cast, expected: &str) {
     let said = |role, text: &str, memo: &str| ChatEntry::new(role, text).with_memo(memo);
     let entries = [
         said(ChatRole::User, "Who is there?", "a"),
@@ -262,8 +262,8 @@ fn check_transcript(cast: supa::Cast, expected: &str) {
         count: &count,
         known: &known,
     };
-    let settings = supa::SupaSettings {
-        mode: supa::SupaMode::Supa,
+    let settings = running_summary::RunningSummarySettings {
+        mode: running_summary::SupaMode::Supa,
         chunk_tokens_max: 12.0,
         removes_punctuation: true,
         prompt: "p".to_owned(),
@@ -271,7 +271,7 @@ fn check_transcript(cast: supa::Cast, expected: &str) {
         character: "Bob".to_owned(),
         cast,
     };
-    match supa::supa(&chat, None, &settings, &mut Answers::new(&[])) {
+    match running_summary::running_summary(&chat, None, &settings, &mut Answers::new(&[])) {
         Err(Stop::Asks(MemoryQuestion::Summaries(asked))) => assert_eq!(asked[0][0].content, expected),
         other => panic!("no summary is asked for: {other:?}"),
     }
@@ -279,6 +279,6 @@ fn check_transcript(cast: supa::Cast, expected: &str) {
 
 #[test]
 fn no_name_stands_before_what_a_group_says() {
-    check_transcript(supa::Cast::One, "Ann: Who is there?\n\nBob: We are.\n\n");
-    check_transcript(supa::Cast::Group, "Ann: Who is there?\n\n: We are.\n\n");
+    check_transcript(running_summary::Cast::One, "Ann: Who is there?\n\nBob: We are.\n\n");
+    check_transcript(running_summary::Cast::Group, "Ann: Who is there?\n\n: We are.\n\n");
 }

@@ -2,12 +2,12 @@
 
 use pellucid_engine::memory::ask::{Answers, MemoryAnswer};
 use pellucid_engine::memory::count::EntryCounter;
-use pellucid_engine::memory::data::{V2Data, V3Data};
-use pellucid_engine::memory::hypa_v3::{Chance, Input};
-use pellucid_engine::memory::preset::HypaV3Settings;
+use pellucid_engine::memory::data::{CardData, DetailData};
+use pellucid_engine::memory::preset::CardSettings;
 use pellucid_engine::memory::ranking::KnownVectors;
+use pellucid_engine::memory::summary_cards::{Chance, Input};
 use pellucid_engine::memory::{Chat as Run, ChatLimits, MemoryFailure, Stop, StrategyOutcome};
-use pellucid_engine::memory::{hanurai, hypa_v2, hypa_v3, supa};
+use pellucid_engine::memory::{recall, running_summary, summaries_and_details, summary_cards};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -140,14 +140,14 @@ struct SupaInput {
 pub fn supa(file: &Value) -> Vec<Verdict> {
     cases::run(file, |case: Case<SupaInput>| {
         let input = case.input;
-        let settings = supa::SupaSettings {
-            mode: if input.as_hyper { supa::SupaMode::HypaV1 } else { supa::SupaMode::Supa },
+        let settings = running_summary::RunningSummarySettings {
+            mode: if input.as_hyper { running_summary::SupaMode::HypaV1 } else { running_summary::SupaMode::Supa },
             chunk_tokens_max: input.max_supa_chunk_size,
             removes_punctuation: input.remove_punctuation_hypa,
             prompt: input.supa_memory_prompt.filter(|it| !it.is_empty()).unwrap_or_else(|| PROMPT.into()),
             user: "User".into(),
             character: "Char".into(),
-            cast: if input.group { supa::Cast::Group } else { supa::Cast::One },
+            cast: if input.group { running_summary::Cast::Group } else { running_summary::Cast::One },
         };
         let entries = chats::entries(&input.chats);
         let mut toy = Toy::new(input.vocab, input.summaries, input.embed_fails, Cleans::No);
@@ -155,7 +155,7 @@ pub fn supa(file: &Value) -> Vec<Verdict> {
         let limits = ChatLimits { max: input.max_context, response: 0.0 };
         let result = finish(&mut toy, |answers| {
             let chat = Run { entries: &entries, tokens: input.tokens, limits, count: &count(), known: &known };
-            supa::supa(&chat, input.memory.as_deref(), &settings, answers)
+            running_summary::running_summary(&chat, input.memory.as_deref(), &settings, answers)
         });
         case.expect.compare(&result, &input.chats)?;
         chats::compare_asked(&toy.asked, case.expect.summarizer_inputs.as_ref())?;
@@ -190,22 +190,22 @@ struct V2Input {
 pub fn hypa_v2(file: &Value) -> Vec<Verdict> {
     cases::run(file, |case: Case<V2Input>| {
         let input = case.input;
-        let settings = hypa_v2::HypaV2Settings {
+        let settings = summaries_and_details::DetailSettings {
             allocated_tokens: input.hypa_allocated_tokens,
             chunk_size: input.hypa_chunk_size,
             prompt: input.supa_memory_prompt.filter(|it| !it.is_empty()).unwrap_or_else(|| PROMPT.into()),
         };
         let entries = chats::entries(&input.chats);
         let data = match &input.data {
-            Some(data) => V2Data::read(data, &entries).ok_or("the data cannot be read")?,
-            None => V2Data::default(),
+            Some(data) => DetailData::read(data, &entries).ok_or("the data cannot be read")?,
+            None => DetailData::default(),
         };
         let limits = ChatLimits { max: input.max_context, response: input.max_response };
         let mut toy = Toy::new(input.vocab, input.summaries, input.embed_fails, Cleans::No);
         let known = KnownVectors::new();
         let result = finish(&mut toy, |answers| {
             let chat = Run { entries: &entries, tokens: input.tokens, limits, count: &count(), known: &known };
-            hypa_v2::hypa_v2(&chat, data.clone(), &settings, answers)
+            summaries_and_details::summaries_and_details(&chat, data.clone(), &settings, answers)
         });
         case.expect.compare(&result, &input.chats)?;
         chats::compare_asked(&toy.asked, case.expect.summarizer_inputs.as_ref())?;
@@ -224,7 +224,7 @@ struct V3Input {
     #[serde(rename = "other_tokens")]
     _other_tokens: Option<f64>,
     chats: Vec<Chat>,
-    data: Option<V3Data>,
+    data: Option<CardData>,
     #[serde(default)]
     summaries: Vec<String>,
     #[serde(default)]
@@ -237,19 +237,19 @@ struct V3Input {
 pub fn hypa_v3(file: &Value) -> Vec<Verdict> {
     cases::run(file, |case: Case<V3Input>| {
         let input = case.input;
-        let mut settings = HypaV3Settings::from_foreign(&input.settings);
+        let mut settings = CardSettings::from_foreign(&input.settings);
         settings.use_experimental_impl = case.implementation == Some(Implementation::Experimental);
         let entries = chats::entries(&input.chats);
         let mut toy = Toy::new(input.vocab, input.summaries, input.embed_fails, Cleans::Yes);
         let known = KnownVectors::new();
-        let mut data = V3Data::default();
+        let mut data = CardData::default();
         let limits = ChatLimits { max: input.max_context, response: input.max_response };
         let result = finish(&mut toy, |answers| {
             data = input.data.clone().unwrap_or_default();
             let tokens = input.current_tokens_in;
             let chat = Run { entries: &entries, tokens, limits, count: &count(), known: &known };
             let run = Input { chat, settings: &settings, prompt: PROMPT, chance: Chance::Stored };
-            hypa_v3::hypa_v3(&run, &mut data, answers)
+            summary_cards::summary_cards(&run, &mut data, answers)
         });
         case.expect.compare(&result, &input.chats)?;
         chats::compare_asked(&toy.asked, case.expect.summarizer_inputs.as_ref())?;
@@ -282,14 +282,14 @@ struct HanuraiInput {
 pub fn hanurai(file: &Value) -> Vec<Verdict> {
     cases::run(file, |case: Case<HanuraiInput>| {
         let input = case.input;
-        let settings = hanurai::HanuraiSettings { tokens: input.hanurai_tokens, is_split: input.hanurai_split };
+        let settings = recall::RecallSettings { tokens: input.hanurai_tokens, is_split: input.hanurai_split };
         let entries = chats::entries(&input.chats);
         let mut toy = Toy::new(input.vocab, Vec::new(), input.embed_fails, Cleans::No);
         let known = KnownVectors::new();
         let limits = ChatLimits { max: input.max_context, response: 0.0 };
         let result = finish(&mut toy, |answers| {
             let chat = Run { entries: &entries, tokens: input.tokens, limits, count: &count(), known: &known };
-            hanurai::hanurai(&chat, &settings, answers)
+            recall::recall(&chat, &settings, answers)
         });
         case.expect.compare(&result, &input.chats)?;
         same("embedded texts", &toy.embedded, &case.expect.embedded_texts.unwrap_or_default())

@@ -1,14 +1,14 @@
 //! The suite `window`: the whole list of messages of a request.
 
 use pellucid_engine::memory::count::EntryCounter;
-use pellucid_engine::memory::data::V3Data;
+use pellucid_engine::memory::data::CardData;
 use pellucid_engine::memory::entry::{ChatEntry, ChatRole};
-use pellucid_engine::memory::hypa_v3::{Chance, Input, hypa_v3};
-use pellucid_engine::memory::preset::HypaV3Settings;
+use pellucid_engine::memory::preset::CardSettings;
 use pellucid_engine::memory::prompt::{
     Card, CardKind, ChatMessage, Deep, DepthFrom, DepthPrompt, MessageState, Prompt, RangeEnd, SPARE, chat, example,
 };
 use pellucid_engine::memory::ranking::KnownVectors;
+use pellucid_engine::memory::summary_cards::{Chance, Input, summary_cards};
 use pellucid_engine::memory::window::window;
 use pellucid_engine::memory::{Chat, ChatLimits, MemoryFailure, NEW_CHAT};
 use serde::Deserialize;
@@ -130,7 +130,7 @@ struct Depth {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct ChatData {
-    hypa_v3_data: Option<V3Data>,
+    hypa_v3_data: Option<CardData>,
 }
 
 #[derive(Deserialize)]
@@ -186,7 +186,7 @@ fn remembered(
     tokens: f64,
     count: &EntryCounter<'_>,
 ) -> Result<Vec<ChatEntry>, MemoryFailure> {
-    let settings = HypaV3Settings::from_foreign(input.v3.as_ref().unwrap_or(&Value::Null));
+    let settings = CardSettings::from_foreign(input.v3.as_ref().unwrap_or(&Value::Null));
     let mut toy = Toy::new(input.vocab.clone(), input.summaries.clone(), false, Cleans::Yes);
     let known = KnownVectors::new();
     let outcome = finish(&mut toy, |answers| {
@@ -194,7 +194,7 @@ fn remembered(
         let limits = ChatLimits { max: input.max_context, response: input.max_response };
         let chat = Chat { entries, tokens, limits, count, known: &known };
         let run = Input { chat, settings: &settings, prompt: PROMPT, chance: Chance::Stored };
-        hypa_v3(&run, &mut data, answers)
+        summary_cards(&run, &mut data, answers)
     })?;
     Ok(outcome.entries)
 }

@@ -26,14 +26,14 @@ impl Counter for Words {
 }
 
 /// Cards of one word each; one that begins with `!` is pinned.
-fn cards(texts: &[&str]) -> V3Data {
+fn cards(texts: &[&str]) -> CardData {
     let card = |(n, text): (usize, &&str)| MemorySummary {
         text: text.trim_start_matches('!').to_owned(),
         chat_memos: vec![Some(format!("m{n}"))],
         is_important: text.starts_with('!'),
         ..MemorySummary::default()
     };
-    V3Data { summaries: texts.iter().enumerate().map(card).collect(), ..V3Data::default() }
+    CardData { summaries: texts.iter().enumerate().map(card).collect(), ..CardData::default() }
 }
 
 /// A chat whose first entries are those of the cards, and which ends with what is compared with.
@@ -44,7 +44,7 @@ fn chat(n_cards: usize) -> Vec<ChatEntry> {
 }
 
 /// Runs with cards that are stored and gives the block, why each card is in it, and what was asked.
-fn played(data: &V3Data, max: f64, settings: &HypaV3Settings, chance: Chance) -> String {
+fn played(data: &CardData, max: f64, settings: &CardSettings, chance: Chance) -> String {
     let count = EntryCounter::new(&Words, "model");
     let entries = chat(data.summaries.len());
     let known = KnownVectors::new();
@@ -56,7 +56,7 @@ fn played(data: &V3Data, max: f64, settings: &HypaV3Settings, chance: Chance) ->
     let (mut given, mut asked) = (Vec::new(), Vec::new());
     loop {
         let mut data = data.clone();
-        match hypa_v3(&input, &mut data, &mut Answers::new(&given)) {
+        match summary_cards(&input, &mut data, &mut Answers::new(&given)) {
             Ok(outcome) => {
                 let metrics = data.metrics.unwrap_or_default();
                 return format!(
@@ -81,17 +81,17 @@ fn played(data: &V3Data, max: f64, settings: &HypaV3Settings, chance: Chance) ->
     }
 }
 
-fn shares(recent: f64, similar: f64) -> HypaV3Settings {
-    HypaV3Settings {
+fn shares(recent: f64, similar: f64) -> CardSettings {
+    CardSettings {
         memory_tokens_ratio: 0.5,
         recent_memory_ratio: recent,
         similar_memory_ratio: similar,
-        ..HypaV3Settings::default()
+        ..CardSettings::default()
     }
 }
 
 #[track_caller]
-fn check(texts: &[&str], max: f64, settings: &HypaV3Settings, expected: &Expect) {
+fn check(texts: &[&str], max: f64, settings: &CardSettings, expected: &Expect) {
     expected.assert_eq(&played(&cards(texts), max, settings, Chance::Stored));
 }
 
@@ -156,7 +156,7 @@ fn cards_that_are_like_what_was_said_last_come_by_their_share() {
     check(
         &FIVE,
         60.0,
-        &HypaV3Settings { use_experimental_impl: true, ..shares(0.0, 1.0) },
+        &CardSettings { use_experimental_impl: true, ..shares(0.0, 1.0) },
         &expect![[r#"
         "<Past Events Summary>\naaa\n\nbbb\n\nccc\n\nddd\n\nabc\n</Past Events Summary>"
         important [] recent [] similar [4, 2, 1, 0, 3] random []
@@ -166,7 +166,7 @@ fn cards_that_are_like_what_was_said_last_come_by_their_share() {
     check(
         &FIVE,
         60.0,
-        &HypaV3Settings { enable_similarity_correction: true, ..shares(0.0, 1.0) },
+        &CardSettings { enable_similarity_correction: true, ..shares(0.0, 1.0) },
         &expect![[r#"
         "<Past Events Summary>\naaa\n\nbbb\n\nccc\n\nddd\n\nabc\n</Past Events Summary>"
         important [] recent [] similar [2, 4, 1, 0, 3] random []
@@ -237,7 +237,7 @@ fn cards_whose_messages_are_gone_go_unless_they_are_kept() {
     let mut data = cards(&["one", "two"]);
     data.summaries[0].chat_memos = vec![Some("gone".to_owned())];
     let kept = |preserve: bool| {
-        let settings = HypaV3Settings { preserve_orphaned_memory: preserve, ..shares(1.0, 0.0) };
+        let settings = CardSettings { preserve_orphaned_memory: preserve, ..shares(1.0, 0.0) };
         played(&data, 60.0, &settings, Chance::Stored).lines().next().unwrap().to_owned()
     };
     assert_eq!(kept(false), "\"<Past Events Summary>\\ntwo\\n</Past Events Summary>\"");

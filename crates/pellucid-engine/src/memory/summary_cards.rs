@@ -1,4 +1,4 @@
-//! HypaV3: summaries as cards, of which the pinned, the newest, the most like and some by chance
+//! Summaries as cards, of which the pinned, the newest, the most like and some by chance
 //! come back before the chat.
 //!
 //! There is a standard and an experimental way of it. The standard one asks for summaries one after
@@ -11,17 +11,17 @@ mod similar;
 use super::Batch;
 use super::BatchFate;
 use super::Chat;
+use super::MEMORY_MEMO;
 use super::MemoryFailure;
 use super::NEW_CHAT;
-use super::SUPA_MEMORY;
 use super::Stop;
 use super::StrategyOutcome;
 use super::ask::Answers;
+use super::data::CardData;
 use super::data::MemorySummary;
-use super::data::V3Data;
 use super::entry::ChatEntry;
 use super::entry::ChatRole;
-use super::preset::HypaV3Settings;
+use super::preset::CardSettings;
 use super::request;
 use crate::utf16;
 
@@ -46,7 +46,7 @@ pub struct Input<'a> {
     /// The chat and its limits.
     pub chat: Chat<'a>,
     /// The settings of the strategy.
-    pub settings: &'a HypaV3Settings,
+    pub settings: &'a CardSettings,
     /// How a summary is asked for when the settings do not say.
     pub prompt: &'a str,
     /// How cards come by chance.
@@ -79,7 +79,11 @@ impl Input<'_> {
 ///
 /// # Errors
 /// A question, or why it cannot be done.
-pub fn hypa_v3(input: &Input<'_>, data: &mut V3Data, answers: &mut Answers<'_>) -> Result<StrategyOutcome<()>, Stop> {
+pub fn summary_cards(
+    input: &Input<'_>,
+    data: &mut CardData,
+    answers: &mut Answers<'_>,
+) -> Result<StrategyOutcome<()>, Stop> {
     let Input { chat: Chat { entries, limits, count, .. }, settings, .. } = *input;
     let max = limits.max;
     if settings.recent_memory_ratio + settings.similar_memory_ratio > 1.0 {
@@ -108,7 +112,7 @@ pub fn hypa_v3(input: &Input<'_>, data: &mut V3Data, answers: &mut Answers<'_>) 
     let rest = entries[at..].iter().cloned();
     if data.summaries.is_empty() {
         // The reserved tokens stay counted.
-        let block = (!input.is_experimental()).then(|| ChatEntry::memory(format!("{OPEN}{CLOSE}"), SUPA_MEMORY));
+        let block = (!input.is_experimental()).then(|| ChatEntry::memory(format!("{OPEN}{CLOSE}"), MEMORY_MEMO));
         return Ok(StrategyOutcome { entries: block.into_iter().chain(rest).collect(), tokens, data: (), batches });
     }
     let choice = choose::choose(input, data, available, tokens, answers)?;
@@ -120,12 +124,12 @@ pub fn hypa_v3(input: &Input<'_>, data: &mut V3Data, answers: &mut Answers<'_>) 
         let failure = MemoryFailure::new("unexpected_overflow", vec![tokens, max], tokens);
         return Err(MemoryFailure { is_raised: true, ..failure }.into());
     }
-    let entries = std::iter::once(ChatEntry::memory(block, SUPA_MEMORY)).chain(rest).collect();
+    let entries = std::iter::once(ChatEntry::memory(block, MEMORY_MEMO)).chain(rest).collect();
     Ok(StrategyOutcome { entries, tokens, data: (), batches })
 }
 
 /// The index of the first entry after the last summary.
-fn start(entries: &[ChatEntry], data: &V3Data) -> usize {
+fn start(entries: &[ChatEntry], data: &CardData) -> usize {
     let Some(last) = data.summaries.last() else {
         return 0;
     };
@@ -135,7 +139,7 @@ fn start(entries: &[ChatEntry], data: &V3Data) -> usize {
 
 struct Run<'a, 'b, 'c> {
     input: &'a Input<'a>,
-    data: &'b mut V3Data,
+    data: &'b mut CardData,
     answers: &'b mut Answers<'c>,
     tokens: f64,
     /// The first entry that is still in the chat.

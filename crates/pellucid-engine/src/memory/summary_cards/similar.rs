@@ -7,7 +7,7 @@ use super::Input;
 use crate::memory::MemoryFailure;
 use crate::memory::Stop;
 use crate::memory::ask::Answers;
-use crate::memory::data::V3Data;
+use crate::memory::data::CardData;
 use crate::memory::entry::ChatEntry;
 use crate::memory::ranking::VectorIndex;
 use crate::memory::ranking::Way;
@@ -23,7 +23,7 @@ const RANK_OFFSET: f64 = 60.0;
 /// These cards, the most like first; none without anything to compare with.
 pub(super) fn order(
     input: &Input<'_>,
-    data: &V3Data,
+    data: &CardData,
     cards: &[usize],
     tokens: f64,
     answers: &mut Answers<'_>,

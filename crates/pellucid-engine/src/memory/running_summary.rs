@@ -1,4 +1,4 @@
-//! SupaMemory: one running summary. In its mode v1 fragments of the past come back by likeness.
+//! One running summary. In its mode v1 fragments of the past come back by likeness.
 //!
 //! Entries are summarised in chunks from the oldest on until the rest fits. The summary is kept as
 //! paragraphs; when there are too many it is itself summarised.
@@ -8,10 +8,10 @@ use serde_json::json;
 
 use super::Chat;
 use super::ChatLimits;
-use super::HYPA_MEMORY;
+use super::FRAGMENTS_MEMO;
+use super::MEMORY_MEMO;
 use super::MemoryFailure;
 use super::NEW_CHAT;
-use super::SUPA_MEMORY;
 use super::Stop;
 use super::StrategyOutcome;
 use super::ask::Answers;
@@ -32,7 +32,7 @@ const SPARE: f64 = 10.0;
 
 /// The settings of the strategy.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SupaSettings {
+pub struct RunningSummarySettings {
     /// With or without fragments of the past.
     pub mode: SupaMode,
     /// How many tokens are summarised at once, at most.
@@ -81,10 +81,10 @@ pub struct SupaMemory {
 ///
 /// # Errors
 /// A question, or why it cannot be done.
-pub fn supa(
+pub fn running_summary(
     chat: &Chat<'_>,
     memory: Option<&str>,
-    settings: &SupaSettings,
+    settings: &RunningSummarySettings,
     answers: &mut Answers<'_>,
 ) -> Result<StrategyOutcome<SupaMemory>, Stop> {
     let Chat { entries, limits: ChatLimits { max, .. }, count, known, .. } = *chat;
@@ -103,7 +103,7 @@ pub fn supa(
     }
     let fragments = run.recall(known, answers)?;
     if run.tokens < max {
-        let memory = ChatEntry::memory(format!("{}\n\n{fragments}", run.summary), SUPA_MEMORY);
+        let memory = ChatEntry::memory(format!("{}\n\n{fragments}", run.summary), MEMORY_MEMO);
         return Ok(run.outcome(vec![memory], SupaMemory::default()));
     }
     while run.tokens > max {
@@ -111,9 +111,9 @@ pub fn supa(
             id = ended_by;
         }
     }
-    let mut memories = vec![ChatEntry::memory(run.summary.clone(), SUPA_MEMORY)];
+    let mut memories = vec![ChatEntry::memory(run.summary.clone(), MEMORY_MEMO)];
     if settings.mode == SupaMode::HypaV1 && !fragments.is_empty() {
-        memories.insert(0, ChatEntry::memory(fragments, HYPA_MEMORY));
+        memories.insert(0, ChatEntry::memory(fragments, FRAGMENTS_MEMO));
     }
     let memory = run.to_store(id.as_deref());
     Ok(run.outcome(memories, SupaMemory { memory: Some(memory), last_id: id }))
@@ -125,7 +125,7 @@ struct Run<'a> {
     at: usize,
     tokens: f64,
     max: f64,
-    settings: &'a SupaSettings,
+    settings: &'a RunningSummarySettings,
     count: &'a EntryCounter<'a>,
     summary: String,
     /// Fragments of the past.

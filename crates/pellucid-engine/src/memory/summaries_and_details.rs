@@ -1,4 +1,4 @@
-//! HypaMemory v2: summaries of batches, oldest first, and the paragraphs of them that are similar to the last
+//! Summaries of batches, oldest first, and the paragraphs of them that are similar to the last
 //! messages.
 //!
 //! A batch whose summary fails is not asked for again. Its entries leave the chat all the same,
@@ -8,15 +8,15 @@ use super::Batch;
 use super::BatchFate;
 use super::Chat;
 use super::ChatLimits;
+use super::MEMORY_MEMO;
 use super::MemoryFailure;
-use super::SUPA_MEMORY;
 use super::Stop;
 use super::StrategyOutcome;
 use super::ask::Answers;
 use super::count::EntryCounter;
+use super::data::DetailData;
 use super::data::MainChunk;
 use super::data::SummaryChunk;
-use super::data::V2Data;
 use super::entry::ChatEntry;
 use super::ranking::VectorIndex;
 use super::ranking::Way;
@@ -31,7 +31,7 @@ const FAILURES_MAX: u32 = 3;
 
 /// The settings of the strategy.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HypaV2Settings {
+pub struct DetailSettings {
     /// The room for the memory, in tokens.
     pub allocated_tokens: f64,
     /// How many tokens are summarised at once, at most.
@@ -44,12 +44,12 @@ pub struct HypaV2Settings {
 ///
 /// # Errors
 /// A question, or why it cannot be done.
-pub fn hypa_v2(
+pub fn summaries_and_details(
     chat: &Chat<'_>,
-    mut data: V2Data,
-    settings: &HypaV2Settings,
+    mut data: DetailData,
+    settings: &DetailSettings,
     answers: &mut Answers<'_>,
-) -> Result<StrategyOutcome<V2Data>, Stop> {
+) -> Result<StrategyOutcome<DetailData>, Stop> {
     let Chat { entries, limits: ChatLimits { max, response }, count, .. } = *chat;
     let room = settings.allocated_tokens;
     data.drop_orphans(entries);
@@ -115,7 +115,7 @@ pub fn hypa_v2(
         "<Past Events Summary>{summaries}</Past Events Summary>\n<Past Events Details>{details}</Past Events Details>"
     );
     tokens += count.system(&block) - room;
-    let mut all = vec![ChatEntry::memory(block, SUPA_MEMORY)];
+    let mut all = vec![ChatEntry::memory(block, MEMORY_MEMO)];
     all.extend(entries[at..].iter().cloned());
     Ok(StrategyOutcome { entries: all, tokens, data, batches })
 }
@@ -132,7 +132,7 @@ struct Collected<'a> {
 fn collect<'a>(
     entries: &'a [ChatEntry],
     start: usize,
-    settings: &HypaV2Settings,
+    settings: &DetailSettings,
     count: &EntryCounter<'_>,
 ) -> Collected<'a> {
     let mut collected = Collected { batch: Vec::new(), size: 0.0, end: start, too_large: None };
@@ -158,7 +158,7 @@ fn collect<'a>(
 /// Paragraphs that are similar to the last messages, as many as fit.
 fn details(
     chat: &Chat<'_>,
-    data: &V2Data,
+    data: &DetailData,
     mut room: f64,
     tokens: f64,
     answers: &mut Answers<'_>,

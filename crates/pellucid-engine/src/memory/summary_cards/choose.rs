@@ -7,8 +7,8 @@ use super::Input;
 use super::similar;
 use crate::memory::Stop;
 use crate::memory::ask::Answers;
+use crate::memory::data::CardData;
 use crate::memory::data::Metrics;
-use crate::memory::data::V3Data;
 
 /// The chosen cards, by reason.
 pub(super) struct Choice {
@@ -33,7 +33,7 @@ impl Choice {
 
 pub(super) fn choose(
     input: &Input<'_>,
-    data: &V3Data,
+    data: &CardData,
     available: f64,
     tokens: f64,
     answers: &mut Answers<'_>,

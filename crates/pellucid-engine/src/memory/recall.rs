@@ -1,9 +1,9 @@
-//! Hanurai: the window, and before it the past messages that are most similar to the last messages.
+//! The window, and before it the past messages that are most similar to the last messages.
 
 use super::Chat;
 use super::ChatLimits;
+use super::MEMORY_MEMO;
 use super::MemoryFailure;
-use super::SUPA_MEMORY;
 use super::Stop;
 use super::StrategyOutcome;
 use super::ask::Answers;
@@ -20,7 +20,7 @@ const TAKEN_OFF: usize = 16;
 
 /// How much room is made for the past, and in which pieces it comes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct HanuraiSettings {
+pub struct RecallSettings {
     /// The tokens that recalled entries may take.
     pub tokens: f64,
     /// Whether paragraphs are compared one by one.
@@ -31,9 +31,9 @@ pub struct HanuraiSettings {
 ///
 /// # Errors
 /// A question, or that nothing is left of the chat.
-pub fn hanurai(
+pub fn recall(
     chat: &Chat<'_>,
-    settings: &HanuraiSettings,
+    settings: &RecallSettings,
     answers: &mut Answers<'_>,
 ) -> Result<StrategyOutcome<()>, Stop> {
     let Chat { entries, tokens, limits: ChatLimits { max, .. }, count, known } = *chat;
@@ -78,12 +78,12 @@ pub fn hanurai(
         tokens += cost;
         recalled.push(text);
     }
-    let mut all = vec![ChatEntry::memory(recalled.join("\n\n"), SUPA_MEMORY)];
+    let mut all = vec![ChatEntry::memory(recalled.join("\n\n"), MEMORY_MEMO)];
     all.extend(kept.iter().cloned());
     Ok(StrategyOutcome { entries: all, tokens, data: (), batches: Vec::new() })
 }
 
-fn documents(entries: &[ChatEntry], settings: &HanuraiSettings) -> Vec<String> {
+fn documents(entries: &[ChatEntry], settings: &RecallSettings) -> Vec<String> {
     let n_old = entries.len().saturating_sub(3);
     let mut documents = Vec::new();
     for entry in &entries[..n_old] {

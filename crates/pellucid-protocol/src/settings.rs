@@ -323,6 +323,20 @@ word_enum! {
 }
 
 word_enum! {
+    /// The events that make standing texts be repeated.
+    ReinjectTrigger {
+        /// The used share of the window where it is known, else turns.
+        Auto = "auto",
+        /// The used share of the window.
+        Occupancy = "occupancy",
+        /// After a number of turns.
+        Turns = "turns",
+        /// After turns or at a share of the window, whichever comes first.
+        Both = "both",
+    }
+}
+
+word_enum! {
     /// How a summary lists the user's requests.
     SummaryRequests {
         /// As the model likes.

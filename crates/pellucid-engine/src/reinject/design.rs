@@ -15,8 +15,8 @@ use super::files::FileRole;
 use super::files::FoundFile;
 use super::files::InjectionInput;
 use super::settings::ReinjectSettings;
-use super::settings::Trigger;
 use super::short;
+use pellucid_protocol::settings::ReinjectTrigger;
 
 impl ReinjectState {
     pub(super) fn design(
@@ -113,7 +113,8 @@ impl ReinjectState {
 
     /// The highest exceeded threshold in percent, where the window's use counts.
     fn threshold(&self, settings: &ReinjectSettings, occupancy: Option<f64>, exceeded: &[usize]) -> Option<String> {
-        let counts = matches!(settings.trigger, Trigger::Auto | Trigger::Occupancy | Trigger::Both);
+        let counts =
+            matches!(settings.trigger, ReinjectTrigger::Auto | ReinjectTrigger::Occupancy | ReinjectTrigger::Both);
         if !settings.enabled || !counts || occupancy.is_none() {
             return None;
         }
@@ -123,9 +124,9 @@ impl ReinjectState {
 
     fn turns_are_over(&self, settings: &ReinjectSettings, occupancy: Option<f64>) -> bool {
         let counts = match settings.trigger {
-            Trigger::Auto => occupancy.is_none(),
-            Trigger::Occupancy => false,
-            Trigger::Turns | Trigger::Both => true,
+            ReinjectTrigger::Auto => occupancy.is_none(),
+            ReinjectTrigger::Occupancy => false,
+            ReinjectTrigger::Turns | ReinjectTrigger::Both => true,
         };
         settings.enabled && counts && self.distance(self.last_injection_turn) >= settings.turns
     }

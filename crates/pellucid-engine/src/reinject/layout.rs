@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use pellucid_protocol::settings::ReinjectTrigger;
 use serde::Deserialize;
 
 use super::VariantTexts;
 use super::envelope;
+use super::settings::DEFAULT_TRIGGER;
 use super::settings::ReinjectOverrides;
 use super::settings::ReinjectSettings;
-use super::settings::Trigger;
 use super::settings::Variant;
 use crate::fragment::Fragment;
 use crate::pack::Pack;
@@ -54,7 +55,7 @@ pub struct ReinjectLayout {
     /// After how many turns the rules alone, in the variant `current`.
     pub rules_turns: Option<f64>,
     /// The event that makes texts be repeated; absent for the default.
-    pub trigger: Option<Trigger>,
+    pub trigger: Option<ReinjectTrigger>,
     /// Shares of the window.
     pub thresholds: Option<Vec<f64>>,
     /// Prompts for phases of work, by the phase's name: files of the pack.
@@ -92,8 +93,11 @@ impl ReinjectLayout {
     /// Why a key of this table could never have an effect in the whole layout, if there is one.
     pub(crate) fn without_effect(&self, whole: &Self) -> Option<String> {
         let variant = whole.variant();
-        let by_window = matches!(whole.trigger.unwrap_or_default(), Trigger::Auto | Trigger::Occupancy | Trigger::Both);
-        let by_turns = variant != Variant::Design || whole.trigger != Some(Trigger::Occupancy);
+        let by_window = matches!(
+            whole.trigger.unwrap_or(DEFAULT_TRIGGER),
+            ReinjectTrigger::Auto | ReinjectTrigger::Occupancy | ReinjectTrigger::Both
+        );
+        let by_turns = variant != Variant::Design || whole.trigger != Some(ReinjectTrigger::Occupancy);
         let design = variant == Variant::Design;
         let keys = [
             ("rules_turns", self.rules_turns.is_some(), variant == Variant::Current, "`variant = \"current\"`"),

@@ -1,5 +1,6 @@
 //! How often standing texts are said again, and what an environment may say about it.
 
+use pellucid_protocol::settings::ReinjectTrigger;
 use serde::Deserialize;
 
 use crate::js_number;
@@ -18,37 +19,8 @@ pub enum Variant {
     Initial,
 }
 
-/// The events that make texts be repeated.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Trigger {
-    /// The used share of the window where it is known, else turns.
-    #[default]
-    Auto,
-    /// The used share of the window.
-    Occupancy,
-    /// After a number of turns.
-    Turns,
-    /// After turns or at a share of the window, whichever comes first.
-    Both,
-}
-
-impl Trigger {
-    /// The word for the trigger in settings.
-    fn word(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Occupancy => "occupancy",
-            Self::Turns => "turns",
-            Self::Both => "both",
-        }
-    }
-
-    /// Parses the word for a trigger.
-    fn parse(word: &str) -> Option<Self> {
-        [Self::Auto, Self::Occupancy, Self::Turns, Self::Both].into_iter().find(|trigger| trigger.word() == word)
-    }
-}
+/// The trigger of a layout that names none.
+pub(super) const DEFAULT_TRIGGER: ReinjectTrigger = ReinjectTrigger::Auto;
 
 /// How often standing texts are said again.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +34,7 @@ pub struct ReinjectSettings {
     /// After how many turns the rules alone, in the variant `current`.
     pub rules_turns: f64,
     /// The event that makes texts be repeated, in the variant `design`.
-    pub trigger: Trigger,
+    pub trigger: ReinjectTrigger,
     /// Shares of the window, in the variant `design`.
     pub thresholds: Vec<f64>,
 }
@@ -78,7 +50,7 @@ pub struct ReinjectOverrides {
     /// Replaces [`ReinjectSettings::rules_turns`] if given.
     pub rules_turns: Option<f64>,
     /// Replaces [`ReinjectSettings::trigger`] if given.
-    pub trigger: Option<Trigger>,
+    pub trigger: Option<ReinjectTrigger>,
     /// Replaces [`ReinjectSettings::thresholds`] if given.
     pub thresholds: Option<Vec<f64>>,
 }
@@ -111,7 +83,7 @@ impl ReinjectSettings {
             enabled: given.enabled.unwrap_or(true),
             turns: if turns >= 1.0 { turns } else { variant.turns_below_one() },
             rules_turns: if rules_turns > 0.0 { rules_turns } else { 1.0 },
-            trigger: given.trigger.unwrap_or_default(),
+            trigger: given.trigger.unwrap_or(DEFAULT_TRIGGER),
             thresholds: given.thresholds.clone().unwrap_or_else(|| vec![0.25, 0.5, 0.75]),
         }
     }
@@ -122,7 +94,7 @@ impl ReinjectSettings {
         match variant {
             Variant::Design => format!(
                 "reinjection enabled:{enabled} turns:{turns} trigger:{} thresholds:{}",
-                trigger.word(),
+                trigger.as_str(),
                 thresholds.iter().map(f64::to_string).collect::<Vec<_>>().join(",")
             ),
             Variant::Current => format!("reinjection enabled={enabled} turns={turns} rulesTurns={rules_turns}"),
@@ -145,7 +117,7 @@ impl ReinjectOverrides {
             enabled: enabled.map(|enabled| enabled > 0.0),
             turns: either("REINJECTION_TURNS", &turns),
             rules_turns: either("RULES_REINJECTION_TURNS", &turns),
-            trigger: env("ADS_REINJECTION_TRIGGER").and_then(|word| Trigger::parse(utf16::trim(&word))),
+            trigger: env("ADS_REINJECTION_TRIGGER").and_then(|word| ReinjectTrigger::from_word(utf16::trim(&word))),
             thresholds,
         }
     }

@@ -12,8 +12,8 @@ use super::files::FoundFile;
 use super::files::HashedText;
 use super::files::StandingSkill;
 use super::settings::ReinjectOverrides;
-use super::settings::Trigger;
 use super::*;
+use pellucid_protocol::settings::ReinjectTrigger;
 
 fn text(name: &str, text: &str) -> FoundFile {
     FoundFile::Text(HashedText::on_disk(&format!("/w/{name}.md"), text))
@@ -132,7 +132,7 @@ fn the_design_says_all_again_when_the_window_fills() {
 #[test]
 fn each_trigger_counts_turns_the_window_or_both() {
     let mut lines = String::new();
-    for trigger in [Trigger::Auto, Trigger::Occupancy, Trigger::Turns, Trigger::Both] {
+    for trigger in [ReinjectTrigger::Auto, ReinjectTrigger::Occupancy, ReinjectTrigger::Turns, ReinjectTrigger::Both] {
         for enabled in [true, false] {
             let given = ReinjectOverrides {
                 trigger: Some(trigger),
@@ -397,7 +397,7 @@ fn an_environment_speaks_for_its_channel_before_it_speaks_for_all() {
         enabled: Some(false),
         turns: Some(3.0),
         rules_turns: Some(16.0),
-        trigger: Some(Trigger::Both),
+        trigger: Some(ReinjectTrigger::Both),
         thresholds: Some(vec![0.1, 0.9]),
     };
     assert_eq!(given(Some("TG"), &all), expected);

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::reinject::envelope::{EnvelopeInput, EnvelopeOutput, wrap};
 use pellucid_engine::reinject::files::{FileRole, FoundFile, HashedText, InjectionInput};
-use pellucid_engine::reinject::settings::{ReinjectOverrides, ReinjectSettings, Trigger, Variant};
+use pellucid_engine::reinject::settings::{ReinjectOverrides, ReinjectSettings, Variant};
 use pellucid_engine::reinject::{Injection, InjectionDecision, LogLine, PartKind, ReinjectState, VariantTexts};
+use pellucid_protocol::settings::ReinjectTrigger;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -32,7 +33,7 @@ struct Case {
 struct Config {
     enabled: Option<bool>,
     turns: Option<f64>,
-    trigger: Option<Trigger>,
+    trigger: Option<ReinjectTrigger>,
     thresholds: Option<Vec<f64>>,
 }
 

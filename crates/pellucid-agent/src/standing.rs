@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use pellucid_config::config::StandingSettings;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::file_states::FilePurpose;
 use pellucid_engine::file_states::FileStates;
@@ -25,6 +26,7 @@ use pellucid_engine::reinject::envelope::EnvelopeInput;
 use pellucid_engine::reinject::envelope::EnvelopeOutput;
 use pellucid_engine::reinject::files::HashedText;
 use pellucid_engine::reinject::files::InjectionInput;
+use pellucid_engine::reinject::layout::ReinjectLayout;
 use pellucid_engine::reinject::settings::ReinjectOverrides;
 use pellucid_engine::reinject::settings::ReinjectSettings;
 use pellucid_engine::reinject::settings::Variant;
@@ -81,7 +83,12 @@ impl Standing {
         let cwd = setup.gathered.facts.settings.cwd.clone();
         let state = setup.side.get(SIDE);
         let phase = phase_text(&setup.pack, setup.sources.config.prompt.phase.as_deref());
-        let mut standing = Self::new(&setup.pack, &setup.sources, cwd.as_ref(), state, &setup.identity.originator);
+        let (layout, overrides, warnings) = configured(&setup.pack, &setup.sources.config.prompt.reinject);
+        setup.notices.extend(warnings.into_iter().map(|message| EventMessage::Warning { message }));
+        let mut standing = layout.map(|layout| {
+            let client = &setup.identity.originator;
+            Self::new(&setup.pack, &setup.sources, cwd.as_ref(), state, client, &layout, &overrides)
+        });
         match phase {
             Ok(text) => standing.iter_mut().for_each(|standing| standing.phase.clone_from(&text)),
             // The instructions and rules are sent without the prompt of a phase.
@@ -90,10 +97,17 @@ impl Standing {
         standing
     }
 
-    fn new(pack: &Pack, sources: &FactSources, cwd: &Path, state: Option<&Value>, client: &str) -> Option<Self> {
-        let layout = pack.layout.reinject.as_ref()?;
+    fn new(
+        pack: &Pack,
+        sources: &FactSources,
+        cwd: &Path,
+        state: Option<&Value>,
+        client: &str,
+        layout: &ReinjectLayout,
+        configured: &ReinjectOverrides,
+    ) -> Self {
         let env = |name: &str| sources.env.text(name);
-        let settings = layout.settings(ReinjectOverrides::from_env(Some(CHANNEL), &env));
+        let settings = layout.settings(ReinjectOverrides::from_env(Some(CHANNEL), &env).or(configured));
         let instructions = match (&layout.instructions, &layout.assets_dir) {
             (None, _) => Instructions::None,
             (Some(file), Some(folder)) => Instructions::File(cwd.join(folder).join(file)),
@@ -110,7 +124,7 @@ impl Standing {
             now: recorder::now,
         };
         tracing::info!("{}", settings.line());
-        Some(Self {
+        Self {
             state: state.and_then(|state| serde_json::from_value(state.clone()).ok()).unwrap_or_default(),
             files: StandingFiles::new(file_sources, cwd),
             words: VariantTexts::of(pack),
@@ -122,7 +136,7 @@ impl Standing {
             accounts: Vec::new(),
             omissions: Vec::new(),
             files_read: None,
-        })
+        }
     }
 
     /// Decides what goes before the next input. Returns warnings for the person.
@@ -229,6 +243,40 @@ impl Habit for Standing {
             None => known.iter().for_each(|states| now.carry(FilePurpose::Standing, states)),
         }
     }
+}
+
+/// The standing texts of the pack with what the configuration says of them, and warnings about values without a meaning.
+fn configured(pack: &Pack, given: &StandingSettings) -> (Option<ReinjectLayout>, ReinjectOverrides, Vec<String>) {
+    let mut layout = pack.layout.reinject.clone();
+    if let Some(rules) = &given.rules {
+        layout.get_or_insert_default().rules = Some(rules.clone());
+    }
+    let mut warnings = Vec::new();
+    if layout.is_none() && *given != StandingSettings::default() {
+        warnings.push(format!(
+            "reinject: the pack `{}` has no standing texts; name a file of the workspace with `reinject.rules`",
+            pack.name
+        ));
+    }
+    let mut at_least_one = |key: &str, turns: Option<f64>| {
+        let usable = turns.filter(|turns| *turns >= 1.0);
+        if let (Some(turns), None) = (turns, usable) {
+            warnings.push(format!("{key}: {turns} is not used, because it is below 1; the pack's value holds"));
+        }
+        usable
+    };
+    let turns = at_least_one("reinject.turns", given.turns);
+    let rules_turns = at_least_one("reinject.rules_turns", given.rules_turns);
+    let is_share = |share: &f64| (0.0..=1.0).contains(share);
+    let thresholds = given.thresholds.clone().filter(|shares| shares.iter().all(is_share));
+    if given.thresholds.is_some() && thresholds.is_none() {
+        warnings.push(
+            "reinject.thresholds: not used, because a share is not between 0 and 1; the pack's value holds".to_owned(),
+        );
+    }
+    let overrides =
+        ReinjectOverrides { enabled: given.enabled, turns, rules_turns, trigger: given.trigger, thresholds };
+    (layout, overrides, warnings)
 }
 
 /// The prompt of a phase. An error says why there is none.

@@ -18,6 +18,7 @@ use pellucid_protocol::settings::Personality;
 use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_protocol::settings::ReasoningSummary;
+use pellucid_protocol::settings::ReinjectTrigger;
 use pellucid_protocol::settings::ResumeContext;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_protocol::settings::SandboxPolicy;
@@ -209,6 +210,8 @@ pub struct PromptSettings {
     pub commit_attribution: Option<String>,
     /// The phase of work, for packs that have prompts for phases.
     pub phase: Option<String>,
+    /// How standing texts are repeated.
+    pub reinject: StandingSettings,
     /// How much of a layout is used, if it is set.
     pub mode: Option<PromptMode>,
     /// Files with items to inject.
@@ -219,6 +222,23 @@ pub struct PromptSettings {
     pub assistant: AssistantSettings,
     /// Values for the templates and conditions of the pack, by name.
     pub facts: serde_json::Map<String, serde_json::Value>,
+}
+
+/// How standing texts are repeated. The pack decides about absent values.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct StandingSettings {
+    /// The file of the workspace with its rules.
+    pub rules: Option<String>,
+    /// Whether texts are sent again that did not change.
+    pub enabled: Option<bool>,
+    /// After how many turns texts are sent again.
+    pub turns: Option<f64>,
+    /// After how many turns the rules alone are sent again.
+    pub rules_turns: Option<f64>,
+    /// What makes texts be sent again.
+    pub trigger: Option<ReinjectTrigger>,
+    /// The used shares of the window at which texts are sent again.
+    pub thresholds: Option<Vec<f64>>,
 }
 
 /// How a long history is summarised. The pack decides about absent values.

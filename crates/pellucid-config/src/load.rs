@@ -21,6 +21,7 @@ use pellucid_protocol::settings::Personality;
 use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_protocol::settings::ReasoningSummary;
+use pellucid_protocol::settings::ReinjectTrigger;
 use pellucid_protocol::settings::ResumeContext;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_protocol::settings::SummaryFallback;
@@ -52,6 +53,7 @@ use crate::config::ResumeSettings;
 use crate::config::SkillSwitch;
 use crate::config::SnapshotSettings;
 use crate::config::Sourced;
+use crate::config::StandingSettings;
 use crate::config::TerminalSettings;
 use crate::config::ToolSettings;
 use crate::config::ValueOrigin;
@@ -454,6 +456,7 @@ fn prompt(reader: &Reader<'_>) -> PromptSettings {
         reinject_turns: counts(reader, "reinject_turns"),
         commit_attribution: reader.text("commit_attribution"),
         phase: reader.text("phase"),
+        reinject: standing(reader),
         mode: reader.word("prompt_mode", PromptMode::from_word),
         inject: reader.texts("inject").unwrap_or_default().into_iter().map(PathBuf::from).collect(),
         inject_input: None,
@@ -462,6 +465,19 @@ fn prompt(reader: &Reader<'_>) -> PromptSettings {
             Some(serde_json::Value::Object(facts)) => facts,
             _ => serde_json::Map::new(),
         },
+    }
+}
+
+fn standing(reader: &Reader<'_>) -> StandingSettings {
+    let number = |key| reader.value(key).and_then(Value::as_number);
+    let shares = reader.value("reinject.thresholds").and_then(Value::as_list);
+    StandingSettings {
+        rules: reader.text("reinject.rules"),
+        enabled: reader.flag("reinject.enabled"),
+        turns: number("reinject.turns"),
+        rules_turns: number("reinject.rules_turns"),
+        trigger: reader.word("reinject.trigger", ReinjectTrigger::from_word),
+        thresholds: shares.map(|shares| shares.iter().filter_map(Value::as_number).collect()),
     }
 }
 

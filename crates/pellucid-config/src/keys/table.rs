@@ -9,6 +9,7 @@ use pellucid_protocol::settings::Personality;
 use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_protocol::settings::ReasoningSummary;
+use pellucid_protocol::settings::ReinjectTrigger;
 use pellucid_protocol::settings::ResumeContext;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_protocol::settings::SummaryFallback;
@@ -228,6 +229,36 @@ pub const SECTIONS: &[KeySection] = &[
                 ValueKind::Map(&FACT),
                 "the pack's, else `{}`",
                 "Values for the pack's templates and conditions, which see them as `given`: texts, numbers, booleans, lists and tables of these.",
+            ),
+            top(
+                ACCEPTED,
+                "reinject.rules",
+                ValueKind::String,
+                "the pack's",
+                "A file of the workspace whose text goes before your input, with any pack.",
+            ),
+            top(ACCEPTED, "reinject.enabled", ValueKind::Bool, "the pack's", "Whether unchanged texts are sent again."),
+            top(ACCEPTED, "reinject.turns", ValueKind::Float, "the pack's, else `15`", "Turns between repetitions."),
+            top(
+                ACCEPTED,
+                "reinject.rules_turns",
+                ValueKind::Float,
+                "the pack's, else `1`",
+                "After how many turns the rules alone are sent again, in packs with the variant `current`.",
+            ),
+            top(
+                ACCEPTED,
+                "reinject.trigger",
+                ValueKind::words(ReinjectTrigger::WORDS),
+                "the pack's, else `auto`",
+                "What makes standing texts be sent again: the used share of the window, turns, or both.",
+            ),
+            top(
+                ACCEPTED,
+                "reinject.thresholds",
+                ValueKind::List(&ValueKind::Float),
+                "the pack's, else `[0.25, 0.5, 0.75]`",
+                "The used shares of the window at which standing texts are sent again, each between 0 and 1.",
             ),
             top(
                 FREE,

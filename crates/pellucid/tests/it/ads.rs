@@ -189,6 +189,68 @@ fn every_injection_has_an_account_of_each_file() {
     assert_eq!(accounts(&plain), [""; 0], "only clients that ask for it");
 }
 
+/// The last line of the log about how often texts are sent again, with variables of the environment.
+fn effective(world: &World, env: &[(&str, &str)]) -> String {
+    let mut command = world.command(&["exec", "--pack", "ads", "--script", "script.toml", "look"]);
+    command.env("RUST_LOG", "info").envs(env.iter().copied());
+    let ran = world.finish(command, None);
+    let line = ran.stderr.lines().rfind(|line| line.contains("reinjection enabled")).unwrap_or(&ran.stderr);
+    line[line.find("reinjection").unwrap_or(0)..].to_owned()
+}
+
+#[test]
+fn variables_override_the_configuration_which_overrides_the_pack() {
+    let world = world(1000);
+    let pack = "reinjection enabled:true turns:15 trigger:auto thresholds:0.25,0.5,0.75";
+    assert_eq!(effective(&world, &[]), pack);
+    let table = "[reinject]\nenabled = false\nturns = 4\ntrigger = \"both\"\nthresholds = [0.1, 0.9]\n";
+    world.files.write("home/config.toml", table);
+    let configured = "reinjection enabled:false turns:4 trigger:both thresholds:0.1,0.9";
+    assert_eq!(effective(&world, &[]), configured);
+    let env = [("ADS_REINJECTION_TURNS", "7"), ("ADS_REINJECTION_ENABLED", "on")];
+    assert_eq!(effective(&world, &env), configured.replace("false", "true").replace("turns:4", "turns:7"));
+    world.files.write("home/config.toml", "[reinject]\nturns = 0\nthresholds = [2.5]\n");
+    assert_eq!(effective(&world, &[]), pack);
+    let ran = begin(&world, "look");
+    let warnings: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("warning: reinject")).collect();
+    expect![[r#"
+        warning: reinject.turns: 0 is not used, because it is below 1; the pack's value holds
+        warning: reinject.thresholds: not used, because a share is not between 0 and 1; the pack's value holds"#]]
+    .assert_eq(&warnings.join("\n"));
+}
+
+#[test]
+fn every_pack_repeats_the_file_that_the_configuration_names() {
+    for pack in pellucid_engine::pack::Pack::builtin_names() {
+        let world = world(1000);
+        world.files.write("work/RULES.md", "Name the cause.\n");
+        let run = |more: &[&str]| {
+            let options = ["exec", "--pack", pack, "--script", "script.toml"];
+            let set = ["-c", "reinject.rules=RULES.md", "-c", "reinject.turns=2", "-c", "reinject.trigger=turns"];
+            let ran = world.run(&[&options[..], &set, more].concat());
+            assert_eq!(ran.status, 0, "{pack}: {}", ran.stderr);
+        };
+        run(&["--session-id", ID, "one"]);
+        ["two", "three", "four"].iter().for_each(|word| run(&["resume", ID, word]));
+        let said = said(&world);
+        let people: Vec<&String> = said
+            .iter()
+            .filter(|text| ["one", "two", "three", "four"].iter().any(|word| text.ends_with(word)))
+            .collect();
+        let with_rules: Vec<bool> = people.iter().map(|text| text.contains("Name the cause.\n\n")).collect();
+        assert_eq!(with_rules, [true, false, true, false], "{pack}: {said:#?}");
+    }
+}
+
+#[test]
+fn a_pack_without_standing_texts_says_what_to_name() {
+    let world = world(1000);
+    let ran = world.run(&["exec", "-c", "reinject.turns=2", "--script", "script.toml", "one"]);
+    let warning =
+        "warning: reinject: the pack `codex` has no standing texts; name a file of the workspace with `reinject.rules`";
+    assert!(ran.stderr.lines().any(|line| line == warning), "{}", ran.stderr);
+}
+
 #[test]
 fn the_shipped_variants_look_for_other_files() {
     let world = world(1000);

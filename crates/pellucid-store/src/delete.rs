@@ -112,6 +112,7 @@ impl DeletePlan {
                 add(&record, &mut files)?;
             }
             add(&side::path(home, id), &mut files)?;
+            add(&side::phase_path(home, id), &mut files)?;
             add(&name::inspect_index(home, id), &mut files)?;
             for path in beside(id) {
                 add(&path, &mut files)?;
@@ -289,13 +290,14 @@ mod tests {
         session(&home, "archived_sessions", 2, &["bb", "cc"]);
         home.write(format!("session_state/{}.json", id(1)), "{}");
         home.write(format!("session_state/{}.json", id(2)), "{}");
+        home.write(format!("session_state/{}.phase.json", id(1)), "{}");
         home.write(format!("outputs/{}/call.txt", id(1)), "whole");
         home.write(format!("inspect/{}.idx", id(1)), "what the page knows");
         names::set(home.root(), &id(1), "mine").unwrap();
         names::set(home.root(), &id(2), "theirs").unwrap();
         let beside = |id: &str| vec![home.path(format!("outputs/{id}"))];
         let plan = DeletePlan::new(home.root(), &[one], &beside).unwrap();
-        assert_eq!((plan.sessions[0].files.len(), plan.parts.len(), plan.n_parts_kept), (5, 1, 1));
+        assert_eq!((plan.sessions[0].files.len(), plan.parts.len(), plan.n_parts_kept), (6, 1, 1));
         let before = files(&home);
         assert!(plan.bytes() > 0);
         drop(plan);

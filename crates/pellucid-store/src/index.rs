@@ -8,15 +8,19 @@
 //! Before a list is given, the times and sizes of all files are compared with the rows, and what
 //! changed is read again. A database that is broken is made again. One that cannot be written,
 //! because it is locked or read-only, is read, and what changed since is kept in memory. When
-//! nothing helps, lists come from the files.
+//! nothing helps, lists come from the files. A program that stays keeps its index ([`SessionIndex::kept`]) and looks at
+//! those files only that the kernel reports as changed.
 //!
 //! - `table`: the tables and their statements
+//! - `watch`: the files that changed since the last look
 //! - [`first_tools`]: the tools that a session was begun with, which the files do not replace
 //!
 //! Not here: what a row says (`summary`), what can be asked (`query`).
 
 pub mod first_tools;
 mod table;
+#[cfg(target_os = "linux")]
+mod watch;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -68,6 +72,19 @@ pub struct SessionIndex {
     rows: Rows,
     warnings: Vec<String>,
     refreshed: Option<Instant>,
+    watching: Watching,
+}
+
+/// Whether changes of files are reported by the kernel.
+#[derive(Debug)]
+enum Watching {
+    /// Every refresh looks at all files.
+    Never,
+    /// The next refresh looks at all files and begins to watch them, where that is possible.
+    Next,
+    /// The kernel reports changes; `names` is the stamp of the file of names at the last refresh.
+    #[cfg(target_os = "linux")]
+    Now { watch: watch::FolderWatch, names: i64 },
 }
 
 /// The source of the rows.
@@ -108,12 +125,19 @@ impl SessionIndex {
                 Rows::Memory(Vec::new())
             }
         };
-        Self { home: home.to_owned(), rows, warnings, refreshed: None }
+        Self { home: home.to_owned(), rows, warnings, refreshed: None, watching: Watching::Never }
     }
 
     /// A list that is kept in memory, for programs that must not write into the home folder.
     pub fn in_memory(home: &Path) -> Self {
-        Self { home: home.to_owned(), rows: Rows::Memory(Vec::new()), warnings: Vec::new(), refreshed: None }
+        let rows = Rows::Memory(Vec::new());
+        Self { home: home.to_owned(), rows, warnings: Vec::new(), refreshed: None, watching: Watching::Never }
+    }
+
+    /// An index for a program that stays: after its first refresh it looks only at files that changed.
+    #[must_use]
+    pub fn kept(self) -> Self {
+        Self { watching: Watching::Next, ..self }
     }
 
     /// Whether the database of a home folder is whole, without changing it; absent if there is none.
@@ -143,6 +167,12 @@ impl SessionIndex {
         if self.refreshed.is_some_and(|refreshed| refreshed.elapsed() < older_than) {
             return;
         }
+        #[cfg(target_os = "linux")]
+        if self.refresh_reported() {
+            self.refreshed = Some(Instant::now());
+            return;
+        }
+        self.watch();
         let mut files = files(&self.home);
         if let Rows::Database(connection) = &mut self.rows {
             match refresh_database(connection, &self.home, &mut files, progress) {
@@ -172,6 +202,31 @@ impl SessionIndex {
             refresh_memory(rows, &self.home, files, progress);
         }
         self.refreshed = Some(Instant::now());
+    }
+
+    /// Begins to watch, before the files are looked at, so that no change is between the two.
+    fn watch(&mut self) {
+        #[cfg(target_os = "linux")]
+        if !matches!(self.watching, Watching::Never) {
+            let names = names_stamp(&self.home);
+            let begun = watch::FolderWatch::begin(&self.home).map(|watch| Watching::Now { watch, names });
+            self.watching = begun.unwrap_or(Watching::Next);
+        }
+    }
+
+    /// Brings the index up to date with what the kernel reported; false if all files have to be looked at.
+    #[cfg(target_os = "linux")]
+    fn refresh_reported(&mut self) -> bool {
+        let Watching::Now { watch, names } = &mut self.watching else { return false };
+        let watch::Changes::Files(changed) = watch.changes() else { return false };
+        let names_now = names_stamp(&self.home);
+        if changed.is_empty() && *names == names_now {
+            return true;
+        }
+        let Rows::Database(connection) = &mut self.rows else { return false };
+        let is_done = refresh_some(connection, &self.home, &changed, names_now).is_ok_and(|is_done| is_done);
+        *names = names_now;
+        is_done
     }
 
     /// A page of sessions, as the index knows them.
@@ -224,15 +279,16 @@ fn files(home: &Path) -> Files {
     let mut found = walk::walk(home, SessionPlace::Live);
     found.extend(walk::walk(home, SessionPlace::Archived));
     // In any order the sum is the same.
-    let stamp = found.iter().fold(0_u64, |sum, file| sum.wrapping_add(state_of(file)));
+    let stamp =
+        found.iter().fold(0_u64, |sum, file| sum.wrapping_add(state_of(&file.relative, file.modified, file.size)));
     Files { found, stamp: stamp.cast_signed() }
 }
 
 /// A hash of path, time and size, which differs when the file changed.
-fn state_of(file: &FoundSession) -> u64 {
+fn state_of(path: &str, modified: i64, size: u64) -> u64 {
     let mut state = 0xcbf2_9ce4_8422_2325_u64;
-    let numbers = [file.modified.cast_unsigned(), file.size];
-    let (words, rest) = file.relative.as_bytes().as_chunks::<8>();
+    let numbers = [modified.cast_unsigned(), size];
+    let (words, rest) = path.as_bytes().as_chunks::<8>();
     let words = words.iter().map(|word| u64::from_le_bytes(*word));
     for number in words.chain(rest.iter().copied().map(u64::from)).chain(numbers) {
         state = (state ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -275,8 +331,9 @@ fn refresh_database(
         gone: &gone,
         names: (!has_names).then(|| names::all(home)),
         stamps: [(FILES, files.stamp), (NAMES, names_stamp)],
+        before: None,
     };
-    let written = table::write(connection, &update);
+    let written = table::write(connection, &update).map(|_| ());
     written.or_else(|error| match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Err(Trouble::Broken(error)),
         _ => {
@@ -289,6 +346,50 @@ fn refresh_database(
             Err(Trouble::Unwritable { error, rows })
         }
     })
+}
+
+/// Brings the rows of these files up to date, and the names; false if another process changed the rows meanwhile.
+#[cfg(target_os = "linux")]
+fn refresh_some(
+    connection: &mut Connection,
+    home: &Path,
+    paths: &BTreeSet<String>,
+    names_stamp: i64,
+) -> rusqlite::Result<bool> {
+    let before = table::stamp(connection, FILES)?;
+    let has_names = table::stamp(connection, NAMES)? == names_stamp;
+    let mut stamp = before.cast_unsigned();
+    let (mut changed, mut gone) = (Vec::new(), Vec::new());
+    for path in paths {
+        let row = table::state(connection, path)?;
+        let file = walk::at(home, path);
+        let now = file.as_ref().map(|file| (file.modified, file.size));
+        if now == row.as_ref().map(|row| (row.modified, row.size)) {
+            continue;
+        }
+        if let Some(row) = row {
+            stamp = stamp.wrapping_sub(state_of(&row.path, row.modified, row.size));
+            if file.is_none() {
+                gone.push(row.path);
+            }
+        }
+        if let Some(file) = file {
+            stamp = stamp.wrapping_add(state_of(&file.relative, file.modified, file.size));
+            changed.push(file);
+        }
+    }
+    if changed.is_empty() && gone.is_empty() && has_names {
+        return Ok(true);
+    }
+    let fresh = summarise_all(home, &changed, &mut |_| {});
+    let update = Update {
+        fresh: &fresh,
+        gone: &gone,
+        names: (!has_names).then(|| names::all(home)),
+        stamps: [(FILES, stamp.cast_signed()), (NAMES, names_stamp)],
+        before: Some(before),
+    };
+    table::write(connection, &update)
 }
 
 /// Files whose rows have to be made, and paths of rows whose files are gone.

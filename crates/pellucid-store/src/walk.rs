@@ -104,6 +104,66 @@ pub(crate) fn records(home: &Path) -> Vec<PathBuf> {
     folders.iter().flat_map(|folder| entries(&home.join(folder))).map(|entry| entry.path()).collect()
 }
 
+/// A folder that holds session files, or one above such folders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SessionFolder {
+    /// The path relative to the home folder; empty for the home folder.
+    relative: String,
+    /// How many levels of numbered folders are between it and the session files; absent for the home folder.
+    levels: Option<usize>,
+}
+
+impl SessionFolder {
+    /// The home folder.
+    pub(crate) fn home() -> Self {
+        Self { relative: String::new(), levels: None }
+    }
+
+    /// Whether session files are in it.
+    pub(crate) fn holds_sessions(&self) -> bool {
+        self.levels == Some(0)
+    }
+
+    /// The absolute path.
+    pub(crate) fn path(&self, home: &Path) -> PathBuf {
+        home.join(&self.relative)
+    }
+
+    /// The path of something in it, relative to the home folder.
+    pub(crate) fn child(&self, name: &str) -> String {
+        format!("{}/{name}", self.relative)
+    }
+
+    /// Whether a folder of this name in it leads to session files.
+    pub(crate) fn takes_folder(&self, name: &str) -> bool {
+        match self.levels {
+            None => [SESSIONS, ARCHIVED].contains(&name),
+            Some(0) => false,
+            Some(_) => is_numbered(name),
+        }
+    }
+
+    /// The folders in it that lead to session files. Those of the home folder need not exist.
+    pub(crate) fn folders(&self, home: &Path) -> Vec<Self> {
+        let folder = |relative: String, levels| Self { relative, levels: Some(levels) };
+        match self.levels {
+            None => vec![folder(SESSIONS.to_owned(), LEVELS.len()), folder(ARCHIVED.to_owned(), 0)],
+            Some(0) => Vec::new(),
+            Some(levels) => {
+                numbered(home, &self.relative).into_iter().map(|relative| folder(relative, levels - 1)).collect()
+            }
+        }
+    }
+}
+
+/// A session file by its path relative to the home folder; absent if there is none.
+pub(crate) fn at(home: &Path, relative: &str) -> Option<FoundSession> {
+    let (folder, name) = relative.rsplit_once('/')?;
+    let place = if folder == ARCHIVED { SessionPlace::Archived } else { SessionPlace::Live };
+    let metadata = fs::symlink_metadata(home.join(relative)).ok()?;
+    found(folder, name, place, &metadata)
+}
+
 /// How many threads are worth starting.
 pub(crate) fn n_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(N_THREADS_MAX)
@@ -151,7 +211,11 @@ fn folders(home: &Path, place: SessionPlace) -> Vec<String> {
 fn numbered(home: &Path, folder: &str) -> Vec<String> {
     let name = |entry: DirEntry| entry.file_name().into_string().ok();
     let names = entries(&home.join(folder)).into_iter().filter_map(name);
-    names.filter(|name| name.parse::<u16>().is_ok()).map(|name| format!("{folder}/{name}")).collect()
+    names.filter(|name| is_numbered(name)).map(|name| format!("{folder}/{name}")).collect()
+}
+
+fn is_numbered(name: &str) -> bool {
+    name.parse::<u16>().is_ok()
 }
 
 fn entries(folder: &Path) -> Vec<DirEntry> {
@@ -169,7 +233,13 @@ fn file(entry: &DirEntry, folder: &str, place: SessionPlace) -> Option<FoundSess
     let file_name = entry.file_name();
     let file_name = file_name.to_str()?;
     name::session_id(file_name)?;
-    let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+    found(folder, file_name, place, &entry.metadata().ok()?)
+}
+
+fn found(folder: &str, file_name: &str, place: SessionPlace, metadata: &fs::Metadata) -> Option<FoundSession> {
+    if !metadata.is_file() {
+        return None;
+    }
     let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     Some(FoundSession {
         relative: format!("{folder}/{file_name}"),

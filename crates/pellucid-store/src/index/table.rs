@@ -71,8 +71,18 @@ pub(super) struct State {
 /// The states of all session files that have a row, in the order of paths.
 pub(super) fn states(connection: &Connection) -> rusqlite::Result<Vec<State>> {
     let mut statement = connection.prepare("SELECT path, modified, size FROM sessions ORDER BY path")?;
-    let state = |row: &Row<'_>| Ok(State { path: row.get(0)?, modified: row.get(1)?, size: unsigned(row.get(2)?) });
-    statement.query_map([], state)?.collect()
+    statement.query_map([], state_in)?.collect()
+}
+
+/// The state of the session file at a path, if it has a row.
+#[cfg(target_os = "linux")]
+pub(super) fn state(connection: &Connection, path: &str) -> rusqlite::Result<Option<State>> {
+    let mut statement = connection.prepare("SELECT path, modified, size FROM sessions WHERE path = ?1")?;
+    statement.query_map([path], state_in)?.next().transpose()
+}
+
+fn state_in(row: &Row<'_>) -> rusqlite::Result<State> {
+    Ok(State { path: row.get(0)?, modified: row.get(1)?, size: unsigned(row.get(2)?) })
 }
 
 /// The kind of files that a stamp covers.
@@ -102,12 +112,20 @@ pub(super) struct Update<'a> {
     pub names: Option<BTreeMap<String, String>>,
     /// The states of files that the rows have then.
     pub stamps: [(What, i64); 2],
+    /// The stamp of all session files that the changes build on, if they do.
+    pub before: Option<i64>,
 }
 
-/// Writes rows, takes those of files that are gone away, and writes names.
-pub(super) fn write(connection: &mut Connection, update: &Update<'_>) -> rusqlite::Result<()> {
-    let Update { fresh, gone, names, stamps } = update;
+/// Writes rows, takes those of files that are gone away, and writes names. False, with nothing written, if the changes build
+/// on another state of the rows.
+pub(super) fn write(connection: &mut Connection, update: &Update<'_>) -> rusqlite::Result<bool> {
+    let Update { fresh, gone, names, stamps, before } = update;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if let Some(before) = before
+        && stamp(&transaction, FILES)? != *before
+    {
+        return Ok(false);
+    }
     {
         let mut delete = transaction.prepare("DELETE FROM sessions WHERE path = ?1")?;
         let mut delete_tools = transaction.prepare("DELETE FROM dynamic_tools WHERE path = ?1")?;
@@ -147,7 +165,8 @@ pub(super) fn write(connection: &mut Connection, update: &Update<'_>) -> rusqlit
         }
     }
     transaction.execute_batch(INDEXES)?;
-    transaction.commit()
+    transaction.commit()?;
+    Ok(true)
 }
 
 fn insert_row(insert: &mut rusqlite::Statement<'_>, it: &SessionSummary, folder: &str) -> rusqlite::Result<()> {

@@ -158,6 +158,114 @@ fn a_list_may_be_as_old_as_its_reader_says() {
     assert_eq!(pages(&mut index, &all()), [id(2), id(1)]);
 }
 
+/// An index as a server keeps it, which has looked at all files once.
+#[cfg(target_os = "linux")]
+fn kept(home: &Workspace) -> SessionIndex {
+    let mut index = SessionIndex::open(home.root()).kept();
+    index.refresh(Duration::ZERO, &mut |_| {});
+    assert!(matches!(index.watching, Watching::Now { .. }), "the folder for temporary files is on this machine");
+    index
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_index_that_is_kept_gives_what_the_files_say() {
+    let home = Workspace::empty();
+    let mut index = kept(&home);
+    let mut check = |what: &str| {
+        index.refresh(Duration::ZERO, &mut |_| {});
+        for archived in [false, true] {
+            for sort in [Sort::Created, Sort::Updated] {
+                let query = Query { archived, sort, ..all() };
+                let mut fresh = SessionIndex::in_memory(home.root());
+                fresh.refresh(Duration::ZERO, &mut |_| {});
+                let from_files = fresh.list(&query).sessions;
+                assert_eq!(index.list(&query).sessions, from_files, "{what}");
+                assert_eq!(refreshed(&home).list(&query).sessions, from_files, "{what}, by another process");
+            }
+        }
+    };
+    let first = session(&home, 1, "/a", "one", SessionPlace::Live);
+    check("the first session makes the folders");
+    session(&home, 29, "/a", "two", SessionPlace::Live);
+    check("a session in a folder that is watched");
+    session(&home, 2, "/b", "three", SessionPlace::Live);
+    check("a session in a new folder");
+    for n in [3, 4] {
+        session(&home, n, "/b", "more", SessionPlace::Live);
+    }
+    check("two new folders at once");
+    let text = fs::read_to_string(&first).unwrap();
+    fs::write(&first, format!("{text}{}\n", text.lines().last().unwrap())).unwrap();
+    check("a session that grew");
+    File::options().append(true).open(&first).unwrap().set_modified(UNIX_EPOCH).unwrap();
+    check("another time");
+    fs::create_dir_all(home.path("archived_sessions")).unwrap();
+    fs::rename(&first, home.path("archived_sessions").join(first.file_name().unwrap())).unwrap();
+    check("a session that is archived");
+    fs::rename(home.path("archived_sessions").join(first.file_name().unwrap()), &first).unwrap();
+    check("a session that is taken back");
+    names::set(home.root(), &id(1), "Named").unwrap();
+    check("a name");
+    names::set(home.root(), &id(2), "Named too").unwrap();
+    session(&home, 5, "/a", "with a name at once", SessionPlace::Live);
+    check("a name and a session");
+    fs::write(first.with_file_name("notes.txt"), "no session").unwrap();
+    check("another file");
+    fs::remove_file(&first).unwrap();
+    check("a session that is gone");
+    fs::remove_dir_all(home.path("sessions/2026")).unwrap();
+    check("a year that is gone");
+    session(&home, 6, "/a", "again", SessionPlace::Live);
+    fs::rename(home.path("sessions"), home.path("elsewhere")).unwrap();
+    check("a folder that is moved away");
+    fs::rename(home.path("elsewhere"), home.path("sessions")).unwrap();
+    check("and back");
+    remove(home.root());
+    session(&home, 7, "/a", "after the index was deleted", SessionPlace::Live);
+    check("a deleted database");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_index_that_is_kept_looks_at_no_file_that_did_not_change() {
+    let home = Workspace::empty();
+    let path = session(&home, 1, "/a", "one", SessionPlace::Live);
+    let mut index = kept(&home);
+    // The kernel does not report what is written through a name outside of the folders of sessions, so only a look at the
+    // file would see it.
+    let outside = home.path("outside");
+    fs::hard_link(&path, &outside).unwrap();
+    index.refresh(Duration::ZERO, &mut |_| {});
+    let before = index.list(&all()).sessions;
+    fs::write(&outside, "x").unwrap();
+    index.refresh(Duration::ZERO, &mut |_| {});
+    assert_eq!(index.list(&all()).sessions, before);
+    assert_eq!(refreshed(&home).list(&all()).sessions, [], "a look at the file sees the change");
+    session(&home, 29, "/a", "two", SessionPlace::Live);
+    index.refresh(Duration::ZERO, &mut |_| {});
+    assert_eq!(index.list(&all()).sessions.len(), 1, "what is reported is looked at");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn two_processes_that_keep_their_index_agree() {
+    let home = Workspace::empty();
+    session(&home, 1, "/a", "one", SessionPlace::Live);
+    let (mut one, mut other) = (kept(&home), kept(&home));
+    for n in 2..40 {
+        session(&home, n, "/a", &format!("said {n}"), SessionPlace::Live);
+        let (first, second) = if n % 2 == 0 { (&mut one, &mut other) } else { (&mut other, &mut one) };
+        first.refresh(Duration::ZERO, &mut |_| {});
+        if n % 3 == 0 {
+            second.refresh(Duration::ZERO, &mut |_| {});
+        }
+        assert_eq!(first.list(&all()).sessions.len(), n);
+    }
+    let Rows::Database(connection) = &one.rows else { panic!("there is a database") };
+    assert_eq!(table::stamp(connection, FILES).unwrap(), files(home.root()).stamp);
+}
+
 #[test]
 fn dynamic_tools_come_with_their_session() {
     let home = Workspace::empty();

@@ -16,6 +16,8 @@ mod recall;
 mod view;
 
 use pellucid_engine::assemble::Context;
+use pellucid_engine::assemble::LayoutMessage;
+use pellucid_engine::assemble::PlacedMessage;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Why;
@@ -26,8 +28,8 @@ use pellucid_engine::memory::data::DetailData;
 use pellucid_engine::memory::entry::ChatEntry;
 use pellucid_engine::memory::layout::MemoryLayout;
 use pellucid_engine::memory::layout::MemoryStrategy;
-use pellucid_engine::memory::prompt::PREVIOUS;
 use pellucid_engine::memory::ranking::KnownVectors;
+use pellucid_engine::memory::texts::MemoryTexts;
 use pellucid_engine::report::Report;
 use pellucid_engine::transcript::Draft;
 use pellucid_engine::transcript::Transcript;
@@ -57,18 +59,21 @@ use crate::habits::Habit;
 use crate::habits::Happened;
 use crate::session::Setup;
 
+/// The name of a memory's part in requests.
+pub(crate) const PART: &str = "memory";
+
 /// The name under which a memory is kept beside the session's file.
 pub const SIDE: &str = "memory";
 
-/// What is kept of a session's memory beside its file.
+/// What is kept of a session's memory beside its file, with the keys of Risuai's files.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryFile {
-    /// The summaries of HypaMemory v3, as cards.
+    /// Summaries as cards.
     pub v3: CardData,
-    /// The summaries and details of HypaMemory v2.
+    /// Summaries and their details.
     pub v2: DetailData,
-    /// The running summary of SupaMemory.
+    /// The running summary.
     pub supa: Option<String>,
     /// Vectors that a model gave.
     pub vectors: KnownVectors,
@@ -86,6 +91,7 @@ impl MemoryFile {
 pub(crate) struct Memory {
     layout: MemoryLayout,
     prompt: String,
+    texts: MemoryTexts,
     file: MemoryFile,
     history: History,
     /// What requests show now: where the conversation begins, and what is before it.
@@ -105,9 +111,9 @@ impl Memory {
     pub(crate) fn of(setup: &Setup) -> Option<Self> {
         let layout = setup.pack.layout.memory.as_ref()?;
         let file = MemoryFile::read(setup.side.get(SIDE));
-        let prompt = layout.prompt(&setup.pack);
+        let (prompt, texts) = (layout.prompt(&setup.pack), MemoryTexts::of(&setup.pack));
         let (history, asked) = (History::default(), AskedList::default());
-        Some(Self { layout: layout.clone(), prompt, file, history, shown: None, asked })
+        Some(Self { layout: layout.clone(), prompt, texts, file, history, shown: None, asked })
     }
 
     pub(crate) fn layout(&self) -> &MemoryLayout {
@@ -132,17 +138,17 @@ impl Memory {
 
     /// Takes over what a strategy did, and keeps it beside the session's file.
     pub(crate) fn take(&mut self, setup: &mut Setup, remembered: Remembered) -> Result<Done, MemoryFailure> {
-        let Remembered { result, v3, vectors, failure: _ } = remembered;
-        if let Some(v3) = v3 {
-            self.file.v3 = v3;
+        let Remembered { result, cards, vectors, failure: _ } = remembered;
+        if let Some(cards) = cards {
+            self.file.v3 = cards;
         }
         self.file.vectors.extend(vectors);
         if let Ok(done) = &result {
-            if let Some(v2) = &done.v2 {
-                self.file.v2.clone_from(v2);
+            if let Some(details) = &done.details {
+                self.file.v2.clone_from(details);
             }
-            if let Some(supa) = &done.supa {
-                self.file.supa = Some(supa.clone());
+            if let Some(summary) = &done.running_summary {
+                self.file.supa = Some(summary.clone());
             }
         }
         setup.keep(SIDE, serde_json::to_value(&self.file).unwrap_or_default());
@@ -157,8 +163,10 @@ impl Memory {
             for message in context.messages {
                 transcript.record_draft(&Draft::from(message));
             }
-            for memory in &shown.memories {
-                transcript.record_draft(&block(memory));
+            if self.layout.place().is_none() {
+                for memory in &shown.memories {
+                    transcript.record_draft(&Draft::from(self.block(memory)));
+                }
             }
             self.history.record_from(shown.first, transcript);
         }
@@ -172,6 +180,22 @@ impl Memory {
             // Without a memory and with everything in the window, nothing is different.
             None => !done.memories.is_empty() || done.first > 0,
         }
+    }
+
+    /// The memories with their place, if the layout has one for them within the conversation.
+    pub(crate) fn placed(&self) -> Vec<PlacedMessage> {
+        let Some(depth) = self.layout.place() else {
+            return Vec::new();
+        };
+        let memories = self.shown.iter().flat_map(|shown| &shown.memories);
+        memories.map(|memory| PlacedMessage { message: self.block(memory), depth }).collect()
+    }
+
+    /// A memory as a message.
+    fn block(&self, memory: &ChatEntry) -> LayoutMessage {
+        let memory = Fragment::provided("the memory of this session", memory.content.as_str());
+        let fragments = self.texts.previous(memory);
+        LayoutMessage { slot: PART.into(), role: "developer", fragments, inside: None }
     }
 
     /// What the model does not see of the conversation.
@@ -195,16 +219,16 @@ impl Memory {
     fn kept_as(&self, memo: &str) -> String {
         let has = |memos: &[Option<String>]| memos.iter().flatten().any(|known| known == memo);
         match self.layout.strategy() {
-            MemoryStrategy::HypaV3 => {
+            MemoryStrategy::Cards => {
                 let card = self.file.v3.summaries.iter().position(|summary| has(&summary.chat_memos));
                 card.map_or_else(String::new, |card| format!("card {}", card + 1))
             }
-            MemoryStrategy::HypaV2 => {
+            MemoryStrategy::SummariesAndDetails => {
                 let chunk = self.file.v2.main_chunks.iter().find(|chunk| has(&chunk.chat_memos));
                 chunk.map_or_else(String::new, |chunk| format!("summary {}", chunk.id))
             }
-            MemoryStrategy::Supa | MemoryStrategy::HypaV1 => "the summary".to_owned(),
-            MemoryStrategy::Window | MemoryStrategy::Hanurai => String::new(),
+            MemoryStrategy::RunningSummary | MemoryStrategy::SummaryAndFragments => "the summary".to_owned(),
+            MemoryStrategy::Window | MemoryStrategy::Recall => String::new(),
         }
     }
 }
@@ -245,16 +269,6 @@ impl Habit for Memory {
     fn memory_mut(&mut self) -> Option<&mut Memory> {
         Some(self)
     }
-}
-
-/// A memory as a message at the head of the conversation.
-fn block(memory: &ChatEntry) -> Draft {
-    let fragments = vec![
-        Fragment::layout(PREVIOUS.0),
-        Fragment::provided("the memory of this session", memory.content.as_str()),
-        Fragment::layout(PREVIOUS.1),
-    ];
-    Draft::text("memory", "developer", fragments)
 }
 
 /// What became of messages, in a few words.

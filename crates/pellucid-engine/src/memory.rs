@@ -15,10 +15,10 @@
 //! - [`ranking`]: likeness, and vectors that are known already
 //! - [`data`], [`preset`], [`cards`]: the memory, its settings, and how people see it
 //! - [`chat_markup`], [`request`]: the request for a summary
-//! - [`prompt`]: the whole list of messages, with the texts around the chat
 //! - [`rate_limiter`]: limits the rate of questions
 //! - [`lexical`]: likeness and summaries without a model
-//! - [`layout`]: `[memory]` of a pack
+//! - [`layout`], [`texts`]: `[memory]` of a pack, and its texts
+//! - `names`: words of files of another system
 //!
 //! Not here: asking a model, keeping files (`pellucid-agent`).
 
@@ -30,8 +30,8 @@ pub mod data;
 pub mod entry;
 pub mod layout;
 pub mod lexical;
+mod names;
 pub mod preset;
-pub mod prompt;
 pub mod ranking;
 pub mod rate_limiter;
 pub mod recall;
@@ -39,22 +39,15 @@ pub mod request;
 pub mod running_summary;
 pub mod summaries_and_details;
 pub mod summary_cards;
+pub mod texts;
 pub mod window;
 
 use std::fmt;
 
 use self::ask::MemoryQuestion;
 
-/// The memo of the entry that opens a chat.
-pub const NEW_CHAT: &str = "NewChat";
-/// The memo of the entry that opens an example.
-pub const NEW_CHAT_EXAMPLE: &str = "NewChatExample";
-/// The memo of a memory.
-pub const MEMORY_MEMO: &str = "supaMemory";
-/// The memo of fragments of the past.
-pub const FRAGMENTS_MEMO: &str = "hypaMemory";
-/// The text of the entry that opens a chat.
-pub const START: &str = "[Start a new chat]";
+/// The tokens that are kept free beside the answer when the entries are first counted.
+pub const SPARE: f64 = 50.0;
 
 /// Why a strategy did not come to its end.
 #[derive(Debug, Clone, PartialEq)]
@@ -150,6 +143,8 @@ pub struct Chat<'a> {
     pub count: &'a count::EntryCounter<'a>,
     /// Vectors that are known.
     pub known: &'a ranking::KnownVectors,
+    /// The texts around what is remembered.
+    pub texts: &'a texts::MemoryTexts,
 }
 
 /// The limits in tokens that a chat has to fit.

@@ -16,12 +16,14 @@ use pellucid_agent::memory::MemoryFile;
 use pellucid_agent::memory::SIDE;
 use pellucid_agent::memory::cards;
 use pellucid_engine::memory::cards as card_rules;
+use pellucid_engine::memory::cards::CategoryFilter;
 use pellucid_store::read;
 use pellucid_store::read::RecordedSession;
 use pellucid_store::record::Record;
 use pellucid_store::side::SideFile;
 use serde_json::json;
 
+use crate::args::memory::ListArgs;
 use crate::args::memory::MemoryArgs;
 use crate::args::memory::MemoryCommand;
 use crate::args::memory::OfSession;
@@ -41,11 +43,11 @@ pub fn run(shared: &Shared, args: &MemoryArgs) -> Result<ExitCode, ProgramFailur
         MemoryCommand::Run(args) => return past::run(shared, args),
         MemoryCommand::Status(args) => return past::status(shared, args),
         MemoryCommand::ForgetSession(args) => return forgetting::run(args),
-        MemoryCommand::List(of) => {
-            is_json = of.json;
-            let opened = Opened::new(shared, of)?;
-            let cards = opened.cards();
-            if of.json { format!("{}\n", json!(cards)) } else { opened.table(&cards) }
+        MemoryCommand::List(args) => {
+            is_json = args.of.json;
+            let opened = Opened::new(shared, &args.of)?;
+            let cards = opened.chosen(args);
+            if is_json { format!("{}\n", json!(cards)) } else { opened.table(&cards) }
         }
         MemoryCommand::Show(args) => {
             is_json = args.of.json;
@@ -56,12 +58,7 @@ pub fn run(shared: &Shared, args: &MemoryArgs) -> Result<ExitCode, ProgramFailur
         MemoryCommand::Edit(args) => {
             let mut opened = Opened::new(shared, &args.of)?;
             opened.card(args.card)?;
-            let text = if args.text == "-" { from_stdin()? } else { args.text.clone() };
-            let text = text.trim().to_owned();
-            if text.is_empty() {
-                return Err(ProgramFailure::new("a card needs a text; to take it away use `memory forget`"));
-            }
-            opened.file.v3.summaries[args.card - 1].text = text;
+            opened.file.v3.summaries[args.card - 1].text = text_of_card(&args.text)?;
             opened.keep(&format!("card {} changed", args.card), &args.of)?
         }
         MemoryCommand::Pin(args) => {
@@ -71,13 +68,21 @@ pub fn run(shared: &Shared, args: &MemoryArgs) -> Result<ExitCode, ProgramFailur
             let what = if args.off { "no longer pinned" } else { "pinned" };
             opened.keep(&format!("card {} {what}", args.card), &args.of)?
         }
+        MemoryCommand::Merge(args) => {
+            let mut opened = Opened::new(shared, &args.of)?;
+            let numbers = opened.numbers(&args.cards)?;
+            let (Some(first), true) = (numbers.first(), numbers.len() > 1) else {
+                return Err(ProgramFailure::new(format!(
+                    "{} is one card; `memory merge` takes two at least",
+                    args.cards
+                )));
+            };
+            card_rules::merge(&mut opened.file.v3, &numbers, text_of_card(&args.text)?);
+            opened.keep(&format!("{} cards merged into card {}", numbers.len(), first + 1), &args.of)?
+        }
         MemoryCommand::Forget(args) => {
             let mut opened = Opened::new(shared, &args.of)?;
-            let mut numbers = card_rules::selection(&args.cards, opened.file.v3.summaries.len());
-            if numbers.is_empty() {
-                return Err(opened.no_card(&args.cards));
-            }
-            numbers.sort_unstable();
+            let numbers = opened.numbers(&args.cards)?;
             for card in numbers.iter().rev() {
                 card_rules::forget(&mut opened.file.v3, *card);
             }
@@ -112,6 +117,29 @@ impl Opened {
 
     fn cards(&self) -> Vec<CardView> {
         cards(&self.file, &self.history, &self.model)
+    }
+
+    /// The cards that are asked for, each with its number among all.
+    fn chosen(&self, args: &ListArgs) -> Vec<CardView> {
+        let found = args.search.as_ref().map(|query| card_rules::search(&self.file.v3, query));
+        let category = args.category.as_deref().map_or(CategoryFilter::All, CategoryFilter::parse);
+        let is_chosen = |card: &CardView| {
+            let at = card.number - 1;
+            let is_shown = |summary| card_rules::is_shown(summary, args.pinned, &category);
+            self.file.v3.summaries.get(at).is_some_and(is_shown)
+                && found.as_ref().is_none_or(|found| found.contains(&at))
+        };
+        self.cards().into_iter().filter(is_chosen).collect()
+    }
+
+    /// The places of the cards that an input such as `1,3-4` means, in order.
+    fn numbers(&self, input: &str) -> Result<Vec<usize>, ProgramFailure> {
+        let mut numbers = card_rules::selection(input, self.file.v3.summaries.len());
+        if numbers.is_empty() {
+            return Err(self.no_card(input));
+        }
+        numbers.sort_unstable();
+        Ok(numbers)
     }
 
     fn card(&self, number: usize) -> Result<CardView, ProgramFailure> {
@@ -158,6 +186,16 @@ impl Opened {
         }
         text
     }
+}
+
+/// The text that a person gives a card.
+fn text_of_card(given: &str) -> Result<String, ProgramFailure> {
+    let text = if given == "-" { from_stdin()? } else { given.to_owned() };
+    let text = text.trim().to_owned();
+    if text.is_empty() {
+        return Err(ProgramFailure::new("a card needs a text; to take it away use `memory forget`"));
+    }
+    Ok(text)
 }
 
 /// One card with all its fields.

@@ -3,8 +3,7 @@
 use pellucid_engine::memory::BatchFate;
 use pellucid_engine::memory::Chat;
 use pellucid_engine::memory::ChatLimits;
-use pellucid_engine::memory::FRAGMENTS_MEMO;
-use pellucid_engine::memory::MEMORY_MEMO;
+use pellucid_engine::memory::SPARE;
 use pellucid_engine::memory::Stop;
 use pellucid_engine::memory::StrategyOutcome;
 use pellucid_engine::memory::ask::Answers;
@@ -16,12 +15,12 @@ use pellucid_engine::memory::entry::ChatEntry;
 use pellucid_engine::memory::layout::MemoryLayout;
 use pellucid_engine::memory::layout::MemoryStrategy;
 use pellucid_engine::memory::preset;
-use pellucid_engine::memory::prompt::SPARE;
 use pellucid_engine::memory::recall;
 use pellucid_engine::memory::running_summary;
 use pellucid_engine::memory::summaries_and_details;
 use pellucid_engine::memory::summary_cards;
 use pellucid_engine::memory::summary_cards::Chance;
+use pellucid_engine::memory::texts::MemoryTexts;
 use pellucid_engine::memory::window::window;
 use pellucid_engine::tokens::Estimate;
 
@@ -35,8 +34,9 @@ const WINDOW: f64 = 100_000.0;
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
     pub layout: MemoryLayout,
-    pub preset: preset::CardSettings,
+    pub cards: preset::CardSettings,
     prompt: String,
+    texts: MemoryTexts,
     model: String,
     entries: Vec<ChatEntry>,
     /// What surrounds the conversation, in tokens.
@@ -46,16 +46,16 @@ pub(crate) struct Job {
 }
 
 /// What a strategy decided to show.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Done {
     /// The first entry that stays in the window.
     pub first: usize,
     /// The memories before that entry.
     pub memories: Vec<ChatEntry>,
-    /// What HypaMemory v2 remembers after the run.
-    pub v2: Option<DetailData>,
-    /// What SupaMemory remembers after the run.
-    pub supa: Option<String>,
+    /// Summaries and details after the run.
+    pub details: Option<DetailData>,
+    /// The running summary after the run.
+    pub running_summary: Option<String>,
     /// Which messages left the window, and what became of them.
     pub batches: Vec<(usize, BatchFate)>,
 }
@@ -68,8 +68,8 @@ impl Job {
         let max = if max.is_finite() { max } else { WINDOW };
         let limits = ChatLimits { max, response: layout.max_response.unwrap_or(0.0) };
         let entries = memory.history.entries().into_iter().map(|(entry, _)| entry).collect();
-        let (prompt, file) = (memory.prompt.clone(), memory.file.clone());
-        Self { preset: layout.preset(), layout, prompt, model: model.to_owned(), entries, around, limits, file }
+        let (prompt, texts, file) = (memory.prompt.clone(), memory.texts.clone(), memory.file.clone());
+        Self { cards: layout.cards(), layout, prompt, texts, model: model.to_owned(), entries, around, limits, file }
     }
 
     /// The tokens of everything, as a strategy counts them.
@@ -83,31 +83,31 @@ impl Job {
         self.tokens(&EntryCounter::new(&Estimate, &self.model), first) > self.limits.max
     }
 
-    /// Goes as far as the answers lead. What HypaV3 remembers is in `v3`, also after a failure.
-    pub(super) fn run(&self, given: &[MemoryAnswer], v3: &mut CardData) -> Result<Done, Stop> {
+    /// Goes as far as the answers lead. The cards are in `cards`, also after a failure.
+    pub(super) fn run(&self, given: &[MemoryAnswer], cards: &mut CardData) -> Result<Done, Stop> {
         let count = EntryCounter::new(&Estimate, &self.model);
         let tokens = self.tokens(&count, 0);
-        let chat =
-            Chat { entries: &self.entries, tokens, limits: self.limits, count: &count, known: &self.file.vectors };
+        let (entries, known, texts) = (&self.entries, &self.file.vectors, &self.texts);
+        let chat = Chat { entries, tokens, limits: self.limits, count: &count, known, texts };
         let answers = &mut Answers::new(given);
         match self.layout.strategy() {
             MemoryStrategy::Window => {
                 let window = window(self.entries.clone(), tokens, self.limits.max, &count)?;
-                Ok(Done { first: window.n_dropped, memories: Vec::new(), v2: None, supa: None, batches: Vec::new() })
+                Ok(Done { first: window.n_dropped, ..Done::default() })
             }
-            MemoryStrategy::Hanurai => {
+            MemoryStrategy::Recall => {
                 let settings = recall::RecallSettings {
                     tokens: self.layout.recall_tokens.unwrap_or(1000.0),
                     is_split: self.layout.recall_paragraphs.unwrap_or(false),
                 };
                 Ok(self.done(&recall::recall(&chat, &settings, answers)?))
             }
-            strategy @ (MemoryStrategy::Supa | MemoryStrategy::HypaV1) => {
+            strategy @ (MemoryStrategy::RunningSummary | MemoryStrategy::SummaryAndFragments) => {
                 let settings = running_summary::RunningSummarySettings {
-                    mode: if strategy == MemoryStrategy::Supa {
-                        running_summary::SupaMode::Supa
+                    mode: if strategy == MemoryStrategy::RunningSummary {
+                        running_summary::SummaryMode::Alone
                     } else {
-                        running_summary::SupaMode::HypaV1
+                        running_summary::SummaryMode::WithFragments
                     },
                     chunk_tokens_max: self.layout.chunk_tokens.unwrap_or(1200.0),
                     removes_punctuation: self.layout.remove_punctuation.unwrap_or(true),
@@ -118,10 +118,10 @@ impl Job {
                 };
                 let memory = self.file.supa.as_deref();
                 let mut outcome = running_summary::running_summary(&chat, memory, &settings, answers)?;
-                let supa = outcome.data.memory.take();
-                Ok(Done { supa, ..self.done(&outcome) })
+                let running_summary = outcome.data.memory.take();
+                Ok(Done { running_summary, ..self.done(&outcome) })
             }
-            MemoryStrategy::HypaV2 => {
+            MemoryStrategy::SummariesAndDetails => {
                 let settings = summaries_and_details::DetailSettings {
                     allocated_tokens: self.layout.allocated_tokens.unwrap_or(3000.0),
                     chunk_size: self.layout.chunk_tokens.unwrap_or(3000.0),
@@ -129,14 +129,14 @@ impl Job {
                 };
                 let data = self.file.v2.clone();
                 let mut outcome = summaries_and_details::summaries_and_details(&chat, data, &settings, answers)?;
-                let v2 = Some(std::mem::take(&mut outcome.data));
-                Ok(Done { v2, ..self.done(&outcome) })
+                let details = Some(std::mem::take(&mut outcome.data));
+                Ok(Done { details, ..self.done(&outcome) })
             }
-            MemoryStrategy::HypaV3 => {
-                v3.clone_from(&self.file.v3);
-                let (settings, prompt, chance) = (&self.preset, &*self.prompt, self.chance());
+            MemoryStrategy::Cards => {
+                cards.clone_from(&self.file.v3);
+                let (settings, prompt, chance) = (&self.cards, &*self.prompt, self.chance());
                 let input = summary_cards::Input { chat, settings, prompt, chance };
-                summary_cards::summary_cards(&input, v3, answers).map(|outcome| self.done(&outcome))
+                summary_cards::summary_cards(&input, cards, answers).map(|outcome| self.done(&outcome))
             }
         }
     }
@@ -151,10 +151,9 @@ impl Job {
     }
 
     fn done<D>(&self, outcome: &StrategyOutcome<D>) -> Done {
-        let is_memory = |entry: &&ChatEntry| matches!(entry.memo.as_deref(), Some(MEMORY_MEMO | FRAGMENTS_MEMO));
-        let memories: Vec<ChatEntry> = outcome.entries.iter().take_while(is_memory).cloned().collect();
+        let memories: Vec<ChatEntry> = outcome.entries.iter().take_while(|it| it.is_memory()).cloned().collect();
         let n_kept = outcome.entries.len() - memories.len();
         let batches = outcome.batches.iter().map(|batch| (batch.memos.len(), batch.fate)).collect();
-        Done { first: self.entries.len() - n_kept, memories, v2: None, supa: None, batches }
+        Done { first: self.entries.len() - n_kept, memories, batches, ..Done::default() }
     }
 }

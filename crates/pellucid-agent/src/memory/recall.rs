@@ -81,8 +81,8 @@ pub(crate) const UNCUT: TruncationPolicy = TruncationPolicy { mode: TruncationMo
 #[derive(Debug)]
 pub(crate) struct Remembered {
     pub result: Result<Done, MemoryFailure>,
-    /// What HypaV3 remembers now, where it is worth keeping.
-    pub v3: Option<CardData>,
+    /// The cards now, where they are worth keeping.
+    pub cards: Option<CardData>,
     /// Vectors that are worth keeping.
     pub vectors: KnownVectors,
     /// What kept a model from answering, if something did.
@@ -219,9 +219,9 @@ impl Place {
 pub(crate) async fn remember(job: Job, asker: Asker) -> Remembered {
     let mut given: Vec<MemoryAnswer> = Vec::new();
     let mut vectors = KnownVectors::new();
-    let mut v3 = CardData::default();
+    let mut cards = CardData::default();
     let result = loop {
-        match job.run(&given, &mut v3) {
+        match job.run(&given, &mut cards) {
             Ok(done) => break Ok(done),
             Err(Stop::Fails(failure)) => break Err(failure),
             Err(Stop::Asks(question)) => given.push(match without_a_model(&question, &job.layout) {
@@ -230,7 +230,7 @@ pub(crate) async fn remember(job: Job, asker: Asker) -> Remembered {
             }),
         }
     };
-    Remembered { failure: asker.failure.0.get().copied(), ..ended(&job, result, v3, vectors) }
+    Remembered { failure: asker.failure.0.get().copied(), ..ended(&job, result, cards, vectors) }
 }
 
 /// How far a strategy comes without asking a model.
@@ -247,9 +247,9 @@ pub(crate) enum Offline {
 /// Runs a strategy as far as it comes without asking a model.
 pub(crate) fn remember_offline(job: &Job) -> Offline {
     let mut given: Vec<MemoryAnswer> = Vec::new();
-    let mut v3 = CardData::default();
+    let mut cards = CardData::default();
     let result = loop {
-        match job.run(&given, &mut v3) {
+        match job.run(&given, &mut cards) {
             Ok(done) => break Ok(done),
             Err(Stop::Fails(failure)) => break Err(failure),
             Err(Stop::Asks(question)) => match (without_a_model(&question, &job.layout), question) {
@@ -262,13 +262,13 @@ pub(crate) fn remember_offline(job: &Job) -> Offline {
             },
         }
     };
-    Offline::Done(Box::new(ended(job, result, v3, KnownVectors::new())))
+    Offline::Done(Box::new(ended(job, result, cards, KnownVectors::new())))
 }
 
-fn ended(job: &Job, result: Result<Done, MemoryFailure>, v3: CardData, vectors: KnownVectors) -> Remembered {
+fn ended(job: &Job, result: Result<Done, MemoryFailure>, cards: CardData, vectors: KnownVectors) -> Remembered {
     let is_worth = result.as_ref().map_or_else(|failure| !failure.is_raised, |_| true);
-    let is_v3 = job.layout.strategy() == MemoryStrategy::HypaV3;
-    Remembered { result, v3: (is_v3 && is_worth).then_some(v3), vectors, failure: None }
+    let has_cards = job.layout.strategy() == MemoryStrategy::Cards;
+    Remembered { result, cards: (has_cards && is_worth).then_some(cards), vectors, failure: None }
 }
 
 /// The answer where the layout wants none of a model.
@@ -300,8 +300,8 @@ impl Asker {
 
     /// Asks for summaries, as many at once and as fast as the settings allow.
     async fn summaries(&self, requests: &[Vec<SummaryMessage>], job: &Job) -> Vec<Result<String, String>> {
-        let per_minute = job.preset.summarization_requests_per_minute;
-        let at_once = job.preset.summarization_max_concurrent;
+        let per_minute = job.cards.summarization_requests_per_minute;
+        let at_once = job.cards.summarization_max_concurrent;
         limited(per_minute, at_once, requests.len(), |task| self.summary(&requests[task])).await
     }
 
@@ -317,8 +317,8 @@ impl Asker {
     async fn vectors(&self, texts: &[String], job: &Job) -> Result<Vec<Vec<f32>>, String> {
         let name = vector_model(&job.layout);
         let batches: Vec<&[String]> = texts.chunks(VECTORS_MAX).collect();
-        let per_minute = job.preset.embedding_requests_per_minute;
-        let at_once = job.preset.embedding_max_concurrent;
+        let per_minute = job.cards.embedding_requests_per_minute;
+        let at_once = job.cards.embedding_max_concurrent;
         let ask = |task: usize| {
             let (model, name, batch) = (self.model.clone(), name.to_owned(), batches[task].to_vec());
             let attempts = Attempts::default();

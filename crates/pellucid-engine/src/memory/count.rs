@@ -60,36 +60,6 @@ impl<'a> EntryCounter<'a> {
     pub fn entries(&self, entries: &[ChatEntry]) -> f64 {
         entries.iter().map(|entry| self.entry(entry)).sum()
     }
-
-    /// The tokens of an image.
-    pub fn image(&self, vision: Vision, width: u32, height: u32) -> f64 {
-        match vision {
-            Vision::None => self.overhead,
-            Vision::Low => 87.0,
-            Vision::High => {
-                let (mut width, mut height) = (f64::from(width), f64::from(height));
-                if width == height && width > 768.0 {
-                    (width, height) = (768.0, 768.0);
-                } else if width < height {
-                    width = width.min(768.0);
-                } else {
-                    height = height.min(768.0);
-                }
-                self.overhead + 85.0 + 2.0 * (width / 512.0).ceil() * (height / 512.0).ceil()
-            }
-        }
-    }
-}
-
-/// The detail in which a model sees images.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Vision {
-    /// The model does not see images.
-    None,
-    /// The model sees images in low detail.
-    Low,
-    /// The model sees images in high detail.
-    High,
 }
 
 #[cfg(test)]
@@ -106,14 +76,5 @@ mod tests {
         assert_eq!(EntryCounter::new(&Estimate, "claude").entry(&entry), 7.0);
         entry.name = None;
         assert_eq!(EntryCounter::new(&Estimate, "claude").entry(&entry), 5.0);
-    }
-
-    #[test]
-    fn an_image_costs_by_its_tiles() {
-        let count = EntryCounter::new(&Estimate, "claude");
-        assert_eq!(count.image(Vision::None, 2000, 10), 3.0);
-        assert_eq!(count.image(Vision::Low, 2000, 10), 87.0);
-        assert_eq!(count.image(Vision::High, 1024, 1024), 3.0 + 85.0 + 8.0);
-        assert_eq!(count.image(Vision::High, 2048, 1024), 3.0 + 85.0 + 16.0);
     }
 }

@@ -1,7 +1,7 @@
-//! The memory of a chat, in the reference's notation.
+//! The memory of a chat as it is stored, in the notation of Risuai's files.
 //!
-//! Keys and their meaning are those of its files, so that a chat's memory can be carried over. Unknown keys are kept
-//! unchanged.
+//! Keys and their meaning are those of that system, so that a chat's memory can be carried over. They are facts of a format,
+//! whatever strategy a pack has. Unknown keys are kept unchanged.
 
 use std::collections::BTreeSet;
 
@@ -11,6 +11,13 @@ use serde_json::Map;
 use serde_json::Value;
 
 use super::entry::ChatEntry;
+
+/// How a stored running summary with fragments begins; one without begins with the id of a message.
+pub(super) const WITH_FRAGMENTS: &str = "hypa:";
+/// The key of a stored running summary.
+pub(super) const SUMMARY_KEY: &str = "supa";
+/// The key of stored fragments.
+pub(super) const FRAGMENTS_KEY: &str = "hypa";
 
 /// The memory of [`super::summary_cards`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

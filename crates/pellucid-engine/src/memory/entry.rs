@@ -10,14 +10,32 @@ pub struct ChatEntry {
     pub role: ChatRole,
     /// The text of the message.
     pub content: String,
-    /// The id of the message it was made from, or a word for what it is.
+    /// The id of the message it was made from.
     pub memo: Option<String>,
     /// The name of the speaker, in examples.
     pub name: Option<String>,
+    /// What the entry is, besides a message.
+    pub part: EntryPart,
     /// Whether it may be left out when everything is counted once more.
     pub is_removable: bool,
     /// The tokens of each attached image.
     pub attachments: Vec<f64>,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum EntryPart {
+    /// A message of the chat.
+    #[default]
+    Message,
+    /// The entry that opens the chat, behind examples.
+    Opening,
+    /// A part of an example of how to talk.
+    Example,
+    /// The entry is a memory of the chat.
+    Memory,
+    /// Fragments of the past.
+    Fragments,
 }
 
 /// The role of a message.
@@ -49,7 +67,15 @@ impl ChatRole {
 impl ChatEntry {
     /// An entry without a memo.
     pub fn new(role: ChatRole, content: impl Into<String>) -> Self {
-        Self { role, content: content.into(), memo: None, name: None, is_removable: false, attachments: Vec::new() }
+        Self {
+            role,
+            content: content.into(),
+            memo: None,
+            name: None,
+            part: EntryPart::Message,
+            is_removable: false,
+            attachments: Vec::new(),
+        }
     }
 
     /// The same with a memo.
@@ -60,18 +86,17 @@ impl ChatEntry {
     }
 
     /// A system entry with a memory.
-    pub(super) fn memory(content: impl Into<String>, memo: &str) -> Self {
-        Self::new(ChatRole::System, content).with_memo(memo)
+    pub(super) fn memory(content: impl Into<String>, part: EntryPart) -> Self {
+        Self { part, ..Self::new(ChatRole::System, content) }
+    }
+
+    /// Whether the entry is what a strategy remembered.
+    pub fn is_memory(&self) -> bool {
+        matches!(self.part, EntryPart::Memory | EntryPart::Fragments)
     }
 
     pub(super) fn has_memo(&self, memo: &str) -> bool {
         self.memo.as_deref() == Some(memo)
-    }
-
-    /// Whether it belongs to an example of how to talk.
-    pub(super) fn is_example(&self) -> bool {
-        self.has_memo(super::NEW_CHAT_EXAMPLE)
-            || matches!(self.name.as_deref(), Some("example_user" | "example_assistant"))
     }
 
     /// The entry as `role: content`.

@@ -2,19 +2,13 @@
 
 use serde::Deserialize;
 
+use super::names;
 use super::preset;
-use crate::fragment::concat;
-use crate::pack::Pack;
-use crate::template::Shape;
-use crate::template::Trim;
-
-/// Texts are used without the newline at their end.
-const WORDS: Shape = Shape { trim: Trim::Newline, places: &[] };
-const SUMMARY: &str = "memory/summary.md";
-const CARD: &str = "memory/card.md";
+use crate::pack::Depth;
+use crate::pack::HistoryEnd;
 
 /// The settings under which several summaries are asked for at once.
-const SEVERAL: &str = "`useExperimentalImpl = true` and `summaries = \"model\"`";
+const SEVERAL: &str = "`experimental = true` and `summaries = \"model\"`";
 
 /// `[memory]` of a layout.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -34,24 +28,29 @@ pub struct MemoryLayout {
     pub vectors: Option<Embedder>,
     /// The provider's model that does.
     pub vector_model: Option<String>,
-    /// How many tokens SupaMemory and HypaMemory v2 summarise at once.
+    /// How many tokens a running summary, or a summary with details, takes in at once.
     pub chunk_tokens: Option<f64>,
-    /// The room for the memory of HypaMemory v2, in tokens.
+    /// The room for summaries with their details, in tokens.
     pub allocated_tokens: Option<f64>,
-    /// The room for the past in Hanurai, in tokens.
+    /// The room for earlier messages that are recalled, in tokens.
     pub recall_tokens: Option<f64>,
-    /// Whether Hanurai compares paragraphs one by one.
+    /// Whether paragraphs of earlier messages are compared one by one.
     pub recall_paragraphs: Option<bool>,
-    /// Whether SupaMemory takes punctuation out of what it remembers.
+    /// Whether a running summary is kept without punctuation.
     pub remove_punctuation: Option<bool>,
-    /// Settings of HypaV3, with the keys that its presets have.
-    pub preset: Option<PresetTable>,
+    /// The place of the memory within the conversation, as for a slot; absent for its head.
+    pub depth: Option<usize>,
+    /// The end of the conversation that the depth is counted from; absent for the last message.
+    pub from: Option<HistoryEnd>,
+    /// Settings of cards; `preset` in files of another system.
+    #[serde(alias = "preset")]
+    pub cards: Option<CardTable>,
 }
 
-/// `[memory.preset]` of a layout.
+/// `[memory.cards]` of a layout.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(try_from = "toml::Table")]
-pub struct PresetTable {
+pub struct CardTable {
     /// The settings; a key that is absent is as usual.
     pub settings: preset::CardSettings,
     /// The keys that are written.
@@ -61,7 +60,7 @@ pub struct PresetTable {
 /// Keys that presets of the reference have and this program has no use for.
 const UNUSED: [&str; 4] = ["summarizationModel", "reSummarizationPrompt", "processRegexScript", "alwaysToggleOn"];
 
-impl TryFrom<toml::Table> for PresetTable {
+impl TryFrom<toml::Table> for CardTable {
     type Error = String;
 
     fn try_from(table: toml::Table) -> Result<Self, String> {
@@ -69,32 +68,68 @@ impl TryFrom<toml::Table> for PresetTable {
         if let Some(key) = keys.iter().find(|key| UNUSED.contains(&key.as_str())) {
             return Err(format!("`{key}` of a preset has no effect in a layout"));
         }
-        let settings: preset::CardSettings =
-            table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
-        if settings.max_chats_per_summary < 1.0 {
-            return Err("`maxChatsPerSummary` must be at least 1".to_owned());
+        let mut in_file = toml::Table::new();
+        for (key, value) in table {
+            let file_key = names::file_key(&key);
+            if in_file.insert(file_key.to_owned(), value).is_some() {
+                return Err(format!("`{key}` is the same setting as `{}`; write one of them", other_key(&key, &keys)));
+            }
         }
+        let in_our_words = |error: toml::de::Error| names::in_our_words(error.message());
+        let settings: preset::CardSettings = in_file.try_into().map_err(in_our_words)?;
+        if settings.max_chats_per_summary < 1.0 {
+            return Err("`messages_per_card` must be at least 1".to_owned());
+        }
+        let keys = keys.iter().map(|key| names::key(key).to_owned()).collect();
         Ok(Self { settings, keys })
     }
 }
 
+/// Another key of the table that means the same.
+fn other_key<'a>(key: &str, keys: &'a [String]) -> &'a str {
+    let is_same = |other: &&String| *other != key && names::file_key(other) == names::file_key(key);
+    keys.iter().find(is_same).map_or("", String::as_str)
+}
+
 /// The strategies that keep a chat within its window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(try_from = "String")]
 pub enum MemoryStrategy {
     /// The oldest entries go.
     Window,
     /// One running summary of the chat.
-    Supa,
+    RunningSummary,
     /// The same with fragments of the past.
-    HypaV1,
+    SummaryAndFragments,
     /// Summaries, and details that are recalled.
-    HypaV2,
+    SummariesAndDetails,
     /// Summaries as cards that are recalled.
     #[default]
-    HypaV3,
+    Cards,
     /// The past itself, by likeness.
-    Hanurai,
+    Recall,
+}
+
+impl MemoryStrategy {
+    /// Every strategy with its word in layouts.
+    pub const WORDS: [(&'static str, Self); 6] = [
+        ("window", Self::Window),
+        ("running_summary", Self::RunningSummary),
+        ("summary_and_fragments", Self::SummaryAndFragments),
+        ("summaries_and_details", Self::SummariesAndDetails),
+        ("cards", Self::Cards),
+        ("recall", Self::Recall),
+    ];
+}
+
+impl TryFrom<String> for MemoryStrategy {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, String> {
+        let found = Self::WORDS.iter().find(|(known, _)| *known == names::strategy(&word));
+        let known = || Self::WORDS.map(|(known, _)| format!("`{known}`")).join(", ");
+        found.map(|(_, strategy)| *strategy).ok_or_else(|| format!("unknown strategy `{word}`; known: {}", known()))
+    }
 }
 
 /// The source of summaries.
@@ -128,51 +163,59 @@ impl MemoryLayout {
         self.strategy.unwrap_or_default()
     }
 
-    /// The settings of HypaV3.
-    pub fn preset(&self) -> preset::CardSettings {
-        self.preset.clone().unwrap_or_default().settings
+    /// The place of the memory within the conversation; absent for its head.
+    pub fn place(&self) -> Option<Depth> {
+        Some(Depth { messages: self.depth?, from: self.from.unwrap_or_default() })
+    }
+
+    /// The settings of cards.
+    pub fn cards(&self) -> preset::CardSettings {
+        self.cards.clone().unwrap_or_default().settings
     }
 
     /// Why a key of this table could never have an effect in the whole layout, if there is one.
     pub(crate) fn without_effect(&self, whole: &Self) -> Option<String> {
-        use MemoryStrategy::Hanurai;
-        use MemoryStrategy::HypaV1;
-        use MemoryStrategy::HypaV2;
-        use MemoryStrategy::HypaV3;
-        use MemoryStrategy::Supa;
+        use MemoryStrategy::Cards;
+        use MemoryStrategy::Recall;
+        use MemoryStrategy::RunningSummary;
+        use MemoryStrategy::SummariesAndDetails;
+        use MemoryStrategy::SummaryAndFragments;
         let strategy = whole.strategy();
         let is_one_of = |served: &[MemoryStrategy]| served.contains(&strategy);
-        let (summarises, compares) =
-            (is_one_of(&[Supa, HypaV1, HypaV2, HypaV3]), is_one_of(&[HypaV1, HypaV2, HypaV3, Hanurai]));
+        let with_one = [RunningSummary, SummaryAndFragments];
+        let summarises = is_one_of(&with_one) || is_one_of(&[SummariesAndDetails, Cards]);
+        let compares = is_one_of(&[SummaryAndFragments, SummariesAndDetails, Cards, Recall]);
         let asks_model = summarises && whole.summaries.unwrap_or_default() == Summariser::Model;
         let asks_vectors = compares && whole.vectors.unwrap_or_default() == Embedder::Provider;
-        let asks_several = whole.preset().use_experimental_impl && asks_model;
-        let has = |key: &str| self.preset.as_ref().is_some_and(|preset| preset.keys.iter().any(|known| known == key));
+        let asks_several = whole.cards().use_experimental_impl && asks_model;
+        let has = |key: &str| self.cards.as_ref().is_some_and(|cards| cards.keys.iter().any(|known| known == key));
         let keys = [
             (
                 "chunk_tokens",
                 self.chunk_tokens.is_some(),
-                is_one_of(&[Supa, HypaV1, HypaV2]),
+                is_one_of(&with_one) || strategy == SummariesAndDetails,
                 "a strategy that reads it",
             ),
-            ("allocated_tokens", self.allocated_tokens.is_some(), is_one_of(&[HypaV2]), "`strategy = \"hypa_v2\"`"),
-            ("recall_tokens", self.recall_tokens.is_some(), is_one_of(&[Hanurai]), "`strategy = \"hanurai\"`"),
-            ("recall_paragraphs", self.recall_paragraphs.is_some(), is_one_of(&[Hanurai]), "`strategy = \"hanurai\"`"),
             (
-                "remove_punctuation",
-                self.remove_punctuation.is_some(),
-                is_one_of(&[Supa, HypaV1]),
-                "a strategy that reads it",
+                "allocated_tokens",
+                self.allocated_tokens.is_some(),
+                is_one_of(&[SummariesAndDetails]),
+                "`strategy = \"summaries_and_details\"`",
             ),
+            ("recall_tokens", self.recall_tokens.is_some(), is_one_of(&[Recall]), "`strategy = \"recall\"`"),
+            ("recall_paragraphs", self.recall_paragraphs.is_some(), is_one_of(&[Recall]), "`strategy = \"recall\"`"),
+            ("remove_punctuation", self.remove_punctuation.is_some(), is_one_of(&with_one), "a strategy that reads it"),
             ("summaries", self.summaries.is_some(), summarises, "a strategy that summarises"),
             ("summary_model", self.summary_model.is_some(), asks_model, "`summaries = \"model\"`"),
             ("vectors", self.vectors.is_some(), compares, "a strategy that compares texts"),
             ("vector_model", self.vector_model.is_some(), asks_vectors, "`vectors = \"provider\"`"),
-            ("preset", self.preset.is_some(), is_one_of(&[HypaV3]), "`strategy = \"hypa_v3\"`"),
-            ("embeddingRequestsPerMinute", has("embeddingRequestsPerMinute"), asks_vectors, "`vectors = \"provider\"`"),
-            ("embeddingMaxConcurrent", has("embeddingMaxConcurrent"), asks_vectors, "`vectors = \"provider\"`"),
-            ("summarizationRequestsPerMinute", has("summarizationRequestsPerMinute"), asks_several, SEVERAL),
-            ("summarizationMaxConcurrent", has("summarizationMaxConcurrent"), asks_several, SEVERAL),
+            ("depth", self.depth.is_some(), strategy != MemoryStrategy::Window, "a strategy that remembers"),
+            ("from", self.from.is_some(), whole.depth.is_some(), "`depth`"),
+            ("cards", self.cards.is_some(), is_one_of(&[Cards]), "`strategy = \"cards\"`"),
+            ("vectors_per_minute", has("vectors_per_minute"), asks_vectors, "`vectors = \"provider\"`"),
+            ("vectors_at_once", has("vectors_at_once"), asks_vectors, "`vectors = \"provider\"`"),
+            ("summaries_per_minute", has("summaries_per_minute"), asks_several, SEVERAL),
+            ("summaries_at_once", has("summaries_at_once"), asks_several, SEVERAL),
         ];
         let dead = keys.into_iter().find(|(_, is_said, has_effect, _)| *is_said && !has_effect);
         dead.map(|(key, .., needs)| format!("`{key}` has no effect without {needs}"))
@@ -197,17 +240,8 @@ impl MemoryLayout {
         fill(&mut self.recall_tokens, &base.recall_tokens);
         fill(&mut self.recall_paragraphs, &base.recall_paragraphs);
         fill(&mut self.remove_punctuation, &base.remove_punctuation);
-        fill(&mut self.preset, &base.preset);
-    }
-
-    /// The templates that it needs.
-    pub(crate) fn templates(&self) -> [(&'static str, Shape); 2] {
-        [(SUMMARY, WORDS), (CARD, WORDS)]
-    }
-
-    /// How a summary is asked for when no setting says it.
-    pub fn prompt(&self, pack: &Pack) -> String {
-        let file = if self.strategy() == MemoryStrategy::HypaV3 { CARD } else { SUMMARY };
-        concat(&pack.template(file).text())
+        fill(&mut self.depth, &base.depth);
+        fill(&mut self.from, &base.from);
+        fill(&mut self.cards, &base.cards);
     }
 }

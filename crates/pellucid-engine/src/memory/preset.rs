@@ -1,4 +1,4 @@
-//! Settings of [`super::summary_cards`], with names, as people keep and share them.
+//! Settings of [`super::summary_cards`], with names, as people keep and share them. The keys are those of Risuai's presets.
 
 use serde::Deserialize;
 use serde::Serialize;

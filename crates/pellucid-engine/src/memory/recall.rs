@@ -2,12 +2,12 @@
 
 use super::Chat;
 use super::ChatLimits;
-use super::MEMORY_MEMO;
 use super::MemoryFailure;
 use super::Stop;
 use super::StrategyOutcome;
 use super::ask::Answers;
 use super::entry::ChatEntry;
+use super::entry::EntryPart;
 use super::ranking::VectorIndex;
 use super::ranking::Way;
 use crate::utf16;
@@ -36,7 +36,7 @@ pub fn recall(
     settings: &RecallSettings,
     answers: &mut Answers<'_>,
 ) -> Result<StrategyOutcome<()>, Stop> {
-    let Chat { entries, tokens, limits: ChatLimits { max, .. }, count, known } = *chat;
+    let Chat { entries, tokens, limits: ChatLimits { max, .. }, count, known, .. } = *chat;
     let failed = |error: &str| MemoryFailure::new("similarity_search_failed", Vec::new(), tokens).because(error);
     let documents = documents(entries, settings);
     let mut index = VectorIndex::new(Way::First, known, &documents, answers)?.map_err(|error| failed(&error))?;
@@ -78,7 +78,7 @@ pub fn recall(
         tokens += cost;
         recalled.push(text);
     }
-    let mut all = vec![ChatEntry::memory(recalled.join("\n\n"), MEMORY_MEMO)];
+    let mut all = vec![ChatEntry::memory(recalled.join("\n\n"), EntryPart::Memory)];
     all.extend(kept.iter().cloned());
     Ok(StrategyOutcome { entries: all, tokens, data: (), batches: Vec::new() })
 }

@@ -1,4 +1,4 @@
-//! One running summary. In its mode v1 fragments of the past come back by likeness.
+//! One running summary. Fragments of the past come back by likeness, if the mode asks for them.
 //!
 //! Entries are summarised in chunks from the oldest on until the rest fits. The summary is kept as
 //! paragraphs; when there are too many it is itself summarised.
@@ -8,24 +8,21 @@ use serde_json::json;
 
 use super::Chat;
 use super::ChatLimits;
-use super::FRAGMENTS_MEMO;
-use super::MEMORY_MEMO;
 use super::MemoryFailure;
-use super::NEW_CHAT;
 use super::Stop;
 use super::StrategyOutcome;
 use super::ask::Answers;
 use super::count::EntryCounter;
+use super::data;
 use super::entry::ChatEntry;
 use super::entry::ChatRole;
+use super::entry::EntryPart;
 use super::ranking::KnownVectors;
 use super::ranking::VectorIndex;
 use super::ranking::Way;
 use super::request;
+use super::texts::MemoryTexts;
 use crate::utf16;
-
-/// The prefix of values that v1 stored.
-const HYPA: &str = "hypa:";
 
 /// Added to the tokens before anything else, and to those of fragments of the past.
 const SPARE: f64 = 10.0;
@@ -34,7 +31,7 @@ const SPARE: f64 = 10.0;
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunningSummarySettings {
     /// With or without fragments of the past.
-    pub mode: SupaMode,
+    pub mode: SummaryMode,
     /// How many tokens are summarised at once, at most.
     pub chunk_tokens_max: f64,
     /// Whether punctuation is taken out of what is remembered.
@@ -61,16 +58,16 @@ pub enum Cast {
 
 /// With or without fragments of the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SupaMode {
+pub enum SummaryMode {
     /// The running summary alone.
-    Supa,
-    /// The running summary with recalled fragments (HypaMemory v1).
-    HypaV1,
+    Alone,
+    /// The running summary with recalled fragments.
+    WithFragments,
 }
 
 /// The memory to store after the run.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct SupaMemory {
+pub struct RunningSummaryData {
     /// The value to store; absent if it did not change.
     pub memory: Option<String>,
     /// The first message that is not covered.
@@ -86,15 +83,15 @@ pub fn running_summary(
     memory: Option<&str>,
     settings: &RunningSummarySettings,
     answers: &mut Answers<'_>,
-) -> Result<StrategyOutcome<SupaMemory>, Stop> {
-    let Chat { entries, limits: ChatLimits { max, .. }, count, known, .. } = *chat;
+) -> Result<StrategyOutcome<RunningSummaryData>, Stop> {
+    let Chat { entries, limits: ChatLimits { max, .. }, count, known, texts, .. } = *chat;
     let tokens = chat.tokens + SPARE;
-    let mut run =
-        Run { entries, at: 0, tokens, max, settings, count, summary: String::new(), past: Vec::new(), stored: None };
+    let (summary, past, stored) = (String::new(), Vec::new(), None);
+    let mut run = Run { entries, at: 0, tokens, max, settings, count, texts, summary, past, stored };
     if tokens <= max {
-        return Ok(run.outcome(Vec::new(), SupaMemory::default()));
+        return Ok(run.outcome(Vec::new(), RunningSummaryData::default()));
     }
-    if let Some(start) = entries.iter().position(|entry| entry.has_memo(NEW_CHAT)) {
+    if let Some(start) = entries.iter().position(|entry| entry.part == EntryPart::Opening) {
         run.drop_to(start);
     }
     let mut id = None;
@@ -103,20 +100,20 @@ pub fn running_summary(
     }
     let fragments = run.recall(known, answers)?;
     if run.tokens < max {
-        let memory = ChatEntry::memory(format!("{}\n\n{fragments}", run.summary), MEMORY_MEMO);
-        return Ok(run.outcome(vec![memory], SupaMemory::default()));
+        let memory = ChatEntry::memory(format!("{}\n\n{fragments}", run.summary), EntryPart::Memory);
+        return Ok(run.outcome(vec![memory], RunningSummaryData::default()));
     }
     while run.tokens > max {
         if let Some(ended_by) = run.summarise_chunk(answers)? {
             id = ended_by;
         }
     }
-    let mut memories = vec![ChatEntry::memory(run.summary.clone(), MEMORY_MEMO)];
-    if settings.mode == SupaMode::HypaV1 && !fragments.is_empty() {
-        memories.insert(0, ChatEntry::memory(fragments, FRAGMENTS_MEMO));
+    let mut memories = vec![ChatEntry::memory(run.summary.clone(), EntryPart::Memory)];
+    if settings.mode == SummaryMode::WithFragments && !fragments.is_empty() {
+        memories.insert(0, ChatEntry::memory(fragments, EntryPart::Fragments));
     }
     let memory = run.to_store(id.as_deref());
-    Ok(run.outcome(memories, SupaMemory { memory: Some(memory), last_id: id }))
+    Ok(run.outcome(memories, RunningSummaryData { memory: Some(memory), last_id: id }))
 }
 
 struct Run<'a> {
@@ -127,6 +124,7 @@ struct Run<'a> {
     max: f64,
     settings: &'a RunningSummarySettings,
     count: &'a EntryCounter<'a>,
+    texts: &'a MemoryTexts,
     summary: String,
     /// Fragments of the past.
     past: Vec<String>,
@@ -135,7 +133,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn outcome(&self, mut memories: Vec<ChatEntry>, data: SupaMemory) -> StrategyOutcome<SupaMemory> {
+    fn outcome(&self, mut memories: Vec<ChatEntry>, data: RunningSummaryData) -> StrategyOutcome<RunningSummaryData> {
         memories.extend(self.entries[self.at..].iter().cloned());
         StrategyOutcome { entries: memories, tokens: self.tokens, data, batches: Vec::new() }
     }
@@ -151,11 +149,11 @@ impl Run<'_> {
 
     /// Takes up what is stored, and gives the id of the first message that it does not cover.
     fn load(&mut self, memory: &str) -> Result<Option<String>, MemoryFailure> {
-        match (memory.strip_prefix(HYPA), self.settings.mode) {
-            (Some(_), SupaMode::Supa) => Err(self.fail("hypa_data_in_supa_mode")),
-            (None, SupaMode::HypaV1) => Ok(None),
-            (Some(json), SupaMode::HypaV1) => self.load_v1(json).map(Some),
-            (None, SupaMode::Supa) => {
+        match (memory.strip_prefix(data::WITH_FRAGMENTS), self.settings.mode) {
+            (Some(_), SummaryMode::Alone) => Err(self.fail("stored_with_fragments")),
+            (None, SummaryMode::WithFragments) => Ok(None),
+            (Some(json), SummaryMode::WithFragments) => self.load_v1(json).map(Some),
+            (None, SummaryMode::Alone) => {
                 let (id, text) = memory.split_once('\n').unwrap_or((memory, ""));
                 while !self.entries.get(self.at).ok_or_else(|| self.fail("chat_id_not_found"))?.has_memo(id) {
                     self.drop_to(self.at + 1);
@@ -169,7 +167,7 @@ impl Run<'_> {
 
     fn load_v1(&mut self, json: &str) -> Result<String, MemoryFailure> {
         let Ok(Value::Array(stored)) = serde_json::from_str(json) else {
-            return Err(self.fail("hypa_data_not_array"));
+            return Err(self.fail("stored_data_not_a_list"));
         };
         let place = |entry: &Value| {
             let id = entry.get("id")?.as_str()?;
@@ -180,8 +178,8 @@ impl Run<'_> {
             return Err(self.fail("chat_id_not_found"));
         };
         self.drop_to(at);
-        self.summary = entry.get("supa").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let past = entry.get("hypa").and_then(Value::as_array).cloned().unwrap_or_default();
+        self.summary = entry.get(data::SUMMARY_KEY).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let past = entry.get(data::FRAGMENTS_KEY).and_then(Value::as_array).cloned().unwrap_or_default();
         self.past = past.iter().filter_map(Value::as_str).map(str::to_owned).collect();
         self.stored = Some(stored);
         Ok(id)
@@ -190,7 +188,7 @@ impl Run<'_> {
     /// Fragments of the past that are like what the chat now begins with.
     fn recall(&mut self, known: &KnownVectors, answers: &mut Answers<'_>) -> Result<String, Stop> {
         let worth = |text: &&String| utf16::len(text) > 1;
-        if self.settings.mode == SupaMode::Supa || !self.past.iter().any(|text| worth(&text)) {
+        if self.settings.mode == SummaryMode::Alone || !self.past.iter().any(|text| worth(&text)) {
             return Ok(String::new());
         }
         let said = without_punctuation(&self.summary);
@@ -216,7 +214,7 @@ impl Run<'_> {
         let vectors = index.queries(&[query.join("\n\n")], answers)?.map_err(|error| failed(&error))?;
         let queries: Vec<(Vec<f32>, f64)> = vectors.into_iter().map(|vector| (vector, 1.0)).collect();
         let best: Vec<String> = index.ranked(&queries).into_iter().take(3).map(|scored| scored.text).collect();
-        let fragments = format!("past events: {}", best.join(","));
+        let fragments = self.texts.fragments(&best.join(","));
         self.tokens += self.count.system(&fragments) + SPARE;
         Ok(fragments)
     }
@@ -269,7 +267,7 @@ impl Run<'_> {
             let summary = self.ask(&text, answers)?;
             self.past.push(collapsed(&summary));
             let n_paragraphs = self.summary.split("\n\n").filter(|text| utf16::len(text) > 1).count();
-            let n_max = if self.settings.mode == SupaMode::HypaV1 { 3 } else { 4 };
+            let n_max = if self.settings.mode == SummaryMode::WithFragments { 3 } else { 4 };
             if n_paragraphs >= n_max {
                 self.summarise_itself(answers)?;
             }
@@ -307,19 +305,19 @@ impl Run<'_> {
 
     fn to_store(&self, id: Option<&str>) -> String {
         let id = id.unwrap_or_default();
-        if self.settings.mode == SupaMode::Supa {
+        if self.settings.mode == SummaryMode::Alone {
             return format!("{id}\n{}", self.summary);
         }
         let mut stored = self.stored.clone().unwrap_or_default();
         let is_newest = stored.first().and_then(|newest| newest.get("id")).and_then(Value::as_str) == Some(id);
         if is_newest {
-            stored[0]["hypa"] = json!(self.past);
-            stored[0]["supa"] = json!(self.summary);
+            stored[0][data::FRAGMENTS_KEY] = json!(self.past);
+            stored[0][data::SUMMARY_KEY] = json!(self.summary);
         } else {
-            stored.insert(0, json!({ "id": id, "hypa": self.past, "supa": self.summary }));
+            stored.insert(0, json!({ "id": id, data::FRAGMENTS_KEY: self.past, data::SUMMARY_KEY: self.summary }));
         }
         let json = serde_json::to_string_pretty(&stored).unwrap_or_default();
-        format!("{HYPA}\n{json}")
+        format!("{}\n{json}", data::WITH_FRAGMENTS)
     }
 }
 

@@ -8,7 +8,6 @@ use super::Batch;
 use super::BatchFate;
 use super::Chat;
 use super::ChatLimits;
-use super::MEMORY_MEMO;
 use super::MemoryFailure;
 use super::Stop;
 use super::StrategyOutcome;
@@ -18,6 +17,7 @@ use super::data::DetailData;
 use super::data::MainChunk;
 use super::data::SummaryChunk;
 use super::entry::ChatEntry;
+use super::entry::EntryPart;
 use super::ranking::VectorIndex;
 use super::ranking::Way;
 use super::request;
@@ -111,11 +111,9 @@ pub fn summaries_and_details(
         summaries.push_str(&chunk.text);
     }
     let details = details(chat, &data, room - used, tokens, answers)?;
-    let block = format!(
-        "<Past Events Summary>{summaries}</Past Events Summary>\n<Past Events Details>{details}</Past Events Details>"
-    );
+    let block = chat.texts.details(&summaries, &details);
     tokens += count.system(&block) - room;
-    let mut all = vec![ChatEntry::memory(block, MEMORY_MEMO)];
+    let mut all = vec![ChatEntry::memory(block, EntryPart::Memory)];
     all.extend(entries[at..].iter().cloned());
     Ok(StrategyOutcome { entries: all, tokens, data, batches })
 }

@@ -11,9 +11,7 @@ mod similar;
 use super::Batch;
 use super::BatchFate;
 use super::Chat;
-use super::MEMORY_MEMO;
 use super::MemoryFailure;
-use super::NEW_CHAT;
 use super::Stop;
 use super::StrategyOutcome;
 use super::ask::Answers;
@@ -21,15 +19,13 @@ use super::data::CardData;
 use super::data::MemorySummary;
 use super::entry::ChatEntry;
 use super::entry::ChatRole;
+use super::entry::EntryPart;
 use super::preset::CardSettings;
 use super::request;
 use crate::utf16;
 
 /// How many of the newest entries are never summarised.
 const KEPT: usize = 3;
-
-const OPEN: &str = "<Past Events Summary>\n";
-const CLOSE: &str = "\n</Past Events Summary>";
 
 /// How cards come by chance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +80,7 @@ pub fn summary_cards(
     data: &mut CardData,
     answers: &mut Answers<'_>,
 ) -> Result<StrategyOutcome<()>, Stop> {
-    let Input { chat: Chat { entries, limits, count, .. }, settings, .. } = *input;
+    let Input { chat: Chat { entries, limits, count, texts, .. }, settings, .. } = *input;
     let max = limits.max;
     if settings.recent_memory_ratio + settings.similar_memory_ratio > 1.0 {
         return Err(MemoryFailure::new("ratio_sum_gt_1", vec![1.0], input.chat.tokens).into());
@@ -97,7 +93,7 @@ pub fn summary_cards(
     let start = start(entries, data);
     tokens -= count.entries(&entries[..start]);
 
-    let empty = count.system(&format!("{OPEN}{CLOSE}"));
+    let empty = count.system(&texts.cards(""));
     let share = (max * settings.memory_tokens_ratio).floor();
     let (reserved, available) = match (input.is_experimental(), data.summaries.is_empty()) {
         (false, true) if tokens + empty <= max => (empty, 0.0),
@@ -112,19 +108,19 @@ pub fn summary_cards(
     let rest = entries[at..].iter().cloned();
     if data.summaries.is_empty() {
         // The reserved tokens stay counted.
-        let block = (!input.is_experimental()).then(|| ChatEntry::memory(format!("{OPEN}{CLOSE}"), MEMORY_MEMO));
+        let block = (!input.is_experimental()).then(|| ChatEntry::memory(texts.cards(""), EntryPart::Memory));
         return Ok(StrategyOutcome { entries: block.into_iter().chain(rest).collect(), tokens, data: (), batches });
     }
     let choice = choose::choose(input, data, available, tokens, answers)?;
-    let texts: Vec<&str> = choice.cards().into_iter().map(|card| data.summaries[card].text.as_str()).collect();
-    let block = format!("{OPEN}{}{CLOSE}", texts.join("\n\n"));
+    let cards: Vec<&str> = choice.cards().into_iter().map(|card| data.summaries[card].text.as_str()).collect();
+    let block = texts.cards(&cards.join("\n\n"));
     data.metrics = Some(choice.metrics);
     tokens += count.system(&block) - reserved;
     if tokens > max {
         let failure = MemoryFailure::new("unexpected_overflow", vec![tokens, max], tokens);
         return Err(MemoryFailure { is_raised: true, ..failure }.into());
     }
-    let entries = std::iter::once(ChatEntry::memory(block, MEMORY_MEMO)).chain(rest).collect();
+    let entries = std::iter::once(ChatEntry::memory(block, EntryPart::Memory)).chain(rest).collect();
     Ok(StrategyOutcome { entries, tokens, data: (), batches })
 }
 
@@ -201,8 +197,7 @@ impl<'a> Run<'a, '_, '_> {
                 break;
             }
             let entry = &entries[end];
-            let is_left_out = entry.is_example()
-                || entry.has_memo(NEW_CHAT)
+            let is_left_out = matches!(entry.part, EntryPart::Example | EntryPart::Opening)
                 || utf16::is_blank(&entry.content)
                 || (settings.do_not_summarize_user_message && entry.role == ChatRole::User);
             if !is_left_out {

@@ -18,6 +18,7 @@ use super::ranking::VectorIndex;
 use super::ranking::Way;
 use super::ranking::descending;
 use super::summary_cards::Chance;
+use super::texts::MemoryTexts;
 use super::*;
 use crate::tokens::Counter;
 
@@ -54,8 +55,11 @@ fn chat(lines: &[&str]) -> Vec<ChatEntry> {
 }
 
 fn shown(entries: &[ChatEntry]) -> String {
-    let line =
-        |it: &ChatEntry| format!("  {} {:?} [{}]\n", it.role.word(), it.content, it.memo.as_deref().unwrap_or("-"));
+    let line = |it: &ChatEntry| {
+        let memo =
+            it.memo.clone().unwrap_or_else(|| if it.is_memory() { format!("{:?}", it.part) } else { "-".into() });
+        format!("  {} {:?} [{memo}]\n", it.role.word(), it.content)
+    };
     entries.iter().map(line).collect()
 }
 
@@ -101,13 +105,20 @@ fn play<D: fmt::Debug>(
 }
 
 fn with<'a>(entries: &'a [ChatEntry], max: f64, count: &'a EntryCounter<'a>, known: &'a KnownVectors) -> Chat<'a> {
-    Chat { entries, tokens: count.entries(entries), limits: ChatLimits { max, response: 0.0 }, count, known }
+    Chat {
+        entries,
+        tokens: count.entries(entries),
+        limits: ChatLimits { max, response: 0.0 },
+        count,
+        known,
+        texts: MemoryTexts::sample(),
+    }
 }
 
 const TALK: [&str; 6] =
     ["u a a a one two", "a b b b three four", "u c c c five six", "a d d seven", "u e e eight", "a a a nine"];
 
-fn supa_settings(mode: running_summary::SupaMode) -> running_summary::RunningSummarySettings {
+fn supa_settings(mode: running_summary::SummaryMode) -> running_summary::RunningSummarySettings {
     running_summary::RunningSummarySettings {
         mode,
         chunk_tokens_max: 20.0,
@@ -120,7 +131,7 @@ fn supa_settings(mode: running_summary::SupaMode) -> running_summary::RunningSum
 }
 
 #[track_caller]
-fn check_supa(mode: running_summary::SupaMode, max: f64, memory: Option<&str>, expected: &Expect) {
+fn check_supa(mode: running_summary::SummaryMode, max: f64, memory: Option<&str>, expected: &Expect) {
     let (entries, count, known) = (chat(&TALK), count(), KnownVectors::new());
     let chat = with(&entries, max, &count, &known);
     let mut stored = None;
@@ -135,7 +146,7 @@ fn check_supa(mode: running_summary::SupaMode, max: f64, memory: Option<&str>, e
 #[test]
 fn one_running_summary_stands_for_the_oldest_entries() {
     check_supa(
-        running_summary::SupaMode::Supa,
+        running_summary::SummaryMode::Alone,
         100.0,
         None,
         &expect![[r#"
@@ -146,42 +157,42 @@ fn one_running_summary_stands_for_the_oldest_entries() {
               assistant "d d seven" [m3]
               user "e e eight" [m4]
               assistant "a a nine" [m5]
-            Some(SupaMemory { memory: None, last_id: None })
+            Some(RunningSummaryData { memory: None, last_id: None })
         "#]],
     );
     check_supa(
-        running_summary::SupaMode::Supa,
+        running_summary::SummaryMode::Alone,
         50.0,
         None,
         &expect![[r#"
             summarise "user: Ann: a a a one two\n\nBob: b b b three four\n\n | system: Sum up."
             37 tokens
-              system "S1" [supaMemory]
+              system "S1" [Memory]
               user "c c c five six" [m2]
               assistant "d d seven" [m3]
               user "e e eight" [m4]
               assistant "a a nine" [m5]
-            Some(SupaMemory { memory: Some("m2\nS1"), last_id: Some("m2") })
+            Some(RunningSummaryData { memory: Some("m2\nS1"), last_id: Some("m2") })
         "#]],
     );
     check_supa(
-        running_summary::SupaMode::Supa,
+        running_summary::SummaryMode::Alone,
         40.0,
         None,
         &expect![[r#"
             summarise "user: Ann: a a a one two\n\n | system: Sum up."
             summarise "user: Bob: b b b three four\n\n | system: Sum up."
             38 tokens
-              system "S1\n\nS2" [supaMemory]
+              system "S1\n\nS2" [Memory]
               user "c c c five six" [m2]
               assistant "d d seven" [m3]
               user "e e eight" [m4]
               assistant "a a nine" [m5]
-            Some(SupaMemory { memory: Some("m2\nS1\n\nS2"), last_id: Some("m2") })
+            Some(RunningSummaryData { memory: Some("m2\nS1\n\nS2"), last_id: Some("m2") })
         "#]],
     );
     check_supa(
-        running_summary::SupaMode::Supa,
+        running_summary::SummaryMode::Alone,
         5.0,
         None,
         &expect![[r#"
@@ -202,21 +213,21 @@ fn one_running_summary_stands_for_the_oldest_entries() {
 #[test]
 fn a_stored_summary_is_taken_up_where_it_ends() {
     check_supa(
-        running_summary::SupaMode::Supa,
+        running_summary::SummaryMode::Alone,
         40.0,
         Some("m2\nWhat was before."),
         &expect![[r#"
             39 tokens
-              system "What was before.\n\n" [supaMemory]
+              system "What was before.\n\n" [Memory]
               user "c c c five six" [m2]
               assistant "d d seven" [m3]
               user "e e eight" [m4]
               assistant "a a nine" [m5]
-            Some(SupaMemory { memory: None, last_id: None })
+            Some(RunningSummaryData { memory: None, last_id: None })
         "#]],
     );
     check_supa(
-        running_summary::SupaMode::Supa,
+        running_summary::SummaryMode::Alone,
         40.0,
         Some("gone\nWhat was before."),
         &expect![[r#"
@@ -225,27 +236,27 @@ fn a_stored_summary_is_taken_up_where_it_ends() {
     "#]],
     );
     check_supa(
-        running_summary::SupaMode::Supa,
+        running_summary::SummaryMode::Alone,
         40.0,
         Some("m2"),
         &expect![[r#"
             summarise "user: Ann: a a a one two\n\n | system: Sum up."
             summarise "user: Bob: b b b three four\n\n | system: Sum up."
             38 tokens
-              system "S1\n\nS2" [supaMemory]
+              system "S1\n\nS2" [Memory]
               user "c c c five six" [m2]
               assistant "d d seven" [m3]
               user "e e eight" [m4]
               assistant "a a nine" [m5]
-            Some(SupaMemory { memory: Some("m2\nS1\n\nS2"), last_id: Some("m2") })
+            Some(RunningSummaryData { memory: Some("m2\nS1\n\nS2"), last_id: Some("m2") })
         "#]],
     );
     check_supa(
-        running_summary::SupaMode::Supa,
+        running_summary::SummaryMode::Alone,
         40.0,
         Some("hypa:[]"),
         &expect![[r#"
-        fails: hypa data in supa mode (hypa_data_in_supa_mode, [])
+        fails: stored with fragments (stored_with_fragments, [])
         None
     "#]],
     );
@@ -255,7 +266,7 @@ fn a_stored_summary_is_taken_up_where_it_ends() {
 fn fragments_of_the_past_come_back_by_likeness() {
     let stored = r#"hypa:[{"id":"m3","supa":"Before.","hypa":["about aaa","about eee","about ddd","Before","x"]}]"#;
     check_supa(
-        running_summary::SupaMode::HypaV1,
+        running_summary::SummaryMode::WithFragments,
         45.0,
         Some(stored),
         &expect![[r#"
@@ -263,39 +274,39 @@ fn fragments_of_the_past_come_back_by_likeness() {
             vectors ["d d seven\n\ne e eight\n\na a nine\n\nBob:"] Once
             summarise "user: Bob: d d seven\n\nAnn: e e eight\n\n | system: Sum up."
             36 tokens
-              system "past events: about eee,about aaa,about ddd" [hypaMemory]
-              system "Before.\n\nS1" [supaMemory]
+              system "past events: about eee,about aaa,about ddd" [Fragments]
+              system "Before.\n\nS1" [Memory]
               assistant "a a nine" [m5]
-            Some(SupaMemory { memory: Some("hypa:\n[\n  {\n    \"id\": \"m5\",\n    \"hypa\": [\n      \"about aaa\",\n      \"about eee\",\n      \"about ddd\",\n      \"Before\",\n      \"x\",\n      \"S1\"\n    ],\n    \"supa\": \"Before.\\n\\nS1\"\n  },\n  {\n    \"id\": \"m3\",\n    \"supa\": \"Before.\",\n    \"hypa\": [\n      \"about aaa\",\n      \"about eee\",\n      \"about ddd\",\n      \"Before\",\n      \"x\"\n    ]\n  }\n]"), last_id: Some("m5") })
+            Some(RunningSummaryData { memory: Some("hypa:\n[\n  {\n    \"id\": \"m5\",\n    \"hypa\": [\n      \"about aaa\",\n      \"about eee\",\n      \"about ddd\",\n      \"Before\",\n      \"x\",\n      \"S1\"\n    ],\n    \"supa\": \"Before.\\n\\nS1\"\n  },\n  {\n    \"id\": \"m3\",\n    \"supa\": \"Before.\",\n    \"hypa\": [\n      \"about aaa\",\n      \"about eee\",\n      \"about ddd\",\n      \"Before\",\n      \"x\"\n    ]\n  }\n]"), last_id: Some("m5") })
         "#]],
     );
     check_supa(
-        running_summary::SupaMode::HypaV1,
+        running_summary::SummaryMode::WithFragments,
         45.0,
         None,
         &expect![[r#"
             summarise "user: Ann: a a a one two\n\n | system: Sum up."
             45 tokens
-              system "S1" [supaMemory]
+              system "S1" [Memory]
               assistant "b b b three four" [m1]
               user "c c c five six" [m2]
               assistant "d d seven" [m3]
               user "e e eight" [m4]
               assistant "a a nine" [m5]
-            Some(SupaMemory { memory: Some("hypa:\n[\n  {\n    \"id\": \"m1\",\n    \"hypa\": [\n      \"S1\"\n    ],\n    \"supa\": \"S1\"\n  }\n]"), last_id: Some("m1") })
+            Some(RunningSummaryData { memory: Some("hypa:\n[\n  {\n    \"id\": \"m1\",\n    \"hypa\": [\n      \"S1\"\n    ],\n    \"supa\": \"S1\"\n  }\n]"), last_id: Some("m1") })
         "#]],
     );
     check_supa(
-        running_summary::SupaMode::HypaV1,
+        running_summary::SummaryMode::WithFragments,
         45.0,
         Some("hypa:{}"),
         &expect![[r#"
-        fails: hypa data not array (hypa_data_not_array, [])
+        fails: stored data not a list (stored_data_not_a_list, [])
         None
     "#]],
     );
     check_supa(
-        running_summary::SupaMode::HypaV1,
+        running_summary::SummaryMode::WithFragments,
         45.0,
         Some(r#"hypa:[{"id":"gone"}]"#),
         &expect![[r#"
@@ -310,7 +321,7 @@ fn a_summary_that_fails_ends_the_strategy() {
     let (entries, count, known) = (chat(&TALK), count(), KnownVectors::new());
     let chat = with(&entries, 40.0, &count, &known);
     let run = |answers: &mut Answers<'_>| {
-        running_summary::running_summary(&chat, None, &supa_settings(running_summary::SupaMode::Supa), answers)
+        running_summary::running_summary(&chat, None, &supa_settings(running_summary::SummaryMode::Alone), answers)
     };
     expect![[r#"
         summarise "user: Ann: a a a one two\n\n | system: Sum up."
@@ -337,7 +348,7 @@ fn the_past_itself_comes_back_by_likeness() {
         vectors ["search_document: a a a one two", "search_document: b b b three four", "search_document: c c c five six"] Kept
         vectors ["search_query: a a nine", "search_query: e e eight", "search_query: d d seven"] Once
         72 tokens
-          system " a a a one two\n\n b b b three four\n\n c c c five six" [supaMemory]
+          system " a a a one two\n\n b b b three four\n\n c c c five six" [Memory]
           user "a a a one two" [m0]
           assistant "b b b three four" [m1]
           user "c c c five six" [m2]
@@ -354,7 +365,7 @@ fn the_past_itself_comes_back_by_likeness() {
         vectors ["search_document: a a a one two", "search_document: b b b three four", "search_document: c c c five six"] Kept
         vectors ["search_query: a a nine", "search_query: e e eight", "search_query: d d seven"] Once
         28 tokens
-          system " a a a one two" [supaMemory]
+          system " a a a one two" [Memory]
           assistant "d d seven" [m3]
           user "e e eight" [m4]
           assistant "a a nine" [m5]
@@ -368,7 +379,7 @@ fn the_past_itself_comes_back_by_likeness() {
         vectors ["search_document: a a a one two", "search_document: b b b three four", "search_document: c c c five six"] Kept
         vectors ["search_query: a a nine", "search_query: e e eight", "search_query: d d seven"] Once
         34 tokens
-          system "" [supaMemory]
+          system "" [Memory]
           assistant "b b b three four" [m1]
           user "c c c five six" [m2]
           assistant "d d seven" [m3]
@@ -407,7 +418,7 @@ fn batches_are_summarised_and_their_paragraphs_come_back() {
         &[],
         &expect![[r#"
         55 tokens
-          system "<Past Events Summary></Past Events Summary>\n<Past Events Details></Past Events Details>" [supaMemory]
+          system "<Past Events Summary></Past Events Summary>\n<Past Events Details></Past Events Details>" [Memory]
           user "a a a one two" [m0]
           assistant "b b b three four" [m1]
           user "c c c five six" [m2]
@@ -424,7 +435,7 @@ fn batches_are_summarised_and_their_paragraphs_come_back() {
         vectors ["search_document: about aaa", "search_document: about bbb"] Kept
         vectors ["search_query: a a nine", "search_query: e e eight", "search_query: d d seven"] Once
         55 tokens
-          system "<Past Events Summary>\n\nabout aaa\n\nabout bbb</Past Events Summary>\n<Past Events Details>about aaa\n\nabout bbb\n\n</Past Events Details>" [supaMemory]
+          system "<Past Events Summary>\n\nabout aaa\n\nabout bbb</Past Events Summary>\n<Past Events Details>about aaa\n\nabout bbb\n\n</Past Events Details>" [Memory]
           user "c c c five six" [m2]
           assistant "d d seven" [m3]
           user "e e eight" [m4]
@@ -478,7 +489,7 @@ fn cards_stand_for_what_left_the_chat() {
         &[],
         &expect![[r#"
         51 tokens
-          system "<Past Events Summary>\n\n</Past Events Summary>" [supaMemory]
+          system "<Past Events Summary>\n\n</Past Events Summary>" [Memory]
           user "a a a one two" [m0]
           assistant "b b b three four" [m1]
           user "c c c five six" [m2]
@@ -498,7 +509,7 @@ fn cards_stand_for_what_left_the_chat() {
         vectors ["S1"] Kept
         vectors ["d d seven", "e e eight", "a a nine"] Once
         29 tokens
-          system "<Past Events Summary>\nS1\n\nS2\n</Past Events Summary>" [supaMemory]
+          system "<Past Events Summary>\nS1\n\nS2\n</Past Events Summary>" [Memory]
           assistant "d d seven" [m3]
           user "e e eight" [m4]
           assistant "a a nine" [m5]
@@ -530,7 +541,7 @@ fn cards_stand_for_what_left_the_chat() {
         summarise "user: assistant: b b b three four | system: Sum up."
         vectors ["d d seven", "e e eight", "a a nine"] Once
         28 tokens
-          system "<Past Events Summary>\nS1\n</Past Events Summary>" [supaMemory]
+          system "<Past Events Summary>\nS1\n</Past Events Summary>" [Memory]
           assistant "d d seven" [m3]
           user "e e eight" [m4]
           assistant "a a nine" [m5]

@@ -24,6 +24,7 @@ use pellucid_engine::memory::running_summary;
 use pellucid_engine::memory::summaries_and_details;
 use pellucid_engine::memory::summary_cards;
 use pellucid_engine::memory::summary_cards::Chance;
+use pellucid_engine::memory::texts::MemoryTexts;
 use pellucid_engine::memory::window;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::pack::PackFiles;
@@ -32,6 +33,10 @@ use proptest::prelude::*;
 
 fn count() -> EntryCounter<'static> {
     EntryCounter::new(&Estimate, "model")
+}
+
+fn texts() -> MemoryTexts {
+    MemoryTexts::of(&Pack::builtin("risuai").unwrap())
 }
 
 /// Runs a strategy with answers that need no model.
@@ -110,7 +115,7 @@ proptest! {
             let mut data = CardData::default();
             let outcome = finish(|answers| {
                 data = CardData::default();
-                let chat = Chat { entries: &chat, tokens, limits, count: &count(), known: &known };
+                let chat = Chat { entries: &chat, tokens, limits, count: &count(), known: &known, texts: &texts() };
                 let chance = Chance::Seeded(seed);
                 let input = summary_cards::Input { chat, settings: &settings, prompt: "p", chance };
                 summary_cards::summary_cards(&input, &mut data, answers)
@@ -140,7 +145,7 @@ proptest! {
         let tokens = count().entries(&chat);
         let limits = ChatLimits { max, response: 0.0 };
         let count = count();
-        let run = Chat { entries: &chat, tokens, limits, count: &count, known: &known };
+        let run = Chat { entries: &chat, tokens, limits, count: &count, known: &known, texts: &texts() };
         let v2 = || finish(|answers| {
             let settings = summaries_and_details::DetailSettings { allocated_tokens: 40.0, chunk_size: 120.0, prompt: "p".to_owned() };
             summaries_and_details::summaries_and_details(&run, DetailData::default(), &settings, answers)
@@ -155,7 +160,7 @@ proptest! {
         if let Ok(outcome) = recalled {
             prop_assert!(outcome.tokens <= max);
         }
-        for mode in [running_summary::SupaMode::Supa, running_summary::SupaMode::HypaV1] {
+        for mode in [running_summary::SummaryMode::Alone, running_summary::SummaryMode::WithFragments] {
             let settings = running_summary::RunningSummarySettings {
                 mode,
                 chunk_tokens_max: 100.0,
@@ -234,8 +239,37 @@ fn any_layout_can_remember_with_a_few_lines() {
     let files = PackFiles::from([("pack.toml".to_owned(), layout.to_owned())]);
     let pack = Pack::load_user(&files, "/packs/mine").unwrap();
     let memory = pack.layout.memory.as_ref().unwrap();
-    assert_eq!((memory.max_context, memory.preset().max_chats_per_summary), (Some(8000.0), 4.0));
+    assert_eq!((memory.max_context, memory.cards().max_chats_per_summary), (Some(8000.0), 4.0));
     assert!(memory.prompt(&pack).starts_with("Summarise"), "the words of the risuai pack stand in");
+}
+
+#[test]
+fn words_of_other_files_mean_the_same_as_ours() {
+    let memory = |lines: &str| {
+        let layout = format!("name = \"mine\"\nfrom = \"codex\"\n[memory]\n{lines}\n");
+        let pack = Pack::load_user(&PackFiles::from([("pack.toml".to_owned(), layout)]), "/packs/mine");
+        pack.map(|pack| pack.layout.memory.unwrap()).map_err(|error| error.to_string())
+    };
+    for (theirs, ours) in [
+        ("supa", "running_summary"),
+        ("hypa_v1", "summary_and_fragments"),
+        ("hypa_v2", "summaries_and_details"),
+        ("hypa_v3", "cards"),
+        ("hanurai", "recall"),
+        ("window", "window"),
+    ] {
+        let of = |word: &str| memory(&format!("strategy = \"{word}\"")).map(|memory| memory.strategy());
+        assert_eq!(of(theirs), of(ours), "{theirs}");
+        assert!(of(ours).is_ok());
+    }
+    let ours =
+        "[memory.cards]\nmessages_per_card = 4\nmemory_ratio = 0.3\nskip_user_messages = true\nexperimental = true";
+    let theirs = "[memory.preset]\nmaxChatsPerSummary = 4\nmemoryTokensRatio = 0.3\ndoNotSummarizeUserMessage = true\nuseExperimentalImpl = true";
+    assert_eq!(memory(ours).map(|it| it.cards()), memory(theirs).map(|it| it.cards()));
+    let both = memory("[memory.cards]\nmemory_ratio = 0.3\nmemoryTokensRatio = 0.3").unwrap_err();
+    assert!(both.contains("is the same setting as"), "{both}");
+    let unknown = memory("strategy = \"hypa_v9\"").unwrap_err();
+    assert!(unknown.contains("unknown strategy `hypa_v9`; known: `window`, `running_summary`"), "{unknown}");
 }
 
 #[test]
@@ -243,7 +277,7 @@ fn a_key_that_no_preset_has_is_refused() {
     let layout = "name = \"mine\"\nfrom = \"risuai\"\n[memory.preset]\nmaxChats = 4\n";
     let files = PackFiles::from([("pack.toml".to_owned(), layout.to_owned())]);
     let error = Pack::load_user(&files, "/packs/mine").unwrap_err().to_string();
-    expect_test::expect!["/packs/mine/pack.toml:3:1: unknown field `maxChats`, expected one of `summarizationModel`, `summarizationPrompt`, `reSummarizationPrompt`, `memoryTokensRatio`, `extraSummarizationRatio`, `maxChatsPerSummary`, `recentMemoryRatio`, `similarMemoryRatio`, `enableSimilarityCorrection`, `preserveOrphanedMemory`, `processRegexScript`, `doNotSummarizeUserMessage`, `useExperimentalImpl`, `summarizationRequestsPerMinute`, `summarizationMaxConcurrent`, `embeddingRequestsPerMinute`, `embeddingMaxConcurrent`, `alwaysToggleOn`"].assert_eq(&error);
+    expect_test::expect!["/packs/mine/pack.toml:3:1: unknown field `maxChats`, expected one of `summarizationModel`, `summary_prompt`, `reSummarizationPrompt`, `memory_ratio`, `extra_ratio`, `messages_per_card`, `recent_ratio`, `similar_ratio`, `similarity_correction`, `keep_orphans`, `processRegexScript`, `skip_user_messages`, `experimental`, `summaries_per_minute`, `summaries_at_once`, `vectors_per_minute`, `vectors_at_once`, `alwaysToggleOn`"].assert_eq(&error);
 }
 
 #[track_caller]
@@ -261,9 +295,10 @@ fn check_transcript(cast: running_summary::Cast, expected: &str) {
         limits: ChatLimits { max: 150.0, response: 0.0 },
         count: &count,
         known: &known,
+        texts: &texts(),
     };
     let settings = running_summary::RunningSummarySettings {
-        mode: running_summary::SupaMode::Supa,
+        mode: running_summary::SummaryMode::Alone,
         chunk_tokens_max: 12.0,
         removes_punctuation: true,
         prompt: "p".to_owned(),

@@ -18,13 +18,17 @@ pub struct MemoryArgs {
 #[derive(Debug, Subcommand)]
 pub enum MemoryCommand {
     /// List every card with what it costs and why it was used last.
-    List(OfSession),
+    List(ListArgs),
     /// Show one card with its text and the messages it was made from.
     Show(CardArgs),
     /// Replace the text of a card.
     Edit(EditArgs),
     /// Pin a card, so that it is recalled before all others.
     Pin(PinArgs),
+    /// Make one card of several, with a text of yours: `1,3` or `2-4`.
+    ///
+    /// The card takes the place of the first, keeps its pin, and is made from the messages of all.
+    Merge(MergeArgs),
     /// Delete cards for good: `2`, `1,3` or `2-4`.
     Forget(ForgetArgs),
     /// Remove all that was derived from a past session, for good.
@@ -102,6 +106,36 @@ impl OfSession {
     pub fn which(&self) -> Which {
         self.session.clone().map_or(Which::Newest { everywhere: false }, Which::Id)
     }
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ListArgs {
+    /// Only cards with this in their text, in upper or lower case, or in the id of a message.
+    #[arg(long, value_name = "TEXT")]
+    pub search: Option<String>,
+
+    /// Only pinned cards.
+    #[arg(long)]
+    pub pinned: bool,
+
+    /// Only cards of the category with this id; empty for cards without one, `all` for all.
+    #[arg(long, value_name = "ID")]
+    pub category: Option<String>,
+
+    #[command(flatten)]
+    pub of: OfSession,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct MergeArgs {
+    /// The numbers of the cards, two at least.
+    pub cards: String,
+
+    /// The text of the new card. `-` reads it from standard input.
+    pub text: String,
+
+    #[command(flatten)]
+    pub of: OfSession,
 }
 
 /// One card of a session.

@@ -1,12 +1,17 @@
 //! How chats and results are written in the vectors.
 
 use pellucid_engine::memory::ask::SummaryMessage;
-use pellucid_engine::memory::entry::{ChatEntry, ChatRole};
+use pellucid_engine::memory::entry::{ChatEntry, ChatRole, EntryPart};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::golden::cases::same;
+
+/// The memo of the entry that opens a chat.
+pub const NEW_CHAT: &str = "NewChat";
+/// The memo of the entry that opens an example.
+pub const NEW_CHAT_EXAMPLE: &str = "NewChatExample";
 
 /// The content of an entry: a text, numbered words, or paragraphs.
 #[derive(Deserialize, Clone)]
@@ -56,6 +61,11 @@ impl Chat {
         let mut entry = ChatEntry::new(self.role, self.content.text());
         entry.memo.clone_from(&self.memo);
         entry.name.clone_from(&self.name);
+        entry.part = match (self.memo.as_deref(), self.name.as_deref()) {
+            (Some(NEW_CHAT), _) => EntryPart::Opening,
+            (Some(NEW_CHAT_EXAMPLE), _) | (_, Some("example_user" | "example_assistant")) => EntryPart::Example,
+            _ => EntryPart::Message,
+        };
         entry
     }
 }
@@ -69,7 +79,12 @@ pub fn shown(entry: &ChatEntry) -> Value {
     let mut row = Map::new();
     row.insert("role".into(), json!(entry.role.word()));
     row.insert("content".into(), json!(entry.content));
-    if let Some(memo) = &entry.memo {
+    let memo = match entry.part {
+        EntryPart::Memory => Some("supaMemory"),
+        EntryPart::Fragments => Some("hypaMemory"),
+        EntryPart::Message | EntryPart::Opening | EntryPart::Example => entry.memo.as_deref(),
+    };
+    if let Some(memo) = memo {
         row.insert("memo".into(), json!(memo));
     }
     if let Some(name) = &entry.name {

@@ -1,11 +1,21 @@
 //! The toy world: words are tokens, vectors count words, summaries come from a list.
 
+use std::sync::OnceLock;
+
 use pellucid_engine::memory::ask::{MemoryAnswer, MemoryQuestion, SummaryMessage};
 use pellucid_engine::memory::request;
+use pellucid_engine::memory::texts::MemoryTexts;
+use pellucid_engine::pack::Pack;
 use pellucid_engine::tokens::Counter;
 
 /// The placeholder for our words.
 pub const PROMPT: &str = "{{DEFAULT_PROMPT}}";
+
+/// The texts of the pack around what is remembered.
+pub fn texts() -> &'static MemoryTexts {
+    static TEXTS: OnceLock<MemoryTexts> = OnceLock::new();
+    TEXTS.get_or_init(|| MemoryTexts::of(&Pack::builtin("risuai").expect("the pack is built in")))
+}
 
 /// A token is a run of characters that are not blank.
 pub struct Words;

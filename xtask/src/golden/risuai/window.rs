@@ -4,19 +4,19 @@ use pellucid_engine::memory::count::EntryCounter;
 use pellucid_engine::memory::data::CardData;
 use pellucid_engine::memory::entry::{ChatEntry, ChatRole};
 use pellucid_engine::memory::preset::CardSettings;
-use pellucid_engine::memory::prompt::{
-    Card, CardKind, ChatMessage, Deep, DepthFrom, DepthPrompt, MessageState, Prompt, RangeEnd, SPARE, chat, example,
-};
 use pellucid_engine::memory::ranking::KnownVectors;
 use pellucid_engine::memory::summary_cards::{Chance, Input, summary_cards};
 use pellucid_engine::memory::window::window;
-use pellucid_engine::memory::{Chat, ChatLimits, MemoryFailure, NEW_CHAT};
+use pellucid_engine::memory::{Chat, ChatLimits, MemoryFailure, SPARE};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::chats::{self, Content};
+use super::chats::{self, Content, NEW_CHAT};
 use super::memories::{ExpectError, compare_failure, finish};
-use super::toy::{Cleans, PROMPT, Toy, Words};
+use super::prompt::{
+    Card, CardKind, ChatMessage, Deep, DepthFrom, DepthPrompt, MessageState, Prompt, RangeEnd, chat, example,
+};
+use super::toy::{Cleans, PROMPT, Toy, Words, texts};
 use crate::golden::cases::{self, Verdict, same};
 
 #[derive(Deserialize)]
@@ -177,7 +177,7 @@ fn request(input: &WindowInput) -> Result<Requested, String> {
         })
     };
     let laid = fitted.and_then(|chat| prompt.lay_out(chat, input.max_context, &count));
-    Ok((laid.map(|it| it.messages), last_memory))
+    Ok((laid, last_memory))
 }
 
 fn remembered(
@@ -192,7 +192,7 @@ fn remembered(
     let outcome = finish(&mut toy, |answers| {
         let mut data = input.chat_data.as_ref().and_then(|it| it.hypa_v3_data.clone()).unwrap_or_default();
         let limits = ChatLimits { max: input.max_context, response: input.max_response };
-        let chat = Chat { entries, tokens, limits, count, known: &known };
+        let chat = Chat { entries, tokens, limits, count, known: &known, texts: texts() };
         let run = Input { chat, settings: &settings, prompt: PROMPT, chance: Chance::Stored };
         summary_cards(&run, &mut data, answers)
     })?;

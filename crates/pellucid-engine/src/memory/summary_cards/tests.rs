@@ -9,6 +9,7 @@ use crate::memory::ask::MemoryAnswer;
 use crate::memory::ask::MemoryQuestion;
 use crate::memory::count::EntryCounter;
 use crate::memory::ranking::KnownVectors;
+use crate::memory::texts::MemoryTexts;
 use crate::tokens::Counter;
 
 /// A token for each word.
@@ -50,7 +51,7 @@ fn played(data: &CardData, max: f64, settings: &CardSettings, chance: Chance) ->
     let known = KnownVectors::new();
     let tokens = count.entries(&entries);
     let limits = ChatLimits { max, response: 0.0 };
-    let chat = Chat { entries: &entries, tokens, limits, count: &count, known: &known };
+    let chat = Chat { entries: &entries, tokens, limits, count: &count, known: &known, texts: MemoryTexts::sample() };
     let input = Input { chat, settings, prompt: "Sum up.", chance };
     let vector = |text: &String| "abc".chars().map(|c| text.matches(c).count() as f32).collect::<Vec<f32>>();
     let (mut given, mut asked) = (Vec::new(), Vec::new());

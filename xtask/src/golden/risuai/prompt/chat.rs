@@ -1,10 +1,11 @@
 //! The entries of a chat: examples, the opening, the first message, the messages.
 
-use crate::memory::NEW_CHAT;
-use crate::memory::NEW_CHAT_EXAMPLE;
-use crate::memory::START;
-use crate::memory::entry::ChatEntry;
-use crate::memory::entry::ChatRole;
+use pellucid_engine::memory::entry::{ChatEntry, ChatRole, EntryPart};
+
+use crate::golden::risuai::chats::{NEW_CHAT, NEW_CHAT_EXAMPLE};
+
+/// The text of the entry that opens a chat.
+const START: &str = "[Start a new chat]";
 
 /// Something that was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +35,8 @@ pub enum MessageState {
 /// The entries of a chat, oldest first. `first` is what the model begins with.
 pub fn chat(example: Vec<ChatEntry>, first: Option<&str>, messages: &[ChatMessage]) -> Vec<ChatEntry> {
     let mut entries = example;
-    entries.push(ChatEntry::new(ChatRole::System, START).with_memo(NEW_CHAT));
+    let opening = ChatEntry::new(ChatRole::System, START).with_memo(NEW_CHAT);
+    entries.push(ChatEntry { part: EntryPart::Opening, ..opening });
     let cut = messages.iter().rposition(|message| message.state == MessageState::AllBefore);
     if cut.is_none() {
         entries.extend(first.map(|first| ChatEntry::new(ChatRole::Assistant, first)));
@@ -63,10 +65,12 @@ pub fn example(text: &str, user: &str, character: &str) -> Vec<ChatEntry> {
     };
     for line in text.lines() {
         if line.trim().eq_ignore_ascii_case("<start>") {
-            entries.push(ChatEntry::new(ChatRole::System, START).with_memo(NEW_CHAT_EXAMPLE));
+            let block = ChatEntry::new(ChatRole::System, START).with_memo(NEW_CHAT_EXAMPLE);
+            entries.push(ChatEntry { part: EntryPart::Example, ..block });
         } else if let Some((role, name, said)) = speaker(line) {
             let mut entry = ChatEntry::new(role, said);
             entry.name = Some(name.to_owned());
+            entry.part = EntryPart::Example;
             entries.push(entry);
         } else if let Some(last) = entries.last_mut().filter(|last| last.name.is_some()) {
             last.content.push('\n');

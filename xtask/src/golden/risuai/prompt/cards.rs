@@ -1,9 +1,9 @@
 //! The cards of a template.
 
 use super::Prompt;
-use crate::memory::entry::ChatEntry;
-use crate::memory::entry::ChatRole;
-use crate::utf16;
+use pellucid_engine::memory::chat_markup;
+use pellucid_engine::memory::entry::{ChatEntry, ChatRole, EntryPart};
+use pellucid_engine::utf16;
 
 /// The placeholder in a card's text for its content.
 const SLOT: &str = "{{slot}}";
@@ -109,7 +109,7 @@ impl Prompt {
         match &card.kind {
             CardKind::Plain { role, text } => vec![ChatEntry::new(*role, &**text)],
             CardKind::ChatMarkup { text } => {
-                let messages = crate::memory::chat_markup::parse(text).unwrap_or_default();
+                let messages = chat_markup::parse(text).unwrap_or_default();
                 messages.into_iter().map(|message| ChatEntry::new(message.role, message.content)).collect()
             }
             CardKind::Persona => self.persona.iter().flat_map(|text| system(card.filled(text))).collect(),
@@ -145,5 +145,5 @@ fn as_system(entry: ChatEntry) -> ChatEntry {
     }
     let speaker = entry.name.as_deref().unwrap_or(entry.role.word());
     let content = format!("{speaker}: {}", entry.content);
-    ChatEntry { role: ChatRole::System, content, memo: None, name: None, ..entry }
+    ChatEntry { role: ChatRole::System, content, memo: None, name: None, part: EntryPart::Message, ..entry }
 }

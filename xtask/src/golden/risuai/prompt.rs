@@ -1,8 +1,11 @@
-//! The whole list of messages: the chat, and the texts around it.
+//! The list of messages that Risuai itself sends, which the vectors have: the chat, and the texts around it.
 //!
 //! Prompt parts are counted before the chat, the chat is made to fit, then everything is laid out,
-//! by a template of cards or in the usual order, and counted once more. What is still too much is
+//! by a template of cards or in the order of the pack `risuai`, and counted once more. What is still too much is
 //! taken from the chat.
+//!
+//! Pellucid lays out conversations by slots. It shares with this list the window, the memory, their texts
+//! and the order of the parts.
 
 mod cards;
 mod chat;
@@ -15,19 +18,14 @@ pub use self::chat::MessageState;
 pub use self::chat::chat;
 pub use self::chat::example;
 
-use super::FRAGMENTS_MEMO;
-use super::MEMORY_MEMO;
-use super::MemoryFailure;
-use super::count::EntryCounter;
-use super::entry::ChatEntry;
-use super::entry::ChatRole;
-use crate::utf16;
+use pellucid_engine::fragment::{Fragment, concat};
+use pellucid_engine::memory::MemoryFailure;
+use pellucid_engine::memory::count::EntryCounter;
+use pellucid_engine::memory::entry::{ChatEntry, ChatRole};
+use pellucid_engine::pack::Pack;
+use pellucid_engine::utf16;
 
-/// Reserved beside the answer in the first count.
-pub const SPARE: f64 = 50.0;
-
-/// The tags around a memory that has no separate card.
-pub const PREVIOUS: (&str, &str) = ("<Previous Conversation>", "</Previous Conversation>");
+use super::toy::texts;
 
 /// The texts around a chat.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -91,15 +89,6 @@ pub struct DepthPrompt {
     pub text: String,
 }
 
-/// The list of messages.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Laid {
-    /// The messages, in order.
-    pub messages: Vec<ChatEntry>,
-    /// The tokens of all messages.
-    pub tokens: f64,
-}
-
 impl Prompt {
     /// The tokens of the texts around the chat, as far as the first count knows them.
     pub fn tokens(&self, count: &EntryCounter<'_>) -> f64 {
@@ -138,7 +127,12 @@ impl Prompt {
     ///
     /// # Errors
     /// When they do not fit and nothing more may go.
-    pub fn lay_out(&self, chat: Vec<ChatEntry>, max: f64, count: &EntryCounter<'_>) -> Result<Laid, MemoryFailure> {
+    pub fn lay_out(
+        &self,
+        chat: Vec<ChatEntry>,
+        max: f64,
+        count: &EntryCounter<'_>,
+    ) -> Result<Vec<ChatEntry>, MemoryFailure> {
         let has_card = self.template.iter().flatten().any(|card| card.kind == CardKind::Memory);
         let (mut chat, last) = match self.template {
             Some(_) => (chat, None),
@@ -147,13 +141,13 @@ impl Prompt {
         let mut memories = Vec::new();
         let mut kept = Vec::new();
         for mut entry in chat.drain(..) {
-            if !is_memory(&entry) {
+            if !entry.is_memory() {
                 entry.is_removable = true;
                 kept.push(entry);
             } else if has_card {
                 memories.push(entry);
             } else {
-                entry.content = format!("{}{}{}", PREVIOUS.0, entry.content, PREVIOUS.1);
+                entry.content = concat(&texts().previous(Fragment::layout(entry.content.as_str())));
                 kept.push(entry);
             }
         }
@@ -180,19 +174,26 @@ impl Prompt {
         recheck(messages, max, count)
     }
 
-    /// Lays the messages out in the usual order.
-    fn by_order(&self, chat: Vec<ChatEntry>, last: Option<ChatEntry>, list: &mut List) {
+    /// Lays the messages out in the order of the parts that the pack has.
+    fn by_order(&self, mut chat: Vec<ChatEntry>, last: Option<ChatEntry>, list: &mut List) {
         let system = |text: &str| ChatEntry::new(ChatRole::System, text);
-        list.push(system(&self.main));
-        list.push(system(&self.description));
-        list.extend(self.persona.iter().map(|text| system(text)));
-        list.extend(chat);
-        list.extend(last);
-        list.extend(self.jailbreak.iter().map(|text| system(text)));
-        list.extend(self.lore.iter().cloned());
-        list.push(system(&self.global_note));
-        list.extend(self.author_note.iter().map(|text| system(text)));
-        list.extend(self.post_everything.iter().cloned());
+        chat.extend(last);
+        for part in order() {
+            match part.as_str() {
+                "main" => list.push(system(&self.main)),
+                "description" => list.push(system(&self.description)),
+                "persona" => list.extend(self.persona.iter().map(|text| system(text))),
+                "chat" => list.extend(std::mem::take(&mut chat)),
+                "jailbreak" => list.extend(self.jailbreak.iter().map(|text| system(text))),
+                "lorebook" => list.extend(self.lore.iter().cloned()),
+                "global_note" => list.push(system(&self.global_note)),
+                "author_note" => list.extend(self.author_note.iter().map(|text| system(text))),
+                "post_everything" => list.extend(self.post_everything.iter().cloned()),
+                // Its place is counted in the whole list, see `lay_out`.
+                "depth_prompt" => {}
+                other => panic!("the pack has a part `{other}` that Risuai has not"),
+            }
+        }
     }
 
     fn by_cards(&self, chat: &[ChatEntry], memories: &[ChatEntry], list: &mut List) {
@@ -210,14 +211,22 @@ impl Prompt {
     }
 }
 
+/// The parts in the order of the pack: those before the conversation, the conversation, and those behind it.
+fn order() -> Vec<String> {
+    let pack = Pack::builtin("risuai").expect("the pack is built in");
+    let parts = |is_placed: bool| {
+        let slots = pack.layout.slots.iter().filter(move |slot| slot.depth.is_some() == is_placed);
+        let files = slots.flat_map(|slot| &slot.parts).filter_map(|part| part.file.as_deref());
+        let names = files.filter_map(|file| file.strip_prefix("parts/")?.strip_suffix(".jinja"));
+        names.map(str::to_owned).collect::<Vec<_>>()
+    };
+    [vec!["main".to_owned()], parts(false), vec!["chat".to_owned()], parts(true)].concat()
+}
+
 /// The newest entry by itself.
 fn split_last(mut chat: Vec<ChatEntry>) -> (Vec<ChatEntry>, Option<ChatEntry>) {
     let last = chat.pop();
     (chat, last)
-}
-
-fn is_memory(entry: &ChatEntry) -> bool {
-    entry.has_memo(MEMORY_MEMO) || entry.has_memo(FRAGMENTS_MEMO)
 }
 
 fn is_worth(entry: &ChatEntry) -> bool {
@@ -245,6 +254,7 @@ impl List {
             && let Some(before) = self.messages.last_mut()
             && before.role == ChatRole::System
             && before.memo == entry.memo
+            && before.part == entry.part
             && before.name == entry.name
         {
             before.content = format!("{}\n\n{}", before.content, entry.content);
@@ -261,7 +271,7 @@ impl List {
 }
 
 /// Counts everything once more and takes from the chat what is too much.
-fn recheck(mut messages: Vec<ChatEntry>, max: f64, count: &EntryCounter<'_>) -> Result<Laid, MemoryFailure> {
+fn recheck(mut messages: Vec<ChatEntry>, max: f64, count: &EntryCounter<'_>) -> Result<Vec<ChatEntry>, MemoryFailure> {
     let mut tokens = count.entries(&messages);
     let mut at = 0;
     while tokens > max {
@@ -279,23 +289,5 @@ fn recheck(mut messages: Vec<ChatEntry>, max: f64, count: &EntryCounter<'_>) -> 
     for message in &mut messages {
         message.name = None;
     }
-    Ok(Laid { messages, tokens })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tokens::Estimate;
-
-    #[test]
-    fn names_of_examples_are_counted_and_not_sent() {
-        let count = EntryCounter::new(&Estimate, "claude");
-        let entries = chat(example("<START>\n{{user}}: hi there\n{{char}}: hello", "User", "Char"), None, &[]);
-        let tokens = count.entries(&entries);
-        let laid = Prompt::default().lay_out(entries, 1000.0, &count).unwrap();
-        assert_eq!(laid.tokens, tokens);
-        let sent: Vec<_> = laid.messages.iter().map(|it| (it.content.as_str(), it.name.as_deref())).collect();
-        let start = "[Start a new chat]";
-        assert_eq!(sent, [(start, None), ("hi there", None), ("hello", None), (start, None)]);
-    }
+    Ok(messages)
 }

@@ -112,6 +112,8 @@ pub enum Cause {
     RollBack,
     /// Another choice of memories was recalled.
     Memory,
+    /// A text with a place within the conversation moved or changed.
+    PlacedText,
     /// Another model is asked.
     Model,
     /// The instructions are others.
@@ -133,6 +135,7 @@ impl Cause {
             Self::Compaction => "compaction",
             Self::RollBack => "roll_back",
             Self::Memory => "memory",
+            Self::PlacedText => "placed_text",
             Self::Model => "model",
             Self::Instructions => "instructions",
             Self::Tools => "tools",
@@ -147,7 +150,7 @@ impl Cause {
     pub fn is_expected(self) -> bool {
         match self {
             Self::Compaction | Self::RollBack | Self::Model | Self::Tools | Self::Settings => true,
-            Self::Memory | Self::Instructions | Self::Schema | Self::Items => false,
+            Self::Memory | Self::PlacedText | Self::Instructions | Self::Schema | Self::Items => false,
         }
     }
 
@@ -159,7 +162,9 @@ impl Cause {
             Self::Instructions => Some(ReadSection::Instructions),
             Self::Schema => Some(ReadSection::Schema),
             Self::Settings => Some(ReadSection::Settings),
-            Self::Compaction | Self::RollBack | Self::Memory | Self::Items => Some(ReadSection::Items),
+            Self::Compaction | Self::RollBack | Self::Memory | Self::PlacedText | Self::Items => {
+                Some(ReadSection::Items)
+            }
         }
     }
 
@@ -189,6 +194,8 @@ pub struct NextRequest<'a> {
     pub left: Option<usize>,
     /// The change of the history since the request before, if there was one.
     pub cause: Option<Cause>,
+    /// The slot whose text within the conversation moved or changed since the request before, if there is one.
+    pub moved: Option<&'a str>,
 }
 
 /// A request of another process, as its record describes it.
@@ -330,7 +337,8 @@ impl Comparison<'_> {
         for section in self.next.order {
             if *section == ReadSection::Items {
                 if let Some((n, at)) = item {
-                    let cause = self.next.cause.unwrap_or(Cause::Items);
+                    let otherwise = self.next.moved.map_or(Cause::Items, |_| Cause::PlacedText);
+                    let cause = self.next.cause.unwrap_or(otherwise);
                     let difference = Difference::of_item(n, at);
                     return Some(Found { kept_bytes: kept_bytes + at, cause, difference });
                 }
@@ -361,8 +369,10 @@ impl Comparison<'_> {
             Difference::Item { n, at } => {
                 let row = items.get(n);
                 let lead = row.map_or(0, |row| row.lead);
-                let part = row.and_then(main_span).map_or_else(|| frame.list().into(), |span| span.part.clone());
-                let source = row.and_then(main_span).map_or_else(String::new, |span| source(&span.origin));
+                let moved = self.next.moved.filter(|_| cause == Cause::PlacedText);
+                let main = row.and_then(main_span).filter(|_| moved.is_none());
+                let part = main.map_or_else(|| moved.unwrap_or(frame.list()).into(), |span| span.part.clone());
+                let source = main.map_or_else(String::new, |span| source(&span.origin));
                 (frame.head_bytes().len() + at + lead, row.map_or(0, |row| row.len() - lead), part, source)
             }
             Difference::Part { kind, name, old, new, place, n_bytes } => {

@@ -9,12 +9,14 @@
 //! - `draft`: messages that are still in fragments
 //! - `ready`: items that are recorded as they are
 //! - `origin`: the origins of items that come back
+//! - `placed`: texts with a place between items
 //! - `resumed`: items that another process continues with
 //! - `watched`: items that another program sent
 
 mod draft;
 mod entry;
 mod origin;
+mod placed;
 mod ready;
 mod rendering;
 mod resumed;
@@ -30,6 +32,8 @@ use entry::Entry;
 pub use origin::Attributed;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::settings::TruncationPolicy;
+pub use placed::KeptPlace;
+use placed::Placed;
 use ready::Ready;
 pub use rendering::ExecOutputs;
 pub(crate) use rendering::NO_IMAGE;
@@ -71,6 +75,8 @@ pub struct Transcript {
     outputs: BTreeSet<CallId>,
     sums: Sums,
     rendering: Rendering,
+    /// Texts that requests show between the entries; absent if none were placed since the history began or was replaced.
+    placed: Option<Vec<Placed>>,
     /// The bytes that requests showed before the rendering began again.
     shown_before: Option<Chunks>,
     /// How many items were looked at for origins that have to be kept.
@@ -119,6 +125,7 @@ impl Transcript {
             outputs: BTreeSet::new(),
             sums: Sums::default(),
             rendering: Rendering::new(View::default()),
+            placed: None,
             shown_before: None,
             n_looked_at: 0,
             left: Left::All,
@@ -196,11 +203,12 @@ impl Transcript {
         if self.rendering.view != view {
             self.reset_rendering(view);
         }
+        let placed = self.placed.as_deref_mut().unwrap_or_default();
         if let Left::Entries(n_left) = self.left {
-            self.rendering.catch_up(&mut self.entries[..n_left], &self.calls, &self.outputs);
+            self.rendering.catch_up(&mut self.entries[..n_left], placed, &self.calls, &self.outputs);
             self.left = Left::Bytes(self.rendering.chunks().len());
         }
-        self.rendering.catch_up(&mut self.entries, &self.calls, &self.outputs);
+        self.rendering.catch_up(&mut self.entries, placed, &self.calls, &self.outputs);
         self.rendering.bytes()
     }
 
@@ -297,9 +305,9 @@ impl Transcript {
         entries.filter_map(|entry| entry.item(self.rendering.chunks()))
     }
 
-    /// The estimated tokens of all items.
+    /// The estimated tokens of all items, with those of texts between them.
     pub fn tokens(&self) -> usize {
-        self.sums.tokens
+        self.sums.tokens + self.placed.iter().flatten().map(|text| text.entry.tokens).sum::<usize>()
     }
 
     /// The estimated tokens that the server's last figure does not know: what came after the
@@ -320,6 +328,7 @@ impl Transcript {
         let Some(cut) = boundary::cut_position(&boundaries, n_turns) else {
             return false;
         };
+        self.placed = None;
         self.reset_rendering(self.rendering.view);
         self.entries.truncate(cut);
         self.n_looked_at = self.n_looked_at.min(cut);
@@ -331,6 +340,7 @@ impl Transcript {
     /// Removes all items, before others are recorded.
     pub fn clear(&mut self) {
         self.entries.clear();
+        self.placed = None;
         self.n_looked_at = 0;
         self.left = Left::All;
         self.begin_rendering(self.rendering.view);
@@ -339,7 +349,8 @@ impl Transcript {
 
     fn reset_rendering(&mut self, view: View) {
         let chunks = self.rendering.chunks();
-        for entry in &mut self.entries {
+        let placed = self.placed.iter_mut().flatten().map(|text| &mut text.entry);
+        for entry in self.entries.iter_mut().chain(placed) {
             entry.own(chunks);
         }
         self.begin_rendering(view);

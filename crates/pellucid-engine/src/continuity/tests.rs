@@ -67,7 +67,8 @@ fn compared(first: (Around<'_>, &[&str]), second: (Around<'_>, &[&str]), cause: 
     let kept = common(&old, &new);
     let divergence = (kept < old.len()).then_some(Divergence { kept, of: old.len() });
     let order = WireApi::Responses.reading_order();
-    let next = NextRequest { frame: &after, request: &request, items: now.rendered(), order, left: None, cause };
+    let next =
+        NextRequest { frame: &after, request: &request, items: now.rendered(), order, left: None, cause, moved: None };
     let continuity = sent.continued_by(&next, divergence).unwrap();
     // What a record kept of the first request leads to the same.
     let marks = marks(&before, &mut shown);
@@ -246,7 +247,15 @@ fn a_frame_that_is_no_request_cannot_be_compared() {
     let (after, mut now) = (frame(USUAL), transcript(&["one"]));
     let request = after.request(&mut now);
     let order = WireApi::Responses.reading_order();
-    let next = NextRequest { frame: &after, request: &request, items: now.rendered(), order, left: None, cause: None };
+    let next = NextRequest {
+        frame: &after,
+        request: &request,
+        items: now.rendered(),
+        order,
+        left: None,
+        cause: None,
+        moved: None,
+    };
     assert_eq!(SentRequest::new(&odd, 0, 0).continued_by(&next, None), None);
     assert_eq!(Recorded { frame: odd, marks: Vec::new() }.continued_by(&next), None);
 }
@@ -257,6 +266,7 @@ fn every_cause_has_its_word() {
         Cause::Compaction,
         Cause::RollBack,
         Cause::Memory,
+        Cause::PlacedText,
         Cause::Model,
         Cause::Instructions,
         Cause::Tools,
@@ -267,7 +277,18 @@ fn every_cause_has_its_word() {
     let words = all.map(Cause::as_str);
     assert_eq!(
         words,
-        ["compaction", "roll_back", "memory", "model", "instructions", "tools", "schema", "settings", "items"]
+        [
+            "compaction",
+            "roll_back",
+            "memory",
+            "placed_text",
+            "model",
+            "instructions",
+            "tools",
+            "schema",
+            "settings",
+            "items"
+        ]
     );
     for section in ReadSection::ALL {
         assert!(words[4..].contains(&Cause::of(*section).as_str()));

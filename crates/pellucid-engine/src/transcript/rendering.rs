@@ -21,6 +21,7 @@ use super::CallId;
 use super::entry::Entry;
 use super::entry::SNAPSHOT;
 use super::entry::Stored;
+use super::placed::Placed;
 use crate::chunks::Chunks;
 use crate::encode::Encoder;
 use crate::encode::Span;
@@ -115,6 +116,8 @@ pub(super) struct Rendering {
     rows: Vec<Rendered>,
     /// How many entries are rendered.
     n_entries: usize,
+    /// How many texts with a place between entries are rendered.
+    n_placed: usize,
     /// Calls whose structured output is to be shown as text.
     awaiting_text: BTreeSet<CallId>,
     /// Calls that were given an output, and outputs that were left out.
@@ -141,6 +144,7 @@ impl Rendering {
             chunks: Chunks::default(),
             rows: Vec::new(),
             n_entries: 0,
+            n_placed: 0,
             awaiting_text: BTreeSet::new(),
             repaired: BTreeSet::new(),
             left_out: BTreeSet::new(),
@@ -187,16 +191,42 @@ impl Rendering {
         if entry.is_output() { self.repaired.contains(call_id) } else { self.left_out.contains(call_id) }
     }
 
-    /// Renders what is new.
-    pub fn catch_up(&mut self, entries: &mut [Entry], calls: &BTreeSet<CallId>, outputs: &BTreeSet<CallId>) {
+    /// How many entries are rendered.
+    pub fn n_entries(&self) -> usize {
+        self.n_entries
+    }
+
+    /// How many texts with a place between entries are rendered.
+    pub fn n_placed(&self) -> usize {
+        self.n_placed
+    }
+
+    /// Renders what is new: entries, and between them the texts that have a place there.
+    pub fn catch_up(
+        &mut self,
+        entries: &mut [Entry],
+        placed: &mut [Placed],
+        calls: &BTreeSet<CallId>,
+        outputs: &BTreeSet<CallId>,
+    ) {
         let known = Pairs { calls, outputs };
-        let fresh = &mut entries[self.n_entries..];
+        while let Some(text) = placed.get_mut(self.n_placed).filter(|text| text.before <= entries.len()) {
+            let before = text.before.max(self.n_entries);
+            self.write(&mut entries[self.n_entries..before], known);
+            self.n_entries = before;
+            self.write(std::slice::from_mut(&mut text.entry), known);
+            self.n_placed += 1;
+        }
+        self.write(&mut entries[self.n_entries..], known);
+        self.n_entries = entries.len();
+    }
+
+    fn write(&mut self, fresh: &mut [Entry], known: Pairs<'_>) {
         let bytes = match self.view.wire {
             _ if self.view.watched.is_some() => self.copy(fresh),
             WireApi::Responses => self.render(fresh, known),
             WireApi::Chat | WireApi::Messages => self.translate(fresh, known),
         };
-        self.n_entries = entries.len();
         self.chunks.append(&bytes);
     }
 

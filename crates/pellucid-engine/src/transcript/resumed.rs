@@ -18,7 +18,9 @@ impl Transcript {
     pub fn begin_again(&mut self, view: View) {
         self.shown_before = None;
         self.left = Left::All;
-        if self.rendering.view == view {
+        // Texts with a place between items are those of the process before.
+        let placed = self.placed.take().unwrap_or_default();
+        if self.rendering.view == view && placed.is_empty() {
             return;
         }
         let mut old = std::mem::replace(&mut self.rendering, Rendering::new(view)).into_chunks();
@@ -37,7 +39,7 @@ impl Transcript {
                 n_bytes += entry.recorded(&old).len();
                 end += 1;
             }
-            self.rendering.catch_up(&mut self.entries[..end], &self.calls, &self.outputs);
+            self.rendering.catch_up(&mut self.entries[..end], &mut [], &self.calls, &self.outputs);
         }
     }
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::Ran;
 use crate::World;
+use crate::worked_example::check_example;
 use crate::worked_example::check_page;
 use crate::worked_example::rows_of;
 
@@ -25,7 +26,7 @@ fn world(memory: &str, preset: &str) -> World {
          [memory]\nmax_context = 1246\nmax_response = 0\n{memory}\n"
     );
     // Other strategies read no preset.
-    let layout = if memory.contains("strategy") && !memory.contains("hypa_v3") {
+    let layout = if memory.contains("strategy") && !memory.contains("hypa_v3") && !memory.contains("\"cards\"") {
         layout
     } else {
         format!("{layout}[memory.preset]\nmaxChatsPerSummary = 2\nmemoryTokensRatio = 0.15\n{preset}\n")
@@ -76,6 +77,62 @@ fn what_leaves_the_window_comes_back_as_cards() {
     assert!(!shown.contains(&said(1)) && shown.contains(&said(6)), "{shown}");
 }
 
+/// What a model is shown: a line for each message, with its role and the beginning of its text.
+fn messages_of(body: &str) -> String {
+    let body: Value = serde_json::from_str(body).unwrap();
+    let line = |item: &Value| {
+        let text = item["content"][0]["text"].as_str().unwrap_or_default();
+        let shown: Vec<&str> = text.lines().filter(|line| !line.is_empty()).take(4).collect();
+        format!("{:<9} {}\n", item["role"].as_str().unwrap_or_default(), shown.join(" / "))
+    };
+    body["input"].as_array().unwrap().iter().map(line).collect()
+}
+
+#[test]
+fn the_layout_puts_texts_of_the_configuration_around_and_into_the_conversation() {
+    let world = World::new(
+        "//- work/script.toml
+[[reply]]
+say = \"The ship waits.\"
+[[reply]]
+say = \"The tower too.\"
+//- home/config.toml
+pack = \"risuai\"
+[facts]
+description = \"You tell what happens in the harbour.\"
+persona = \"The person is a pilot.\"
+lorebook = [\"The ship is called Argo.\", \"The tower has no door.\"]
+author_note = \"Answer in one line.\"
+depth_prompt = \"It is night.\"
+",
+    );
+    for args in [&["--session-id", ID, "What of the ship?"][..], &["resume", ID, "And the tower?"]] {
+        let ran = world.run(&[&["exec", "--script", "script.toml"], args].concat());
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    }
+    let shown = |args: &[&str]| {
+        let ran = world.run(&[args, &["--script", "script.toml", "--session", ID, "Who keeps the light?"]].concat());
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        world.shown(ran.out())
+    };
+    let messages = messages_of(&shown(&["prompt", "--format", "body"]));
+    let shown_of = |text: &str| messages.lines().filter(|line| line.contains(text)).count();
+    let places =
+        ["harbour. / The person", "What of the ship?", "It is night.", "The ship waits.", "Who keeps", "Argo. / "];
+    let places = places.map(|text| messages.find(text).unwrap_or_else(|| panic!("{text}: {messages}")));
+    assert!(places.is_sorted() && shown_of("It is night.") == 1, "{messages}");
+    let conversation: Vec<&str> = messages.lines().filter(|line| !line.contains('<') && !line.contains('`')).collect();
+    let report = rows_of(&shown(&["context", "-vv"]), "after_chat");
+    let example = format!(
+        "$ pellucid prompt --session ID \"Who keeps the light?\"      # by role\n{}\n\n\
+         $ pellucid context -vv --session ID \"Who keeps the light?\"\n{report}",
+        conversation.join("\n")
+    );
+    check_example("risuai.md", "example of the layout", &example);
+    let ran = world.run(&["replay", ID]);
+    assert_eq!(ran.status, 0, "{}{}", ran.out(), ran.stderr);
+}
+
 #[test]
 fn the_session_file_stays_whole_and_the_others() {
     let world = world("summaries = \"lexical\"", "");
@@ -92,14 +149,43 @@ fn the_session_file_stays_whole_and_the_others() {
     assert!(world.files.path(format!("home/session_state/{ID}.json")).exists());
 }
 
+/// A pack that is none of the built-in ones, with its texts, its keys and another place for the memory.
+#[test]
+fn a_pack_of_ones_own_has_a_memory_with_its_words_at_its_place() {
+    let world = world("", "");
+    let layout = "name = \"diary\"\nfrom = \"codex\"\n\
+        [[slot]]\nid = \"environment\"\ntarget = \"user\"\nsource = \"environment\"\n\
+        [[tool]]\nfile = \"update_plan\"\n\
+        [memory]\nstrategy = \"cards\"\nsummaries = \"lexical\"\nmax_context = 1246\ndepth = 1\n\
+        [memory.cards]\nmessages_per_card = 2\nmemory_ratio = 0.15\nrecent_ratio = 1\nsimilar_ratio = 0\n";
+    world.files.write("small/pack.toml", layout);
+    world.files.write("small/memory/cards.md", "DIARY\n{{ cards }}\nEND\n");
+    world.files.write("small/memory/previous.md", "({{ memory }})\n");
+    talk(&world, 1..=6);
+    let ran = world.run(&["prompt", "--pack", "../small", "--script", "script.toml", "--session", ID, "And now?"]);
+    let shown = ran.out();
+    let places = ["Message 6", "(DIARY", "END)", "And now?"]
+        .map(|text| shown.rfind(text).unwrap_or_else(|| panic!("{text}: {shown}")));
+    assert!(places.is_sorted() && !shown.contains("Past Events"), "{shown}");
+    assert!(shown.matches("(DIARY").count() == 1 && !shown.contains(&said(1)), "{shown}");
+    let ran = world.run(&["replay", ID]);
+    assert_eq!(ran.status, 0, "{}{}", ran.out(), ran.stderr);
+}
+
 #[test]
 fn every_strategy_keeps_a_conversation_going() {
-    for strategy in ["window", "supa", "hypa_v1", "hypa_v2", "hypa_v3", "hanurai"] {
+    let theirs = ["supa", "hypa_v1", "hypa_v2", "hypa_v3", "hanurai"];
+    let ours = ["window", "running_summary", "summary_and_fragments", "summaries_and_details", "cards", "recall"];
+    for strategy in theirs.into_iter().chain(ours) {
         let own = match strategy {
-            "supa" | "hypa_v1" => "summaries = \"lexical\"\nchunk_tokens = 450",
-            "hypa_v2" => "summaries = \"lexical\"\nchunk_tokens = 450\nallocated_tokens = 200",
-            "hypa_v3" => "summaries = \"lexical\"",
-            "hanurai" => "recall_tokens = 100",
+            "supa" | "hypa_v1" | "running_summary" | "summary_and_fragments" => {
+                "summaries = \"lexical\"\nchunk_tokens = 450"
+            }
+            "hypa_v2" | "summaries_and_details" => {
+                "summaries = \"lexical\"\nchunk_tokens = 450\nallocated_tokens = 200"
+            }
+            "hypa_v3" | "cards" => "summaries = \"lexical\"",
+            "hanurai" | "recall" => "recall_tokens = 100",
             _ => "",
         };
         let memory = format!("strategy = \"{strategy}\"\n{own}");
@@ -137,10 +223,30 @@ fn cards_can_be_changed_pinned_and_forgotten() {
     assert_eq!(cards_now[0]["used"], serde_json::json!(["important"]), "{cards_now:#?}");
     assert_eq!(memory(&world, &["forget", "1-2"]).out(), "2 cards forgotten\n");
     assert_eq!(cards(&world).len(), n - 2 + (cards_now.len() - n));
+    let numbers = |args: &[&str]| -> Vec<u64> {
+        let ran = memory(&world, &[&["list", "--json"], args].concat());
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        let cards: Vec<Value> = serde_json::from_str(ran.out()).unwrap();
+        cards.iter().map(|card| card["number"].as_u64().unwrap()).collect()
+    };
+    let all = numbers(&[]);
+    let of_dragon = numbers(&["--search", "DRAGON"]);
+    assert!(!of_dragon.is_empty() && of_dragon.len() < all.len(), "{of_dragon:?} of {all:?}");
+    assert_eq!(numbers(&["--pinned"]), [] as [u64; 0]);
+    assert_eq!(numbers(&["--category", ""]), all);
+    assert_eq!(numbers(&["--category", "cat_1"]), [] as [u64; 0]);
+    assert_eq!(memory(&world, &["merge", "1-2", "Both at once."]).out(), "2 cards merged into card 1\n");
+    assert_eq!((cards(&world)[0]["text"].as_str(), numbers(&[]).len()), (Some("Both at once."), all.len() - 1));
+    let ran = memory(&world, &["merge", "1", "One."]);
+    assert!(
+        ran.status == 1 && ran.stderr.contains("1 is one card; `memory merge` takes two at least"),
+        "{}",
+        ran.stderr
+    );
     let ran = memory(&world, &["show", "99"]);
     assert_eq!(ran.status, 1);
     expect![[r#"
-        error: no card 99: the session ID has 2; see `pellucid memory list`
+        error: no card 99: the session ID has 1; see `pellucid memory list`
     "#]]
     .assert_eq(&world.steady(&ran.stderr));
 }

@@ -111,6 +111,7 @@ fn continuity(before: &BuiltRequest, old: &[u8], after: &BuiltRequest, new: &[u8
         order: after.wire.reading_order(),
         left: None,
         cause: None,
+        moved: None,
     };
     SentRequest::new(&before.frame, old_len, before.items.len()).continued_by(&next, divergence)
 }

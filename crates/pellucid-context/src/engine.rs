@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use pellucid_engine::facts::Facts;
+use pellucid_engine::facts::InjectionFacts;
 use pellucid_engine::host::HostNames;
 use pellucid_engine::injection;
 use pellucid_engine::pack::Pack;
@@ -183,6 +184,32 @@ impl Engine {
         self
     }
 
+    /// Reads the files that the sources of facts want, or those of the layout if the facts have no sources, from the disk.
+    /// Sources look for them from the facts' working directory.
+    #[cfg(feature = "folder")]
+    pub fn read_sources(&self, facts: &mut Facts, home: &std::path::Path) {
+        let cwd = facts.settings.cwd.clone();
+        let mode = facts.system.prompt_mode;
+        let injection = &mut facts.system.injection;
+        self.complete_sources(injection);
+        for key in ["cwd", "workspace_dir"] {
+            injection.attributes.entry(key).or_insert_with(|| cwd.clone().into());
+        }
+        injection.process_dir = cwd;
+        injection.home = home.to_string_lossy().into_owned();
+        let inputs = injection.inputs(&self.pack.layout.source_texts);
+        let read =
+            |source: &injection::ItemSource| pellucid_workspace::injection_files::read(&source.wants(&inputs, mode));
+        let reads = injection.sources.iter().map(read).collect();
+        injection.reads = reads;
+    }
+
+    fn complete_sources(&self, injection: &mut InjectionFacts) {
+        if injection.sources.is_empty() {
+            injection.sources = injection::sources(&Value::Array(self.pack.layout.injections.clone()));
+        }
+    }
+
     /// The pack that the engine was made with.
     pub fn pack(&self) -> &Pack {
         &self.pack
@@ -214,9 +241,7 @@ impl Engine {
     /// The facts with what the program gives: its gates, the texts of the store, then its sources, which see both.
     pub(crate) fn complete(&self, mut facts: Facts) -> Facts {
         let injection = &mut facts.system.injection;
-        if injection.sources.is_empty() {
-            injection.sources = injection::sources(&Value::Array(self.pack.layout.injections.clone()));
-        }
+        self.complete_sources(injection);
         if let Some(store) = &self.store {
             let wanted = injection.wanted_keys();
             let found = if wanted.is_empty() { Vec::new() } else { store.look_up(&wanted) };

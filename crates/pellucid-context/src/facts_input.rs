@@ -8,6 +8,8 @@ use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::facts::Provided;
 use pellucid_engine::injection;
+use pellucid_engine::injection::scalar;
+use pellucid_engine::window::settings::SettingsDocument;
 use pellucid_protocol::dynamic_tool::DynamicTool;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::model::ModelInfo;
@@ -105,6 +107,10 @@ struct InjectionFactsInput {
     store: Option<BTreeMap<String, String>>,
     #[serde(default)]
     memory: Vec<String>,
+    #[serde(default)]
+    variables: Map<String, Value>,
+    /// The settings of an agent, as one document.
+    settings: Option<Map<String, Value>>,
 }
 
 impl From<FileInput> for Document {
@@ -147,12 +153,29 @@ impl TryFrom<FactsInput> for Facts {
         facts.tools.dynamic_tools = input.tools;
         facts.system.prompt_mode = input.prompt_mode.unwrap_or(facts.system.prompt_mode);
         facts.system.given = input.given;
+        let mut system_prompt = None;
         if let Some(input) = input.injection {
             let facts = &mut facts.system.injection;
             facts.sources = input.sources.as_ref().map(injection::sources).unwrap_or_default();
             facts.attributes = input.attributes;
             facts.store = input.store;
             facts.memory = input.memory;
+            let text = |(name, value): (String, Value)| (name, scalar::text(&value).into_owned());
+            facts.variables = input.variables.into_iter().map(text).collect();
+            if let Some(settings) = &input.settings {
+                let document = SettingsDocument::new(settings)?;
+                facts.window = document.window()?;
+                if let Some(sources) = document.sources() {
+                    facts.sources = injection::sources(sources);
+                }
+                let limit = facts.window.memory_search_limit.and_then(|limit| usize::try_from(limit).ok());
+                facts.memory.truncate(limit.unwrap_or(usize::MAX));
+                system_prompt = document.system_prompt();
+            }
+        }
+        if let Some(text) = system_prompt {
+            let given = || Provided { place: "injection.settings".to_owned(), text };
+            facts.settings.base_instructions.get_or_insert_with(given);
         }
         Ok(facts)
     }

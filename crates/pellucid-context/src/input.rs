@@ -104,6 +104,9 @@ pub enum InputError {
         /// The key that is not known.
         key: String,
     },
+    /// The settings of an agent are wrong.
+    #[error("injection.settings: {0}")]
+    Settings(#[from] pellucid_engine::window::settings::SettingsError),
     /// The pack or the facts do not make a session.
     #[error(transparent)]
     Engine(#[from] EngineError),

@@ -39,6 +39,7 @@ mod extend;
 mod facts_input;
 mod input;
 mod recording;
+mod room;
 mod session;
 
 pub use built::BuiltRequest;
@@ -85,5 +86,7 @@ pub use recording::RecordedStep;
 pub use recording::Recording;
 pub use recording::ReplayError;
 pub use recording::Replayed;
+pub use room::SummaryQuestion;
+pub use room::WindowExceeded;
 pub use session::EngineSession;
 pub use session::StandingError;

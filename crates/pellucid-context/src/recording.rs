@@ -42,6 +42,13 @@ pub enum RecordedStep {
     },
     /// The facts became others.
     Facts,
+    /// Turns or recalled texts had to go for a message.
+    Shortened {
+        /// The message that they made room for.
+        next: String,
+        /// The summary of the turns, if a model gave one.
+        answer: Option<String>,
+    },
     /// A request was made.
     Request {
         /// The number of bytes of the body.
@@ -142,6 +149,11 @@ impl Engine {
                 RecordedStep::Facts => {
                     let next = states.next().map(|facts| session.engine().complete(facts));
                     next.into_iter().for_each(|facts| session.take_facts(facts));
+                }
+                RecordedStep::Shortened { next, answer } => {
+                    if let Some(plan) = session.plan(next) {
+                        session.shorten(plan, next, answer.as_deref());
+                    }
                 }
                 RecordedStep::Request { sha256, .. } => {
                     requests.push(Replayed { request: session.request(), recorded: sha256.clone() });

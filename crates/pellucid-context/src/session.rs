@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pellucid_engine::assemble::assemble;
+use pellucid_engine::assemble::placed;
+use pellucid_engine::boundary::begins_user_turn;
 use pellucid_engine::continuity::NextRequest;
 use pellucid_engine::continuity::SentRequest;
 use pellucid_engine::documents::listed::instruction_files;
@@ -53,15 +55,23 @@ const STANDING: &str = "reinject";
 pub struct EngineSession {
     engine: Engine,
     facts: Facts,
-    wire: WireSettings,
-    instructions: Vec<Fragment>,
-    frame: Frame,
-    transcript: Transcript,
+    pub(crate) wire: WireSettings,
+    pub(crate) instructions: Vec<Fragment>,
+    pub(crate) frame: Frame,
+    pub(crate) transcript: Transcript,
+    /// The running summary of turns that were dropped.
+    pub(crate) running_summary: Option<String>,
+    /// How many messages of the layout the history begins with.
+    pub(crate) n_context: usize,
     omissions: Vec<Omission>,
     /// The tools of calls, by the ids of the calls.
     tools: BTreeMap<String, Arc<str>>,
     reinject: ReinjectState,
     last: Option<SentRequest>,
+    /// Whether a turn began since texts were placed within the conversation.
+    is_turn_new: bool,
+    /// The slot whose text within the conversation moved or changed since the last request.
+    moved: Option<Arc<str>>,
     recording: Recording,
 }
 
@@ -85,6 +95,7 @@ impl EngineSession {
         let facts = engine.complete(facts);
         let context = assemble(engine.pack(), &facts);
         let mut transcript = Transcript::new(wire.ids, facts.settings.model.truncation_policy);
+        let n_context = context.messages.len();
         for message in context.messages {
             transcript.record_draft(&Draft::from(message));
         }
@@ -97,10 +108,14 @@ impl EngineSession {
             instructions: context.instructions,
             frame,
             transcript,
+            running_summary: None,
+            n_context,
             omissions: context.omissions,
             tools: BTreeMap::new(),
             reinject: ReinjectState::default(),
             last: None,
+            is_turn_new: true,
+            moved: None,
         }
     }
 
@@ -180,6 +195,7 @@ impl EngineSession {
             Item::Message { role, .. } if role != "assistant" => Origin::Provided { place: "items".into() },
             _ => Origin::Model,
         };
+        self.is_turn_new |= begins_user_turn(item);
         self.transcript.record(item, &origin);
         self.recording.steps.push(RecordedStep::Item { item: item.clone() });
     }
@@ -220,20 +236,42 @@ impl EngineSession {
         self.recording.steps.push(RecordedStep::Facts);
     }
 
+    pub(crate) fn facts_mut(&mut self) -> &mut Facts {
+        &mut self.facts
+    }
+
+    pub(crate) fn note_step(&mut self, step: RecordedStep) {
+        self.recording.steps.push(step);
+    }
+
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }
 
     pub(crate) fn record_again(&mut self, item: &Item) {
+        self.is_turn_new |= begins_user_turn(item);
         self.transcript.record(item, &Origin::Recorded { path: "recording".into() });
     }
 
     fn record_draft(&mut self, draft: &Draft) {
+        let item = draft.item();
+        self.is_turn_new |= begins_user_turn(&item);
         self.transcript.record_draft(draft);
-        self.recording.steps.push(RecordedStep::Item { item: draft.item() });
+        self.recording.steps.push(RecordedStep::Item { item });
+    }
+
+    /// Places the texts that the layout has within the conversation, once for a turn.
+    fn place_texts(&mut self) {
+        if std::mem::take(&mut self.is_turn_new) && self.engine.pack().layout.has_depth() {
+            let (placed, omissions) = placed(self.engine.pack(), &self.facts);
+            let new = omissions.into_iter().filter(|omission| !self.omissions.contains(omission)).collect::<Vec<_>>();
+            self.omissions.extend(new);
+            self.moved = self.transcript.place(&placed);
+        }
     }
 
     fn built(&mut self) -> BuiltRequest {
+        self.place_texts();
         let request = self.frame.request(&mut self.transcript);
         let items = self.transcript.rendered().to_vec();
         let omissions = [&self.omissions, self.frame.omissions(), self.transcript.omissions()].concat();
@@ -243,6 +281,7 @@ impl EngineSession {
             report.count(&request.body(), counter);
         }
         let divergence = self.transcript.take_divergence();
+        let moved = self.moved.take();
         let next = NextRequest {
             frame: &self.frame,
             request: &request,
@@ -250,6 +289,7 @@ impl EngineSession {
             order: self.wire.wire.reading_order(),
             left: None,
             cause: None,
+            moved: moved.as_deref(),
         };
         report.continuity = self.last.as_ref().and_then(|last| last.continued_by(&next, divergence));
         BuiltRequest { frame: self.frame.clone(), request, items, report, wire: self.wire.wire }

@@ -23,6 +23,7 @@ pub mod requests;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+pub use by_window::DroppedTurns;
 pub use by_window::Fit;
 pub use error::CompactionError;
 pub use local::local_summary;
@@ -58,9 +59,6 @@ const PROMPT: &str = "compact/prompt.md";
 const SUMMARY_PREFIX: &str = "compact/summary_prefix.md";
 const REQUESTS: &str = "compact/requests.md";
 const REQUEST_LIST: &str = "{{ requests }}";
-
-/// How the model is asked for a summary of dropped turns, for layouts that drop them.
-pub const WINDOW_SUMMARY: &str = "compact/window_summary.md";
 
 /// The templates used here.
 pub(crate) const TEMPLATES: &[(&str, Shape)] = &[

@@ -31,6 +31,8 @@ use std::sync::Arc;
 pub use about::about;
 pub use base_instructions::lacks_tones;
 pub use base_instructions::offers_tones;
+pub use injected::OwnSections;
+pub use injected::own_sections;
 pub(crate) use project_docs::NAME as PROJECT_DOCS;
 
 use crate::facts::Facts;

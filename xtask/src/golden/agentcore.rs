@@ -5,7 +5,17 @@ mod sources;
 mod texts;
 mod window;
 
+use std::sync::LazyLock;
+
+use pellucid_engine::pack::Pack;
+
 use super::Suite;
+
+/// The pack whose texts and layout the suites use.
+fn pack() -> &'static Pack {
+    static PACK: LazyLock<Pack> = LazyLock::new(|| Pack::builtin("agentcore").expect("agentcore is built in"));
+    &PACK
+}
 
 pub const SUITES: &[Suite] = &[
     ("agent", agent::run),

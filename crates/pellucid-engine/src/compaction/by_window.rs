@@ -3,6 +3,8 @@
 //! The texts that the layout puts before the history stay. `window` decides what the model is asked and which turns
 //! are dropped before; here items are converted for it, and back.
 
+use std::collections::BTreeMap;
+
 use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::item::ToolOutput;
@@ -12,7 +14,9 @@ use super::Compaction;
 use super::Copied;
 use super::copies;
 use super::last_answer;
+use crate::assemble;
 use crate::assemble::Context;
+use crate::assemble::assemble;
 use crate::boundary;
 use crate::encode::Encoder;
 use crate::facts::Facts;
@@ -33,6 +37,7 @@ use crate::window::WindowExceeded;
 use crate::window::WindowLimits;
 use crate::window::WindowStep;
 use crate::window::count::CharacterEstimate;
+use crate::window::settings::WindowKeys;
 use crate::window::summary;
 use crate::window::summary::HistoryMessage;
 
@@ -51,12 +56,32 @@ pub struct Fit<'a> {
     pub summary: Option<&'a str>,
     /// How many messages of the layout come first.
     pub n_context: usize,
+    /// What is set for the window.
+    pub keys: WindowKeys,
 }
 
 impl Fit<'_> {
     fn limits(&self) -> WindowLimits {
-        let reserved = self.pack.layout.compaction.reserved_output_tokens;
-        WindowLimits { window: self.facts.settings.model.context_window, reserved, compacts: true }
+        let window = self.keys.context_window.or(self.facts.settings.model.context_window);
+        WindowLimits { window, reserved: self.keys.reserved(), compacts: self.keys.summarise.unwrap_or(true) }
+    }
+
+    /// The recalled texts, which the base instructions have.
+    fn recalled(&self) -> &[String] {
+        &self.facts.system.injection.memory
+    }
+
+    /// The tokens of the base instructions with only the first recalled texts.
+    fn instructions_with(&self, memory: &[String]) -> i64 {
+        let counter = CharacterEstimate::default();
+        let text = if memory.len() == self.recalled().len() {
+            concat(self.instructions)
+        } else {
+            let mut facts = self.facts.clone();
+            facts.system.injection.memory = memory.to_vec();
+            concat(&assemble(self.pack, &facts).instructions)
+        };
+        if text.is_empty() { 0 } else { counter.message(&text) }
     }
 
     /// How many tokens a prompt may have.
@@ -69,7 +94,8 @@ impl Fit<'_> {
     pub fn estimate(&self, transcript: &Transcript) -> i64 {
         let items: Vec<Item> = transcript.items().collect();
         let (context, history) = self.split(&items);
-        let parts = PromptParts { summary: self.summary, history: &messages(history), n_before: 0, memory: &[] };
+        let (history, memory) = (&messages(history), self.recalled());
+        let parts = PromptParts { summary: self.summary, history, n_before: 0, memory };
         let cost = self.cost(context, parts);
         cost.messages + cost.tools
     }
@@ -83,13 +109,15 @@ impl Fit<'_> {
 
     fn cost(&self, context: &[Item], parts: PromptParts<'_>) -> Cost {
         let counter = CharacterEstimate::default();
-        let instructions = concat(self.instructions);
-        let instructions = (!instructions.is_empty()).then(|| counter.message(&instructions));
         let said = messages(context).iter().chain(parts.history).map(|it| counter.message(&it.text)).sum::<i64>();
+        // Texts within the conversation are sent with it and are not in the history.
+        let (placed, _) = assemble::placed(self.pack, self.facts);
+        let placed = placed.iter().map(|it| counter.message(&concat(&it.message.fragments))).sum::<i64>();
         let others = [
+            Some(placed),
             self.input.map(|text| counter.message(text)),
-            instructions,
-            parts.summary.map(|summary| counter.message(&summary::shown(summary))),
+            Some(self.instructions_with(parts.memory)),
+            parts.summary.map(|summary| counter.message(&concat(&summary::shown(self.pack, summary)))),
         ];
         let offered = tool_list::offered(self.pack, self.facts);
         let mut encoder = Encoder::new(&"tools".into());
@@ -101,17 +129,37 @@ impl Fit<'_> {
     }
 }
 
+/// What leaves a history.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DroppedTurns {
+    /// The number of messages.
+    pub messages: usize,
+    /// The number of turns. Messages before the first turn count as one.
+    pub turns: usize,
+}
+
+impl DroppedTurns {
+    fn of(messages: &[HistoryMessage]) -> Self {
+        let begun = messages.iter().skip(1).filter(|message| message.begins_turn()).count();
+        Self { messages: messages.len(), turns: usize::from(!messages.is_empty()) + begun }
+    }
+}
+
 /// The plan for a history that does not fit.
 #[derive(Debug)]
 pub(super) struct ByWindow {
     /// The prompt for the model, if a summary is needed.
-    question: Option<String>,
+    question: Option<Vec<Fragment>>,
     /// The summary so far, unless it had to go.
     summary: Option<String>,
     /// How many items come before what is kept.
     n_gone: usize,
     /// The number of items before.
     n_items: usize,
+    /// The messages that the summary is made of.
+    dropped: DroppedTurns,
+    /// How many recalled texts are left, if some had to go.
+    n_recalled: Option<usize>,
     /// Why the history cannot be made to fit.
     failure: Option<WindowExceeded>,
 }
@@ -123,13 +171,15 @@ impl Compaction {
         let (context, history) = fit.split(&items);
         let n_front = items.len() - history.len();
         let stored = ConversationState { summary: fit.summary.map(str::to_owned), ..ConversationState::default() };
-        let (mut window, _) = Window::new(fit.limits(), &stored, &messages(history), Vec::new());
+        let (mut window, _) = Window::new(fit.limits(), &stored, &messages(history), fit.recalled().to_vec());
+        let mut dropped_turns = DroppedTurns::default();
         let mut step = window.begin();
         let (question, failure) = loop {
             step = match step {
                 WindowStep::Build => window.built(fit.cost(context, window.parts())),
                 WindowStep::Summarise { previous, dropped } => {
-                    break (Some(summary::question(previous.as_deref(), &dropped)), None);
+                    dropped_turns = DroppedTurns::of(&dropped);
+                    break (Some(summary::question(fit.pack, previous.as_deref(), &dropped)), None);
                 }
                 WindowStep::Fits { .. } => break (None, None),
                 WindowStep::Failed(error) => break (None, Some(error)),
@@ -137,14 +187,20 @@ impl Compaction {
         };
         let parts = window.parts();
         let by_window = ByWindow {
-            question,
             summary: parts.summary.map(str::to_owned),
             n_gone: n_front + parts.n_before,
             n_items: items.len(),
+            dropped: match &question {
+                // Without a summary the turns are lost all the same.
+                None => DroppedTurns::of(&messages(&history[..parts.n_before.min(history.len())])),
+                Some(_) => dropped_turns,
+            },
+            n_recalled: (parts.memory.len() < fit.recalled().len()).then_some(parts.memory.len()),
+            question,
             failure,
         };
         let prompt = by_window.question.clone().unwrap_or_default();
-        let prompt = Draft::text("compact_prompt", "user", vec![Fragment::fact("history", prompt)]);
+        let prompt = Draft::text("compact_prompt", "user", prompt);
         // The question has the history in it, so none of the items is shown beside it.
         let shown = Some(Vec::new());
         Self {
@@ -159,6 +215,16 @@ impl Compaction {
         self.by_window.as_ref().is_none_or(|it| it.question.is_some())
     }
 
+    /// The messages and turns that leave the history, for the strategy that drops turns.
+    pub fn dropped_turns(&self) -> DroppedTurns {
+        self.by_window.as_ref().map(|it| it.dropped).unwrap_or_default()
+    }
+
+    /// How many recalled texts are left, if some had to go.
+    pub fn recalled_left(&self) -> Option<usize> {
+        self.by_window.as_ref()?.n_recalled
+    }
+
     /// Why the history cannot be made to fit.
     pub fn failure(&self) -> Option<&WindowExceeded> {
         self.by_window.as_ref().and_then(|it| it.failure.as_ref())
@@ -171,7 +237,7 @@ impl Compaction {
 
     /// Puts context, summary and what is kept in place of the history, and gives the summary. What
     /// was recorded since this began is the model's answer; without one, what was dropped is lost.
-    pub fn rebuild_window(self, transcript: &mut Transcript, context: Context) -> Option<String> {
+    pub fn rebuild_window(self, transcript: &mut Transcript, context: Context, pack: &Pack) -> Option<String> {
         let by_window = self.by_window?;
         let items: Vec<Copied> = copies(transcript).collect();
         let (before, since) = items.split_at(by_window.n_items.min(items.len()));
@@ -184,8 +250,7 @@ impl Compaction {
             transcript.record_draft(&Draft::from(message));
         }
         if let Some(summary) = &summary {
-            let fragments = vec![Fragment { origin: Origin::Model, text: summary::shown(summary) }];
-            transcript.record_draft(&Draft::text("summary", "assistant", fragments));
+            transcript.record_draft(&Draft::text("summary", "assistant", summary::shown(pack, summary)));
         }
         for copied in kept {
             transcript.record_with(&copied.item, &copied.spans, &Origin::Model);
@@ -202,9 +267,22 @@ fn texts(parts: &[ContentPart]) -> String {
     parts.iter().map(text).collect()
 }
 
-/// Items as messages of a history, one for each.
+/// Items as messages of a history, one for each. An output has the name of the tool that was called.
 fn messages(items: &[Item]) -> Vec<HistoryMessage> {
-    items.iter().map(message).collect()
+    let mut names: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut messages = Vec::with_capacity(items.len());
+    for item in items {
+        match item {
+            Item::FunctionCall { name, call_id, .. } | Item::CustomToolCall { name, call_id, .. } => {
+                names.insert(call_id, name);
+            }
+            _ => {}
+        }
+        let mut message = message(item);
+        message.tool_name = message.call_id.as_deref().and_then(|id| names.get(id)).map(|name| (*name).to_owned());
+        messages.push(message);
+    }
+    messages
 }
 
 fn message(item: &Item) -> HistoryMessage {

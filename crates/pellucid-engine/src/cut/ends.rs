@@ -42,15 +42,36 @@ pub fn head_marker_tail(text: &str, max: Option<i64>, marker: &str) -> String {
 
 /// The same for a text in fragments: what is kept keeps its origin.
 pub fn head_marker_tail_of(fragments: Vec<Fragment>, max: Option<i64>, marker: &str) -> Vec<Fragment> {
+    cut_of(fragments, max, marker).0
+}
+
+/// How many bytes a cut kept at both ends, and how many its marker has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct KeptEnds {
+    /// The bytes of the beginning.
+    pub head: usize,
+    /// The bytes of the end.
+    pub tail: usize,
+    /// The bytes of the marker between them.
+    pub marker: usize,
+}
+
+/// The same, with what was kept if the text was cut.
+pub fn cut_of(fragments: Vec<Fragment>, max: Option<i64>, marker: &str) -> (Vec<Fragment>, Option<KeptEnds>) {
     let len = length(&fragments);
     match Kept::of(len, size(max), marker) {
-        Kept::All => fragments,
-        Kept::Head(n) => head_of(&fragments, n),
+        Kept::All => (fragments, None),
+        Kept::Head(n) => {
+            let kept = head_of(&fragments, n);
+            let ends = KeptEnds { head: length(&kept), ..KeptEnds::default() };
+            (kept, Some(ends))
+        }
         Kept::Ends { head, marker, tail } => {
-            let mut kept = head_of(&fragments, head);
+            let (mut kept, last) = (head_of(&fragments, head), tail_of(&fragments, tail));
+            let ends = KeptEnds { head: length(&kept), tail: length(&last), marker: marker.len() };
             kept.push(Fragment::layout(marker));
-            kept.extend(tail_of(&fragments, tail));
-            kept
+            kept.extend(last);
+            (kept, Some(ends))
         }
     }
 }

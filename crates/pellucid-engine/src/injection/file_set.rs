@@ -19,11 +19,13 @@ use super::read::FileWanted;
 use super::read::InjectionRead;
 use super::read::ReadExtent;
 use super::read::Wants;
+use super::report::Truncation;
 use super::scalar;
 use super::source::Collecting;
 use super::source::Inputs;
 use crate::bootstrap::FileSetLayout;
 use crate::cut::ends;
+use crate::cut::ends::KeptEnds;
 use crate::cut::files::FileContent;
 use crate::cut::files::FileEntry;
 use crate::cut::files::FileRules;
@@ -39,13 +41,12 @@ use crate::pack::Pack;
 use crate::path;
 use crate::utf16;
 
-const HEADER: &str = "Project Context";
-
 /// A source that lists files.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FileSet {
     files: Vec<Value>,
-    header: String,
+    /// The heading; absent for the layout's.
+    header: Option<String>,
     total_max: Option<Value>,
     marker: String,
     order: i64,
@@ -57,6 +58,8 @@ pub(super) struct FileSet {
     keeps_empty: bool,
     version: Version,
     rules: Option<FileRules>,
+    /// The line for a missing file, if the options or a preset have one.
+    missing: Option<String>,
 }
 
 /// A file of the list that is used in a mode.
@@ -72,19 +75,23 @@ struct Listed {
     only_if_there: bool,
 }
 
+/// An entry of the list that is not used.
+enum Hidden {
+    /// The file is for other modes.
+    ByMode(String),
+    /// The entry is no map, or has no path.
+    NoPath,
+}
+
 impl FileSet {
     pub(super) fn new(spec: &Map<String, Value>) -> Result<Self, ItemError> {
         let option = |name: &str| spec.get(name).unwrap_or(&Value::Null);
         let version = Version::of(spec);
         let header = scalar::text(option("section_header"));
-        let header = match scalar::strip(&header) {
-            "" => HEADER.to_owned(),
-            header => header.to_owned(),
-        };
+        let header = Some(scalar::strip(&header)).filter(|header| !header.is_empty()).map(str::to_owned);
         let marker = scalar::text(option("marker")).into_owned();
-        // The set of files that a built-in pack begins with.
         let preset = option("preset").as_str().filter(|_| version == Version::Two);
-        let preset = preset.and_then(|name| Pack::builtin(name)?.layout.bootstrap);
+        let preset = preset.map(preset_of).transpose()?;
         let mut files = option("files").as_array().cloned().unwrap_or_default();
         if let Some(preset) = &preset {
             files = preset.entries().chain(files).collect();
@@ -94,6 +101,7 @@ impl FileSet {
             header,
             total_max: spec.get("total_max_bytes").filter(|total| !total.is_null()).cloned(),
             rules: (version == Version::Two).then(|| rules(spec, preset.as_ref(), &marker)),
+            missing: missing_line(spec, version).or_else(|| preset.map(|preset| preset.rules.missing)),
             marker,
             order: scalar::int(option("order")).unwrap_or(0),
             modes: item::modes_or_both(option("prompt_modes"), version)?,
@@ -106,7 +114,7 @@ impl FileSet {
     }
 
     pub(super) fn wants(&self, inputs: &Inputs<'_>, mode: PromptMode) -> Wants {
-        let listed = self.listed(inputs, mode);
+        let (listed, _) = self.listed(inputs, mode);
         let wanted = |file: &Listed| {
             let own = file.max.and_then(|max| usize::try_from(max).ok()).filter(|max| *max > 0);
             let keep = match (&self.rules, own) {
@@ -129,12 +137,22 @@ impl FileSet {
         inputs: &Inputs<'_>,
         mode: PromptMode,
         read: &InjectionRead,
-        collecting: &mut Collecting,
+        collecting: &mut Collecting<'_>,
     ) {
-        let mut section = Section::new(&self.header);
-        let mut spending = self.rules.as_ref().map(Spending::new);
-        let mut n_lost = 0;
-        for file in self.listed(inputs, mode) {
+        let header = self.header.as_deref().unwrap_or(&inputs.texts.file_set_header);
+        let missing = self.missing.as_deref().unwrap_or(&inputs.texts.missing);
+        let rules = self.rules.clone().map(|rules| FileRules { missing: missing.to_owned(), ..rules });
+        let mut section = Section::new(header);
+        let mut spending = rules.as_ref().map(Spending::new);
+        let (mut n_lost, mut truncation) = (0, None);
+        let (listed, hidden) = self.listed(inputs, mode);
+        for what in &hidden {
+            match what {
+                Hidden::ByMode(path) => collecting.hidden(path),
+                Hidden::NoPath => collecting.refused("entry", "a file of the list needs `path`"),
+            }
+        }
+        for file in listed {
             let found = file.place.as_ref().and_then(|place| read.files.get(place)).unwrap_or(&FileRead::Missing);
             match found {
                 FileRead::Failed { error } => {
@@ -147,8 +165,8 @@ impl FileSet {
             if *found == FileRead::Missing && (!self.includes_missing || file.only_if_there) {
                 continue;
             }
-            let content = match (&mut spending, &self.rules) {
-                (Some(spending), Some(rules)) => match self.spent(spending, rules, &file, found) {
+            let (content, kept) = match (&mut spending, &rules) {
+                (Some(spending), Some(rules)) => match spent(spending, rules, &file, found) {
                     Ok(Some(content)) => content,
                     Ok(None) => continue,
                     Err(reason) => {
@@ -156,8 +174,13 @@ impl FileSet {
                         break;
                     }
                 },
-                _ => self.first_version(&file, found),
+                _ => self.first_version(&file, found, missing),
             };
+            if let Some(kept) = kept {
+                let budget = file.max.and_then(|max| usize::try_from(max).ok());
+                let budget = budget.or_else(|| rules.as_ref().and_then(|rules| rules.per_file));
+                truncation = Some(Truncation::with_file(truncation, kept, budget));
+            }
             if let FileRead::Text(text) = found {
                 let used = content.iter().filter(|it| matches!(it.origin, Origin::File { .. }) || is_replacement(it));
                 let used: usize = used.map(|it| it.text.len()).sum();
@@ -171,7 +194,10 @@ impl FileSet {
         let whole = ends::length(&section.body);
         let content = match &self.total_max {
             Some(max) if self.version == Version::One || self.rules.as_ref().is_none_or(|it| it.total.is_none()) => {
-                ends::head_marker_tail_of(section.body, scalar::int(max), &self.marker)
+                let max = scalar::int(max);
+                let (content, kept) = ends::cut_of(section.body, max, &self.marker);
+                truncation = kept.map(|kept| Truncation::of_ends(kept, max)).or(truncation);
+                content
             }
             _ => section.body,
         };
@@ -185,7 +211,7 @@ impl FileSet {
             id: None,
             metadata: Map::new(),
         };
-        collecting.item(item, &self.header, whole + n_lost);
+        collecting.item(item, header, whole + n_lost, truncation);
     }
 
     /// How many bytes of a file should be there: white space at its end that goes by rule is not missed.
@@ -198,73 +224,23 @@ impl FileSet {
         }
     }
 
-    fn first_version(&self, file: &Listed, found: &FileRead) -> Vec<Fragment> {
+    fn first_version(&self, file: &Listed, found: &FileRead, missing: &str) -> Content {
         let max = file.max.filter(|max| *max > 0);
         match (found, max) {
             (FileRead::Text(text), Some(max)) => text.cut(max, &self.marker),
-            (FileRead::Text(text), None) => text.fragments(),
+            (FileRead::Text(text), None) => (text.fragments(), None),
             (FileRead::Missing | FileRead::Failed { .. }, max) => {
-                let line = vec![Fragment::layout(format!("[MISSING] {}", file.path))];
+                let line = vec![Fragment::layout(missing.replace("{{path}}", &file.path))];
                 match max {
-                    Some(max) => ends::head_marker_tail_of(line, Some(max), &self.marker),
-                    None => line,
+                    Some(max) => ends::cut_of(line, Some(max), &self.marker),
+                    None => (line, None),
                 }
             }
         }
     }
 
-    /// The text of a file within the budget that is spent over all; nothing for an empty one.
-    fn spent(
-        &self,
-        spending: &mut Spending<'_>,
-        rules: &FileRules,
-        file: &Listed,
-        found: &FileRead,
-    ) -> Result<Option<Vec<Fragment>>, String> {
-        let name = path::base_name(&file.path);
-        let (whole, head, tail);
-        let mut size = 0;
-        let (mut first_chunks, mut last_chunks) = (FileChunks::default(), FileChunks::default());
-        let content = match found {
-            FileRead::Text(FileText::Whole { bytes, .. }) => {
-                size = bytes.len() as u64;
-                first_chunks = FileChunks::of(bytes, 0);
-                last_chunks = first_chunks.clone();
-                whole = ends::normalize(bytes);
-                Some(FileContent::Whole(&whole))
-            }
-            FileRead::Text(FileText::Ends { head: first, tail: last, size: all, text_bytes, units, .. }) => {
-                size = *all;
-                first_chunks = FileChunks::of(first, 0);
-                last_chunks = FileChunks::of(last, size.saturating_sub(last.len() as u64));
-                (head, tail) = (ends::normalize(first), ends::normalize(last));
-                let len = if rules.unit == Unit::Bytes { *text_bytes } else { *units };
-                let len = usize::try_from(len).unwrap_or(usize::MAX);
-                Some(FileContent::Ends { head: &head, tail: &tail, len })
-            }
-            FileRead::Missing | FileRead::Failed { .. } => None,
-        };
-        let shown = file.place.as_deref().filter(|_| rules.trims_end).unwrap_or(&file.path);
-        let sha256 = match found {
-            FileRead::Text(text) => text.path().sha256().copied(),
-            FileRead::Missing | FileRead::Failed { .. } => None,
-        };
-        let place = FileVersion::new(file.place.as_deref().unwrap_or(&file.path), sha256);
-        match spending.place(&FileEntry {
-            name,
-            path: shown,
-            content,
-            max: file.max.and_then(|max| usize::try_from(max).ok()),
-        }) {
-            Placing::Placed(placed) => Ok(Some(placed.fragments(&place, size, &first_chunks, &last_chunks))),
-            Placing::Empty => Ok(if rules.trims_end { None } else { Some(Vec::new()) }),
-            Placing::Spent => Err("the budget is spent".to_owned()),
-            Placing::TooLittle { remaining } => Err(format!("only {remaining} of the budget are left")),
-        }
-    }
-
-    /// The files that are used in this mode.
-    fn listed(&self, inputs: &Inputs<'_>, mode: PromptMode) -> Vec<Listed> {
+    /// The files that are used in this mode, and what is hidden of the list.
+    fn listed(&self, inputs: &Inputs<'_>, mode: PromptMode) -> (Vec<Listed>, Vec<Hidden>) {
         let root = self.root(inputs);
         let is_in = |entry: &Value| match entry.get("prompt_modes").filter(|modes| !modes.is_null()) {
             Some(modes) => item::modes(modes, self.version).map(|modes| modes.contains(&mode)),
@@ -273,8 +249,15 @@ impl FileSet {
         // A list that cannot be read hides nothing, of this file or of any other.
         let shown: Result<Vec<bool>, ItemError> = self.files.iter().map(is_in).collect();
         let shown = shown.unwrap_or_else(|_| vec![true; self.files.len()]);
-        let files = self.files.iter().zip(shown).filter(|(_, is_shown)| *is_shown);
-        files.filter_map(|(entry, _)| listed(entry, &root, inputs.home)).collect()
+        let (mut files, mut hidden) = (Vec::new(), Vec::new());
+        for (entry, is_shown) in self.files.iter().zip(shown) {
+            match listed(entry, &root, inputs.home) {
+                Some(file) if is_shown => files.push(file),
+                Some(file) => hidden.push(Hidden::ByMode(file.path)),
+                None => hidden.push(Hidden::NoPath),
+            }
+        }
+        (files, hidden)
     }
 
     fn root(&self, inputs: &Inputs<'_>) -> String {
@@ -286,6 +269,89 @@ impl FileSet {
         let given = given.filter(|root| !scalar::is_blank(root));
         path::expand(given.as_deref().unwrap_or(inputs.process_dir), inputs.process_dir, inputs.home)
     }
+}
+
+/// The text of a file, with what a cut kept of it.
+type Content = (Vec<Fragment>, Option<KeptEnds>);
+
+/// The text of a file within the budget that is spent over all; nothing for an empty one.
+fn spent(
+    spending: &mut Spending<'_>,
+    rules: &FileRules,
+    file: &Listed,
+    found: &FileRead,
+) -> Result<Option<Content>, String> {
+    let name = path::base_name(&file.path);
+    let (whole, head, tail);
+    let mut size = 0;
+    let (mut first_chunks, mut last_chunks) = (FileChunks::default(), FileChunks::default());
+    let content = match found {
+        FileRead::Text(FileText::Whole { bytes, .. }) => {
+            size = bytes.len() as u64;
+            first_chunks = FileChunks::of(bytes, 0);
+            last_chunks = first_chunks.clone();
+            whole = ends::normalize(bytes);
+            Some(FileContent::Whole(&whole))
+        }
+        FileRead::Text(FileText::Ends { head: first, tail: last, size: all, text_bytes, units, .. }) => {
+            size = *all;
+            first_chunks = FileChunks::of(first, 0);
+            last_chunks = FileChunks::of(last, size.saturating_sub(last.len() as u64));
+            (head, tail) = (ends::normalize(first), ends::normalize(last));
+            let len = if rules.unit == Unit::Bytes { *text_bytes } else { *units };
+            let len = usize::try_from(len).unwrap_or(usize::MAX);
+            Some(FileContent::Ends { head: &head, tail: &tail, len })
+        }
+        FileRead::Missing | FileRead::Failed { .. } => None,
+    };
+    let shown = file.place.as_deref().filter(|_| rules.trims_end).unwrap_or(&file.path);
+    let sha256 = match found {
+        FileRead::Text(text) => text.path().sha256().copied(),
+        FileRead::Missing | FileRead::Failed { .. } => None,
+    };
+    let place = FileVersion::new(file.place.as_deref().unwrap_or(&file.path), sha256);
+    match spending.place(&FileEntry {
+        name,
+        path: shown,
+        content,
+        max: file.max.and_then(|max| usize::try_from(max).ok()),
+    }) {
+        Placing::Placed(placed) => {
+            let fragments = placed.fragments(&place, size, &first_chunks, &last_chunks);
+            let kept = placed.is_cut.then(|| kept_of(&fragments));
+            Ok(Some((fragments, kept)))
+        }
+        Placing::Empty => Ok(if rules.trims_end { None } else { Some((Vec::new(), None)) }),
+        Placing::Spent => Err("the budget is spent".to_owned()),
+        Placing::TooLittle { remaining } => Err(format!("only {remaining} of the budget are left")),
+    }
+}
+
+/// What a cut kept of a file: its bytes before and after the marker.
+fn kept_of(fragments: &[Fragment]) -> KeptEnds {
+    let mut kept = KeptEnds::default();
+    for fragment in fragments {
+        let is_marker = fragment.origin == Origin::Layout && !is_replacement(fragment);
+        match (is_marker, kept.marker) {
+            (true, _) => kept.marker += fragment.text.len(),
+            (false, 0) => kept.head += fragment.text.len(),
+            (false, _) => kept.tail += fragment.text.len(),
+        }
+    }
+    kept
+}
+
+/// The files that a built-in pack begins with.
+fn preset_of(name: &str) -> Result<FileSetLayout, ItemError> {
+    let set = |name: &str| Pack::builtin(name)?.layout.bootstrap;
+    let known = || Pack::builtin_names().into_iter().filter(|name| set(name).is_some()).collect();
+    set(name).ok_or_else(|| ItemError::UnknownPreset { name: name.to_owned(), known: known() })
+}
+
+/// The line for a missing file that the options have.
+fn missing_line(spec: &Map<String, Value>, version: Version) -> Option<String> {
+    let own = spec.get("missing_template").filter(|_| version == Version::Two);
+    own.and_then(Value::as_str).map(str::to_owned)
 }
 
 fn listed(entry: &Value, root: &str, home: &str) -> Option<Listed> {
@@ -320,7 +386,7 @@ fn rules(spec: &Map<String, Value>, preset: Option<&FileSetLayout>, marker: &str
             marker: if marker.is_empty() { ends::DEFAULT_MARKER.to_owned() } else { marker.to_owned() },
             marker_counts: true,
             trims_end: false,
-            missing: "[MISSING] {{path}}".to_owned(),
+            missing: String::new(),
         },
     };
     let count = |name: &str| spec.get(name).and_then(scalar::int).and_then(|n| usize::try_from(n).ok());
@@ -340,9 +406,6 @@ fn rules(spec: &Map<String, Value>, preset: Option<&FileSetLayout>, marker: &str
     }
     if let Some(counts) = spec.get("marker_counts").and_then(Value::as_bool) {
         rules.marker_counts = counts;
-    }
-    if let Some(template) = spec.get("missing_template").and_then(Value::as_str) {
-        template.clone_into(&mut rules.missing);
     }
     rules
 }

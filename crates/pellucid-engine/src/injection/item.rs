@@ -4,6 +4,7 @@ use pellucid_protocol::settings::PromptMode;
 use serde_json::Map;
 use serde_json::Value;
 
+use super::report::Truncation;
 use super::scalar;
 use crate::cut::ends;
 use crate::fragment::Fragment;
@@ -100,6 +101,14 @@ pub enum ItemError {
     /// A value of the wrong type.
     #[error("`{0}` is of the wrong type")]
     Type(&'static str),
+    /// A preset that no built-in pack has.
+    #[error("no built-in pack `{name}` has files to begin with; known: {}", known.join(", "))]
+    UnknownPreset {
+        /// The name of the preset.
+        name: String,
+        /// The names of the built-in packs that have such files.
+        known: Vec<&'static str>,
+    },
 }
 
 impl InjectionItem {
@@ -161,10 +170,12 @@ impl InjectionItem {
         concat(&self.content)
     }
 
-    /// Keeps at most so many bytes of its text, with the default marker.
-    pub(super) fn cut(&mut self, max: &Value) {
-        let content = std::mem::take(&mut self.content);
-        self.content = ends::head_marker_tail_of(content, scalar::int(max), ends::DEFAULT_MARKER);
+    /// Keeps at most so many bytes of its text, with the default marker. Absent if nothing had to be cut.
+    pub(super) fn cut(&mut self, max: &Value) -> Option<Truncation> {
+        let (content, max) = (std::mem::take(&mut self.content), scalar::int(max));
+        let (content, kept) = ends::cut_of(content, max, ends::DEFAULT_MARKER);
+        self.content = content;
+        kept.map(|kept| Truncation::of_ends(kept, max))
     }
 }
 

@@ -25,9 +25,12 @@ impl Provided {
         Self { context_key: key.unwrap_or_else(|| CONTEXT_KEY.to_owned()), version: Version::of(spec) }
     }
 
-    pub(super) fn collect(&self, inputs: &Inputs<'_>, collecting: &mut Collecting) {
-        let Some(Value::Array(entries)) = inputs.attributes.get(&self.context_key) else {
-            return;
+    pub(super) fn collect(&self, inputs: &Inputs<'_>, collecting: &mut Collecting<'_>) {
+        let entries = match inputs.attributes.get(&self.context_key) {
+            Some(Value::Array(entries)) => entries,
+            Some(Value::Null) | None if self.context_key == CONTEXT_KEY => return,
+            Some(Value::Null) | None => return collecting.missing(&self.context_key),
+            Some(_) => return collecting.refused(&self.context_key, "the attribute is no list"),
         };
         for (n, entry) in entries.iter().enumerate() {
             let place = match inputs.places.get(&self.context_key).and_then(|places| places.get(n)) {
@@ -41,10 +44,9 @@ impl Provided {
             let bytes_before = scalar::text(fields.get("content").unwrap_or(&Value::Null)).len();
             match InjectionItem::from_fields(fields, self.version, &place) {
                 Ok(mut item) => {
-                    if let Some(max) = fields.get("max_bytes").filter(|max| !max.is_null()) {
-                        item.cut(max);
-                    }
-                    collecting.item(item, &place, bytes_before);
+                    let max = fields.get("max_bytes").filter(|max| !max.is_null());
+                    let truncation = max.and_then(|max| item.cut(max));
+                    collecting.item(item, &place, bytes_before, truncation);
                 }
                 Err(error) => collecting.refused(&place, &error.to_string()),
             }

@@ -4,8 +4,10 @@
 //! can be used need not be read into memory whole: see [`FileText::Ends`].
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::cut::ends;
+use crate::cut::ends::KeptEnds;
 use crate::file_chunks::of_file;
 use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
@@ -71,6 +73,35 @@ pub struct InjectionRead {
     pub files: BTreeMap<String, FileRead>,
     /// The documents of the repository.
     pub repo: RepoRead,
+    /// What reading them cost.
+    pub measured: ReadCost,
+}
+
+/// What reading the files of a source cost, as the program that read them measured it. No two costs differ, because the same
+/// files make the same items however long they took to read.
+#[derive(Debug, Clone, Default)]
+pub struct ReadCost {
+    /// How long reading took, if that was measured.
+    pub duration: Option<Duration>,
+    /// What is known of each file, by its path.
+    pub files: BTreeMap<String, FileCost>,
+}
+
+impl PartialEq for ReadCost {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for ReadCost {}
+
+/// What reading a file cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FileCost {
+    /// How many bytes of the file were kept in memory.
+    pub bytes_read: u64,
+    /// When the file was changed last, in milliseconds since 1970.
+    pub mtime: Option<u64>,
 }
 
 /// Documents that were found, from the top folder down.
@@ -136,6 +167,14 @@ impl FileText {
         }
     }
 
+    /// How many bytes of the file are in memory.
+    pub fn bytes_read(&self) -> u64 {
+        match self {
+            Self::Whole { bytes, .. } => bytes.len() as u64,
+            Self::Ends { head, tail, .. } => (head.len() + tail.len()) as u64,
+        }
+    }
+
     /// The path of the file, with its hash if that is known.
     pub fn path(&self) -> &FileVersion {
         match self {
@@ -151,23 +190,26 @@ impl FileText {
         }
     }
 
-    /// Beginning and end within a budget of bytes, with a marker between them.
-    pub fn cut(&self, max: i64, marker: &str) -> Vec<Fragment> {
+    /// Beginning and end within a budget of bytes, with a marker between them, and what was kept if the file was cut.
+    pub fn cut(&self, max: i64, marker: &str) -> (Vec<Fragment>, Option<KeptEnds>) {
         match self {
-            Self::Whole { .. } => ends::head_marker_tail_of(self.fragments(), Some(max), marker),
+            Self::Whole { .. } => ends::cut_of(self.fragments(), Some(max), marker),
             Self::Ends { path, head, tail, size, .. } => {
                 let max = usize::try_from(max).unwrap_or(0);
                 let marker = if marker.is_empty() { ends::DEFAULT_MARKER } else { marker };
                 let first = of_file(path, head, 0, *size);
                 if marker.len() >= max {
-                    return ends::head_of(&first, max);
+                    let kept = ends::head_of(&first, max);
+                    let ends = KeptEnds { head: ends::length(&kept), ..KeptEnds::default() };
+                    return (kept, Some(ends));
                 }
                 let rest = max - marker.len();
                 let last = of_file(path, tail, size - tail.len() as u64, *size);
-                let mut kept = ends::head_of(&first, rest / 2);
+                let (mut kept, last) = (ends::head_of(&first, rest / 2), ends::tail_of(&last, rest - rest / 2));
+                let ends = KeptEnds { head: ends::length(&kept), tail: ends::length(&last), marker: marker.len() };
                 kept.push(Fragment::layout(marker));
-                kept.extend(ends::tail_of(&last, rest - rest / 2));
-                kept
+                kept.extend(last);
+                (kept, Some(ends))
             }
         }
     }

@@ -19,10 +19,12 @@ use super::read::FileText;
 use super::read::InjectionRead;
 use super::read::RepoWanted;
 use super::read::Wants;
+use super::report::Truncation;
 use super::scalar;
 use super::source::Collecting;
 use super::source::Inputs;
 use super::substitute;
+use super::texts::SourceTexts;
 use crate::cut::ends;
 use crate::file_chunks::of_file;
 use crate::fragment::Fragment;
@@ -33,7 +35,6 @@ use crate::path;
 pub(crate) const PLACE: &str = "repo_docs";
 
 const SLOT: &str = "{{content}}";
-const WRAPPER: &str = "<user_instructions>\n{{content}}\n</user_instructions>";
 
 /// A source that reads the documents of a repository.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +43,8 @@ pub(super) struct RepoDocs {
     markers: Vec<String>,
     max: Option<Value>,
     marker: String,
-    wrapper: String,
+    /// The text around the documents; absent for the layout's.
+    wrapper: Option<String>,
     order: i64,
     modes: Vec<PromptMode>,
     second: Option<Second>,
@@ -54,15 +56,16 @@ struct Second {
     separator: String,
     heading: Option<String>,
     title: Option<String>,
-    truncation: Truncation,
+    truncation: DocumentCut,
     prepend: Option<String>,
     prepend_separator: String,
     append: Vec<String>,
     when_empty: Option<String>,
 }
 
+/// How documents are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Truncation {
+enum DocumentCut {
     Head,
     HeadMarkerTail,
     None,
@@ -91,7 +94,7 @@ impl RepoDocs {
             markers,
             max: spec.get("max_total_bytes").filter(|max| !max.is_null()).cloned(),
             marker: scalar::text(option("marker")).into_owned(),
-            wrapper: if scalar::is_blank(&wrapper) { WRAPPER.to_owned() } else { wrapper },
+            wrapper: (!scalar::is_blank(&wrapper)).then_some(wrapper),
             order: scalar::int(option("order")).unwrap_or(0),
             modes: item::modes_or_both(option("prompt_modes"), version)?,
             second: (version == Version::Two).then(|| Second::new(spec)),
@@ -108,7 +111,7 @@ impl RepoDocs {
         Wants { files: Vec::new(), repo: Some(repo) }
     }
 
-    pub(super) fn collect(&self, inputs: &Inputs<'_>, read: &InjectionRead, collecting: &mut Collecting) {
+    pub(super) fn collect(&self, inputs: &Inputs<'_>, read: &InjectionRead, collecting: &mut Collecting<'_>) {
         let documents = &read.repo.documents;
         for (path, document) in documents {
             if let FileRead::Failed { error } = document {
@@ -117,10 +120,10 @@ impl RepoDocs {
         }
         let body = match &self.second {
             None if documents.is_empty() => None,
-            None => Some(self.first_body(documents)),
+            None => Some(self.first_body(documents, inputs.texts)),
             Some(second) => second.body(documents, self.budget()),
         };
-        let Some((body, bytes_before)) = body else {
+        let Some((body, bytes_before, truncation)) = body else {
             collecting.missing(&self.names.join(", "));
             return;
         };
@@ -141,12 +144,12 @@ impl RepoDocs {
             id: None,
             metadata: Map::new(),
         };
-        collecting.item(item, "", bytes_before);
+        collecting.item(item, "", bytes_before, truncation);
     }
 
     /// The documents under their headings; nothing at all if one cannot be read.
-    fn first_body(&self, documents: &[(String, FileRead)]) -> (Vec<Fragment>, usize) {
-        let mut body = vec![Fragment::layout("# Repo Instructions\n")];
+    fn first_body(&self, documents: &[(String, FileRead)], texts: &SourceTexts) -> Body {
+        let mut body = vec![Fragment::layout(format!("# {}\n", texts.repo_docs_title))];
         for (path, document) in documents {
             let FileRead::Text(text) = document else {
                 body.clear();
@@ -160,8 +163,12 @@ impl RepoDocs {
         }
         let bytes_before = ends::length(&body);
         match &self.max {
-            Some(max) => (ends::head_marker_tail_of(body, scalar::int(max), &self.marker), bytes_before),
-            None => (body, bytes_before),
+            Some(max) => {
+                let max = scalar::int(max);
+                let (body, kept) = ends::cut_of(body, max, &self.marker);
+                (body, bytes_before, kept.map(|kept| Truncation::of_ends(kept, max)))
+            }
+            None => (body, bytes_before, None),
         }
     }
 
@@ -172,17 +179,21 @@ impl RepoDocs {
 
     /// The body in its wrapper; absent when it cannot be inserted.
     fn wrapped(&self, body: &[Fragment], inputs: &Inputs<'_>) -> Option<Vec<Fragment>> {
+        let wrapper = self.wrapper.as_deref().unwrap_or(&inputs.texts.repo_docs_wrapper);
         if self.second.is_some() {
-            let wrapper = substitute::literal(&self.wrapper, "{{cwd}}", &start(inputs));
+            let wrapper = substitute::literal(wrapper, "{{cwd}}", &start(inputs));
             return Some(around(&wrapper, body));
         }
         let text = concat(body);
-        let content = substitute::with_escapes(&self.wrapper, SLOT, &text).ok()?;
+        let content = substitute::with_escapes(wrapper, SLOT, &text).ok()?;
         // If nothing was escaped, the documents keep their origins.
-        let kept = around(&self.wrapper, body);
+        let kept = around(wrapper, body);
         Some(if concat(&kept) == content { kept } else { vec![Fragment::provided(PLACE, content)] })
     }
 }
+
+/// The documents, with their bytes before any cut, and how they were cut.
+type Body = (Vec<Fragment>, usize, Option<Truncation>);
 
 #[derive(Clone, Copy)]
 struct Budget<'a> {
@@ -199,9 +210,9 @@ impl Second {
             heading: text("heading"),
             title: text("title"),
             truncation: match text("truncation").as_deref() {
-                Some("head_marker_tail") => Truncation::HeadMarkerTail,
-                Some("none") => Truncation::None,
-                _ => Truncation::Head,
+                Some("head_marker_tail") => DocumentCut::HeadMarkerTail,
+                Some("none") => DocumentCut::None,
+                _ => DocumentCut::Head,
             },
             prepend: text("prepend").filter(|text| !text.is_empty()),
             prepend_separator: text("prepend_separator").unwrap_or_else(|| "\n\n".to_owned()),
@@ -210,11 +221,11 @@ impl Second {
         }
     }
 
-    fn body(&self, documents: &[(String, FileRead)], budget: Budget<'_>) -> Option<(Vec<Fragment>, usize)> {
-        let mut n_lost = 0;
+    fn body(&self, documents: &[(String, FileRead)], budget: Budget<'_>) -> Option<Body> {
+        let (mut n_lost, mut truncation) = (0, None);
         let mut left = match self.truncation {
-            Truncation::Head => budget.max.map(|max| usize::try_from(max).unwrap_or(0)),
-            Truncation::HeadMarkerTail | Truncation::None => None,
+            DocumentCut::Head => budget.max.map(|max| usize::try_from(max).unwrap_or(0)),
+            DocumentCut::HeadMarkerTail | DocumentCut::None => None,
         };
         let mut body: Vec<Fragment> = Vec::new();
         for (path, document) in documents {
@@ -244,14 +255,19 @@ impl Second {
         }
         if body.is_empty() && self.prepend.is_none() {
             let text = self.when_empty.as_ref()?;
-            return Some((vec![Fragment::layout(text.as_str())], text.len()));
+            return Some((vec![Fragment::layout(text.as_str())], text.len(), None));
         }
-        if self.truncation == Truncation::HeadMarkerTail
+        if self.truncation == DocumentCut::HeadMarkerTail
             && let Some(max) = budget.max
         {
             let n_before = ends::length(&body);
-            body = ends::head_marker_tail_of(body, Some(max), budget.marker);
+            let (cut, kept) = ends::cut_of(body, Some(max), budget.marker);
+            body = cut;
             n_lost = n_before - ends::length(&body);
+            truncation = kept.map(|kept| Truncation::of_ends(kept, Some(max)));
+        } else if n_lost > 0 {
+            let max = budget.max.and_then(|max| usize::try_from(max).ok()).unwrap_or(0);
+            truncation = Some(Truncation::of_head(max - left.unwrap_or(0), max));
         }
         let mut whole = Vec::new();
         if let Some(title) = &self.title {
@@ -269,7 +285,7 @@ impl Second {
             whole.push(Fragment::provided("append", text.as_str()));
         }
         let bytes_before = ends::length(&whole) + n_lost;
-        Some((whole, bytes_before))
+        Some((whole, bytes_before, truncation))
     }
 }
 

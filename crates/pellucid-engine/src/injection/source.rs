@@ -1,8 +1,8 @@
 //! Sources of items: read from loosely typed options, asked what they want read, and collected.
 //!
-//! A value that is not a known source is skipped, as in the reference; the report says so. A source never makes
-//! another fail.
+//! What is not a known source gives no item, and the report says so. A source never makes another fail.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use pellucid_protocol::settings::PromptMode;
@@ -13,14 +13,17 @@ use super::file_set::FileSet;
 use super::item::InjectionItem;
 use super::provided::Provided;
 use super::read::InjectionRead;
+use super::read::ReadCost;
 use super::read::Wants;
 use super::repo_docs::RepoDocs;
 use super::report;
 use super::report::Injected;
 use super::report::ItemOutcome;
+use super::report::Truncation;
 use super::scalar;
 use super::sections;
 use super::text_store::TextStore;
+use super::texts::SourceTexts;
 
 /// Something that makes items.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +39,7 @@ enum Kind {
     TextStore(TextStore),
     /// The source is configured but cannot be used.
     Unusable {
-        name: &'static str,
+        name: Cow<'static, str>,
         outcome: ItemOutcome,
         reason: String,
     },
@@ -51,6 +54,8 @@ pub struct Inputs<'a> {
     pub places: &'a BTreeMap<String, Vec<String>>,
     /// Texts by name; absent without a store.
     pub store: Option<&'a BTreeMap<String, String>>,
+    /// The layout's texts for options that a source leaves out.
+    pub texts: &'a SourceTexts,
     /// The folder that the process works in.
     pub process_dir: &'a str,
     /// The user's home folder.
@@ -69,22 +74,28 @@ pub struct Collected {
 impl ItemSource {
     /// Reads one source; absent when it is switched off or nothing that is known.
     pub fn parse(spec: &Value) -> Option<Self> {
-        let source = Self::parse_any(spec)?;
+        let source = Self::parse_any(spec);
         (!matches!(source.kind, Kind::Unusable { .. })).then_some(source)
     }
 
-    fn parse_any(spec: &Value) -> Option<Self> {
-        let spec = spec.as_object()?;
+    fn parse_any(spec: &Value) -> Self {
+        let unknown = |name: &str, reason: String| Self {
+            kind: Kind::Unusable { name: name.to_owned().into(), outcome: ItemOutcome::Error, reason },
+        };
+        let Some(spec) = spec.as_object() else {
+            return unknown("?", "a source is a map".to_owned());
+        };
         let name = scalar::text(spec.get("type").unwrap_or(&Value::Null));
         let name = match scalar::strip(&name) {
             "file_set" => "file_set",
             "repo_docs" => "repo_docs",
             "provided" => "provided",
             "text_store" | "text_store_entries" => "text_store",
-            _ => return None,
+            "" => return unknown("?", format!("a source needs `type`; known: {}", super::KINDS.join(", "))),
+            other => return unknown(other, format!("no source has this type; known: {}", super::KINDS.join(", "))),
         };
         let is_off = spec.get("enabled").is_some_and(|it| matches!(it, Value::Null | Value::Bool(false)));
-        let unusable = |outcome, reason: &str| Kind::Unusable { name, outcome, reason: reason.to_owned() };
+        let unusable = |outcome, reason: &str| Kind::Unusable { name: name.into(), outcome, reason: reason.to_owned() };
         let kind = match name {
             _ if is_off => unusable(ItemOutcome::SkippedDisabled, "it is switched off"),
             "file_set" => match FileSet::new(spec) {
@@ -98,7 +109,7 @@ impl ItemSource {
             "provided" => Kind::Provided(Provided::new(spec)),
             _ => Kind::TextStore(TextStore::new(spec)),
         };
-        Some(Self { kind })
+        Self { kind }
     }
 
     /// The files that the source needs.
@@ -123,15 +134,22 @@ impl ItemSource {
         self.collect(inputs, mode, read, 0).items
     }
 
-    fn collect(&self, inputs: &Inputs<'_>, mode: PromptMode, read: &InjectionRead, index: usize) -> Collecting {
+    fn collect<'r>(
+        &self,
+        inputs: &Inputs<'_>,
+        mode: PromptMode,
+        read: &'r InjectionRead,
+        index: usize,
+    ) -> Collecting<'r> {
         let name = match &self.kind {
-            Kind::FileSet(_) => "file_set",
-            Kind::RepoDocs(_) => "repo_docs",
-            Kind::Provided(_) => "provided",
-            Kind::TextStore(_) => "text_store",
-            Kind::Unusable { name, .. } => name,
+            Kind::FileSet(_) => "file_set".into(),
+            Kind::RepoDocs(_) => "repo_docs".into(),
+            Kind::Provided(_) => "provided".into(),
+            Kind::TextStore(_) => "text_store".into(),
+            Kind::Unusable { name, .. } => name.clone(),
         };
-        let mut collecting = Collecting { name, index, mode, items: Vec::new(), injected: Vec::new() };
+        let cost = &read.measured;
+        let mut collecting = Collecting { name, index, mode, cost, items: Vec::new(), injected: Vec::new() };
         match &self.kind {
             Kind::FileSet(source) => source.collect(inputs, mode, read, &mut collecting),
             Kind::RepoDocs(source) => source.collect(inputs, read, &mut collecting),
@@ -145,15 +163,15 @@ impl ItemSource {
 
 /// Whether the options of a source are valid, or the source is switched off.
 pub(super) fn usable(spec: &Value) -> Result<(), String> {
-    match ItemSource::parse_any(spec).map(|source| source.kind) {
-        Some(Kind::Unusable { outcome: ItemOutcome::Error, reason, .. }) => Err(reason),
+    match ItemSource::parse_any(spec).kind {
+        Kind::Unusable { outcome: ItemOutcome::Error, reason, .. } => Err(reason),
         _ => Ok(()),
     }
 }
 
 /// The sources of a list; what is no list counts as an empty one.
 pub fn sources(list: &Value) -> Vec<ItemSource> {
-    list.as_array().into_iter().flatten().filter_map(ItemSource::parse_any).collect()
+    list.as_array().into_iter().flatten().map(ItemSource::parse_any).collect()
 }
 
 /// Collects the items of all sources for a mode. `reads` has one entry for each of `sources`.
@@ -170,17 +188,25 @@ pub fn collect(sources: &[ItemSource], inputs: &Inputs<'_>, mode: PromptMode, re
 
 /// The items and reports of a source so far.
 #[derive(Debug)]
-pub(super) struct Collecting {
-    name: &'static str,
+pub(super) struct Collecting<'r> {
+    name: Cow<'static, str>,
     index: usize,
     mode: PromptMode,
+    /// What reading the source's files cost.
+    cost: &'r ReadCost,
     items: Vec<InjectionItem>,
     injected: Vec<Injected>,
 }
 
-impl Collecting {
-    /// Takes an item that had so many bytes before its budget.
-    pub(super) fn item(&mut self, item: InjectionItem, what: &str, bytes_before: usize) {
+impl Collecting<'_> {
+    /// Takes an item that had so many bytes before its budget, and how it was cut.
+    pub(super) fn item(
+        &mut self,
+        item: InjectionItem,
+        what: &str,
+        bytes_before: usize,
+        truncation: Option<Truncation>,
+    ) {
         let outcome = if !item.is_in(self.mode) {
             ItemOutcome::SkippedMode
         } else if sections::blank(&item.content) {
@@ -197,12 +223,13 @@ impl Collecting {
         injected.target = Some(item.target.as_str());
         injected.role = item.role.map(super::PreambleRole::as_str);
         injected.order = item.order;
-        injected.origin = report::origins(&item);
+        injected.origin = report::origins(&item, self.cost);
         injected.bytes_before = bytes_before;
         injected.bytes_after = text.len();
         injected.chars_after = text.chars().count();
         injected.tokens_estimate = report::estimate(text.len());
         injected.truncated = text.len() < bytes_before;
+        injected.truncation = truncation.filter(|_| injected.truncated);
         self.injected.push(injected);
         self.items.push(item);
     }
@@ -210,6 +237,11 @@ impl Collecting {
     /// Notes something that is no item.
     pub(super) fn refused(&mut self, what: &str, reason: &str) {
         self.left_out(ItemOutcome::Error, what, reason);
+    }
+
+    /// Notes a file that is for other modes.
+    pub(super) fn hidden(&mut self, what: &str) {
+        self.left_out(ItemOutcome::SkippedMode, what, "it is for other modes");
     }
 
     /// Notes a file or key that does not exist.
@@ -226,21 +258,12 @@ impl Collecting {
 
     fn account(&self, outcome: ItemOutcome) -> Injected {
         Injected {
-            source_type: self.name,
+            source_type: self.name.clone(),
             source_index: self.index,
-            item_id: None,
-            target: None,
-            role: None,
-            order: 0,
             prompt_mode: self.mode.as_str(),
-            origin: Vec::new(),
-            bytes_before: 0,
-            bytes_after: 0,
-            chars_after: 0,
-            tokens_estimate: 0,
-            truncated: false,
             outcome,
-            reason: None,
+            duration_ms: self.cost.duration.map(|duration| duration.as_secs_f64() * 1_000.0),
+            ..Injected::default()
         }
     }
 }

@@ -1,6 +1,9 @@
 //! What each kind of source makes of loosely typed options, files and attributes, and what it says of the rest.
 
+mod accounts;
+
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use expect_test::Expect;
 use expect_test::expect;
@@ -12,6 +15,13 @@ use serde_json::json;
 use super::*;
 use crate::fragment::Fragment;
 use crate::fragment::concat;
+use crate::pack::Pack;
+
+/// What a built-in pack says for options that a source leaves out.
+fn texts() -> &'static SourceTexts {
+    static TEXTS: LazyLock<SourceTexts> = LazyLock::new(|| Pack::builtin("codex").unwrap().layout.source_texts);
+    &TEXTS
+}
 
 /// What a call brings, and what is on the disk.
 #[derive(Default)]
@@ -51,6 +61,7 @@ impl World {
             attributes: &self.attributes,
             places: &self.places,
             store: self.store.as_ref(),
+            texts: texts(),
             process_dir: "/w",
             home: "/home/ada",
         }
@@ -186,7 +197,13 @@ fn what_is_no_item_is_named_with_its_place() {
     );
     check_source(&world, &json!({ "type": "provided" }), &expect![""]);
     let no_list = World::with(&json!({ "prompt_injections": "text" }));
-    check_source(&no_list, &json!({ "type": "provided" }), &expect![""]);
+    check_source(
+        &no_list,
+        &json!({ "type": "provided" }),
+        &expect![[r#"
+        [provided 0] prompt_injections: error 0→0 (the attribute is no list)
+    "#]],
+    );
 }
 
 #[test]
@@ -266,7 +283,25 @@ fn texts_of_a_store_are_wrapped() {
             [text_store 0] long: injected 10→9 cut
         "##]],
     );
-    check_source(&World::default(), &source(1), &expect![""]);
+    check_source(
+        &World::default(),
+        &source(1),
+        &expect![[r#"
+        [text_store 0] a: error 0→0 (there is no store of texts)
+        [text_store 0] a: error 0→0 (there is no store of texts)
+        [text_store 0] a: error 0→0 (there is no store of texts)
+        [text_store 0] a: error 0→0 (there is no store of texts)
+        [text_store 0] a: error 0→0 (there is no store of texts)
+        [text_store 0] path: error 0→0 (there is no store of texts)
+        [text_store 0] group: error 0→0 (there is no store of texts)
+        [text_store 0] gone: error 0→0 (there is no store of texts)
+        [text_store 0] entry: error 0→0 (it needs `key` and `target`)
+        [text_store 0] entry: error 0→0 (it needs `key` and `target`)
+        [text_store 0] entry: error 0→0 (it is not a map)
+        [text_store 0] a: error 0→0 (there is no store of texts)
+        [text_store 0] long: error 0→0 (there is no store of texts)
+    "#]],
+    );
 }
 
 #[test]
@@ -292,18 +327,26 @@ fn a_set_of_files_is_one_section() {
         &world,
         &json!({ "type": "file_set", "files": files }),
         &expect![[r##"
-        system_section  0: "# Project Context\n\n## First\nA\n\n## b.md\nB�\n\n## sub/c.md\n\n## gone.md\n[MISSING] gone.md\n\n## ../outside.md\n[MISSING] ../outside.md\n"
-        [file_set 0] gone.md: missing 0→0 (it is not there)
-        [file_set 0] locked.md: error 0→0 (Permission denied)
-        [file_set 0] ../outside.md: missing 0→0 (it is not there)
-        [file_set 0] Project Context: injected 129→129
-    "##]],
+            system_section  0: "# Project Context\n\n## First\nA\n\n## b.md\nB�\n\n## sub/c.md\n\n## gone.md\n[MISSING] gone.md\n\n## ../outside.md\n[MISSING] ../outside.md\n"
+            [file_set 0] entry: error 0→0 (a file of the list needs `path`)
+            [file_set 0] entry: error 0→0 (a file of the list needs `path`)
+            [file_set 0] entry: error 0→0 (a file of the list needs `path`)
+            [file_set 0] a.md: skipped_mode 0→0 (it is for other modes)
+            [file_set 0] gone.md: missing 0→0 (it is not there)
+            [file_set 0] locked.md: error 0→0 (Permission denied)
+            [file_set 0] ../outside.md: missing 0→0 (it is not there)
+            [file_set 0] Project Context: injected 129→129
+        "##]],
     );
     check_source(
         &world,
         &json!({ "type": "file_set", "files": files, "include_missing": false, "section_header": " Notes ", "order": 5 }),
         &expect![[r##"
             system_section  5: "# Notes\n\n## First\nA\n\n## b.md\nB�\n\n## sub/c.md\n"
+            [file_set 0] entry: error 0→0 (a file of the list needs `path`)
+            [file_set 0] entry: error 0→0 (a file of the list needs `path`)
+            [file_set 0] entry: error 0→0 (a file of the list needs `path`)
+            [file_set 0] a.md: skipped_mode 0→0 (it is for other modes)
             [file_set 0] gone.md: missing 0→0 (it is not there)
             [file_set 0] locked.md: error 0→0 (Permission denied)
             [file_set 0] ../outside.md: missing 0→0 (it is not there)
@@ -323,12 +366,16 @@ fn a_set_of_files_is_one_section() {
         &world,
         &json!({ "type": "file_set", "version": 2, "files": files }),
         &expect![[r##"
-        system_section  0: "# Project Context\n\n## First\nA\n\n## b.md\nB�\n\n## sub/c.md\n\n## gone.md\n[MISSING] gone.md\n\n## ../outside.md\n[MISSING] ../outside.md\n"
-        [file_set 0] gone.md: missing 0→0 (it is not there)
-        [file_set 0] locked.md: error 0→0 (Permission denied)
-        [file_set 0] ../outside.md: missing 0→0 (it is not there)
-        [file_set 0] Project Context: injected 129→129
-    "##]],
+            system_section  0: "# Project Context\n\n## First\nA\n\n## b.md\nB�\n\n## sub/c.md\n\n## gone.md\n[MISSING] gone.md\n\n## ../outside.md\n[MISSING] ../outside.md\n"
+            [file_set 0] entry: error 0→0 (a file of the list needs `path`)
+            [file_set 0] entry: error 0→0 (a file of the list needs `path`)
+            [file_set 0] entry: error 0→0 (a file of the list needs `path`)
+            [file_set 0] a.md: skipped_mode 0→0 (it is for other modes)
+            [file_set 0] gone.md: missing 0→0 (it is not there)
+            [file_set 0] locked.md: error 0→0 (Permission denied)
+            [file_set 0] ../outside.md: missing 0→0 (it is not there)
+            [file_set 0] Project Context: injected 129→129
+        "##]],
     );
 }
 
@@ -501,10 +548,17 @@ fn a_standard_list_of_files_comes_before_those_that_are_named() {
         &world,
         &source,
         &expect![[r##"
-        system_section  0: "# Project Context\n\n## AGENTS.md\nRules.\n\n## TOOLS.md\n[MISSING] Expected at: /w/TOOLS.md\n\n## mine.md\nMine.\n"
-        [file_set 0] TOOLS.md: missing 0→0 (it is not there)
-        [file_set 0] Project Context: injected 105→105
-    "##]],
+            system_section  0: "# Project Context\n\n## AGENTS.md\nRules.\n\n## TOOLS.md\n[MISSING] Expected at: /w/TOOLS.md\n\n## mine.md\nMine.\n"
+            [file_set 0] SOUL.md: skipped_mode 0→0 (it is for other modes)
+            [file_set 0] IDENTITY.md: skipped_mode 0→0 (it is for other modes)
+            [file_set 0] USER.md: skipped_mode 0→0 (it is for other modes)
+            [file_set 0] HEARTBEAT.md: skipped_mode 0→0 (it is for other modes)
+            [file_set 0] BOOTSTRAP.md: skipped_mode 0→0 (it is for other modes)
+            [file_set 0] MEMORY.md: skipped_mode 0→0 (it is for other modes)
+            [file_set 0] memory.md: skipped_mode 0→0 (it is for other modes)
+            [file_set 0] TOOLS.md: missing 0→0 (it is not there)
+            [file_set 0] Project Context: injected 105→105
+        "##]],
     );
 }
 
@@ -681,8 +735,10 @@ fn sources_that_are_off_unknown_or_none_say_so_or_are_passed_over() {
     expect![[r#"
         [provided 0] -: skipped_disabled 0→0 (it is switched off)
         [file_set 1] -: skipped_disabled 0→0 (it is switched off)
-        [file_set 2] -: error 0→0 (`prompt_modes` is of the wrong type)
-        [repo_docs 3] -: error 0→0 (`prompt_modes` is of the wrong type)
+        [hologram 2] -: error 0→0 (no source has this type; known: file_set, repo_docs, provided, text_store, text_store_entries)
+        [? 3] -: error 0→0 (a source is a map)
+        [file_set 4] -: error 0→0 (`prompt_modes` is of the wrong type)
+        [repo_docs 5] -: error 0→0 (`prompt_modes` is of the wrong type)
     "#]]
     .assert_eq(&shown(&World::default().collect(&list, PromptMode::Full)));
     for none in [json!(null), json!({}), json!("provided"), json!([])] {
@@ -738,21 +794,15 @@ fn sections_of_a_system_prompt_stand_in_their_order() {
         section("at skills", 800),
         section(" ", 1),
     ];
-    let skill = |name: &str| SectionSkill {
-        name: name.to_owned(),
-        description: "<does> \"it\" & more".to_owned(),
-        ..SectionSkill::default()
+    let own = |text: &str, order: i64, after_items: bool| OwnSection {
+        order,
+        after_items,
+        content: vec![Fragment::layout(text)],
     };
-    let skills = [
-        skill("one"),
-        SectionSkill { allowed_tools: vec!["a".into(), "b".into()], location: Some("/s".into()), ..skill("two") },
-    ];
-    let memory = ["likes tea".to_owned(), "has a cat".to_owned()];
     let parts = || SystemParts {
         base: vec![Fragment::layout("Base.")],
-        memory: &memory,
         items: &items,
-        skills: Some(&skills),
+        own: vec![own("what is recalled", 200, false), own("the skills", 800, true), own(" \n", 5, false)],
         ..SystemParts::default()
     };
     expect![[r#"
@@ -760,24 +810,18 @@ fn sections_of_a_system_prompt_stand_in_their_order() {
 
         early
 
-        <relevant_context>
-        likes tea
-
-        has a cat
-        </relevant_context>
+        what is recalled
 
         at memory
 
         at skills
 
-        <available_skills>
-          <skill name="one" description="&lt;does&gt; &quot;it&quot; &amp; more" />
-          <skill name="two" description="&lt;does&gt; &quot;it&quot; &amp; more" allowed_tools="a b" location="/s" />
-        </available_skills>
+        the skills
 
         late"#]]
     .assert_eq(&concat(&system_prompt(parts(), PromptMode::Full)));
-    expect!["Base."].assert_eq(&concat(&system_prompt(parts(), PromptMode::None)));
+    let none = SystemParts { own: Vec::new(), ..parts() };
+    expect!["Base."].assert_eq(&concat(&system_prompt(none, PromptMode::None)));
     assert_eq!(concat(&system_prompt(SystemParts::default(), PromptMode::Full)), "");
     let alone = SystemParts { items: &items[..1], ..SystemParts::default() };
     assert_eq!(concat(&system_prompt(alone, PromptMode::Full)), "late", "nothing stands before the first section");
@@ -836,21 +880,12 @@ fn ends_of_a_file_are_cut_like_the_whole_file() {
     };
     for max in -1..40 {
         for marker in ["", "~", "a marker that is long"] {
-            assert_eq!(concat(&ends.cut(max, marker)), concat(&whole.cut(max, marker)), "{max} {marker}");
+            let ((ends, kept), (whole, of_whole)) = (ends.cut(max, marker), whole.cut(max, marker));
+            assert_eq!((concat(&ends), kept), (concat(&whole), of_whole), "{max} {marker}");
+            let n_kept = kept.map_or(100, |kept| kept.head + kept.marker + kept.tail);
+            assert_eq!(concat(&whole).len(), n_kept, "{max} {marker}");
         }
     }
     assert_eq!((whole.size(), ends.size()), (100, 100));
     assert_eq!(concat(&ends.fragments()), text[..40]);
-}
-
-#[test]
-fn every_account_is_given_whole() {
-    let world = World::with(&json!({ "prompt_injections": [
-        { "target": "preamble_message", "role": "user", "content": "é", "order": 2 }, 7,
-    ] }));
-    let collected = world.collect(&json!([{ "type": "provided" }]), PromptMode::Full);
-    let lines: Vec<String> = collected.injected.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
-    expect![[r#"
-        {"source_type":"provided","source_index":0,"item_id":"prompt_injections[0]","target":"preamble_message","role":"user","order":2,"prompt_mode":"full","origin":[{"path":"prompt_injections[0]","bytes":2}],"bytes_before":2,"bytes_after":2,"chars_after":1,"tokens_estimate":1,"truncated":false,"outcome":"injected"}
-        {"source_type":"provided","source_index":0,"item_id":"prompt_injections[1]","order":0,"prompt_mode":"full","origin":[],"bytes_before":0,"bytes_after":0,"chars_after":0,"tokens_estimate":0,"truncated":false,"outcome":"error","reason":"it is not a map"}"#]].assert_eq(&lines.join("\n"));
 }

@@ -36,10 +36,7 @@ impl TextStore {
         self.entries.iter().filter_map(key).collect()
     }
 
-    pub(super) fn collect(&self, inputs: &Inputs<'_>, collecting: &mut Collecting) {
-        let Some(store) = inputs.store else {
-            return;
-        };
+    pub(super) fn collect(&self, inputs: &Inputs<'_>, collecting: &mut Collecting<'_>) {
         for entry in &self.entries {
             let Some(fields) = entry.as_object() else {
                 collecting.refused("entry", "it is not a map");
@@ -50,6 +47,10 @@ impl TextStore {
                 continue;
             };
             let key = scalar::text(key);
+            let Some(store) = inputs.store else {
+                collecting.refused(&key, "there is no store of texts");
+                continue;
+            };
             let Some(text) = store.get(key.as_ref()) else {
                 collecting.missing(&key);
                 continue;
@@ -59,10 +60,9 @@ impl TextStore {
             match InjectionItem::with_content(fields, self.version, content) {
                 Ok(mut item) => {
                     let bytes_before = item.text().len();
-                    if let Some(max) = fields.get("max_bytes").filter(|max| !max.is_null()) {
-                        item.cut(max);
-                    }
-                    collecting.item(item, &key, bytes_before);
+                    let max = fields.get("max_bytes").filter(|max| !max.is_null());
+                    let truncation = max.and_then(|max| item.cut(max));
+                    collecting.item(item, &key, bytes_before, truncation);
                 }
                 Err(error) => collecting.refused(&key, &error.to_string()),
             }

@@ -21,9 +21,9 @@ pub fn about(name: &str) -> &'static str {
         "system_prompt" => {
             "what the configuration has as instructions, else the pack's `system.md`; in mode `none` its `identity.md`"
         }
-        "injected_sections" => "sections that sources and callers inject, with memory and skills among them",
+        "injected_sections" => "sections that sources and callers inject, with those of the pack among them",
         "injected_items" => {
-            "sections and memories that sources and callers inject; nothing unless something is injected"
+            "sections that sources and callers inject, and what was recalled; nothing unless something is injected"
         }
         "injected_preamble" => "messages that sources and callers inject, for target `messages`",
         _ => "",

@@ -8,6 +8,7 @@ use super::SourceInput;
 use super::SourceKind;
 use super::SourceOutput;
 use crate::fragment::Fragment;
+use crate::injection::filled;
 use crate::template::Shape;
 use crate::template::Trim;
 
@@ -23,8 +24,9 @@ fn give(ask: &SourceInput<'_>) -> SourceOutput {
     if ask.facts.system.prompt_mode == PromptMode::None {
         return SourceOutput::text(ask.pack.template(IDENTITY).text());
     }
-    match &ask.facts.settings.base_instructions {
-        Some(given) => SourceOutput::text(vec![Fragment::provided(&given.place, given.text.as_str())]),
-        None => SourceOutput::text(ask.pack.template(SYSTEM).text()),
-    }
+    let text = match &ask.facts.settings.base_instructions {
+        Some(given) => vec![Fragment::provided(&given.place, given.text.as_str())],
+        None => ask.pack.template(SYSTEM).text(),
+    };
+    SourceOutput::text(filled(text, &ask.facts.system.injection.variables))
 }

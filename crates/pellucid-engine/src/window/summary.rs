@@ -1,7 +1,51 @@
 //! The prompt for a summary, and how a summary is shown to the model later.
 
 use crate::cut::ends;
+use crate::fragment::Fragment;
+use crate::fragment::Origin;
+use crate::fragment::concat;
 use crate::injection::scalar;
+use crate::pack::Pack;
+use crate::template::Shape;
+use crate::template::TemplatePlace;
+use crate::template::Trim;
+
+/// How the model is asked for a summary of dropped turns.
+pub const INSTRUCTIONS: &str = "compact/window_summary.md";
+
+const QUESTION: &str = "compact/window_question.md";
+const QUESTION_AGAIN: &str = "compact/window_question_again.md";
+const SHOWN: &str = "compact/window_shown.md";
+const MESSAGE: &str = "compact/window_message.md";
+const CALLS: &str = "compact/window_calls.md";
+const TOOL_OUTPUT: &str = "compact/window_tool_result.md";
+
+const TRANSCRIPT: &str = "{{ transcript }}";
+const PREVIOUS: &str = "{{ previous }}";
+const SUMMARY: &str = "{{ summary }}";
+const ROLE: &str = "{{ role }}";
+const TEXT: &str = "{{ text }}";
+const NAME: &str = "{{ name }}";
+const NAMES: &str = "{{ names }}";
+const ID: &str = "{{ id }}";
+
+/// The role of the output of a tool.
+const TOOL_RESULT: &str = "tool_result";
+
+const fn line(places: &'static [TemplatePlace]) -> Shape {
+    Shape { trim: Trim::Newline, places }
+}
+
+/// The templates of the strategy, for layouts that have it.
+pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
+    (INSTRUCTIONS, line(&[])),
+    (QUESTION, Shape::with(&[TemplatePlace::must(TRANSCRIPT)])),
+    (QUESTION_AGAIN, Shape::with(&[TemplatePlace::must(PREVIOUS), TemplatePlace::must(TRANSCRIPT)])),
+    (SHOWN, line(&[TemplatePlace::must(SUMMARY)])),
+    (MESSAGE, line(&[TemplatePlace::may(ROLE), TemplatePlace::must(TEXT)])),
+    (CALLS, line(&[TemplatePlace::may(ROLE), TemplatePlace::must(TEXT), TemplatePlace::may(NAMES)])),
+    (TOOL_OUTPUT, line(&[TemplatePlace::may(NAME), TemplatePlace::may(ID), TemplatePlace::must(TEXT)])),
+];
 
 /// How many bytes of a message are summarised.
 const TEXT_MAX: i64 = 4_000;
@@ -39,48 +83,66 @@ impl HistoryMessage {
         Self { role: role.to_owned(), text: text.to_owned(), ..Self::default() }
     }
 
-    pub(super) fn begins_turn(&self) -> bool {
+    pub(crate) fn begins_turn(&self) -> bool {
         self.role == "user"
     }
 
     /// The line of the message in a transcript.
-    fn line(&self) -> Option<String> {
-        let line = match self.role.as_str() {
+    fn line(&self, pack: &Pack) -> Option<String> {
+        let max = if self.role == TOOL_RESULT { OUTPUT_MAX } else { TEXT_MAX };
+        let text = ends::head(&self.text, Some(max));
+        let (file, values) = match self.role.as_str() {
             "system" => return None,
-            "tool_result" => {
+            TOOL_RESULT => {
                 let name = self.tool_name.as_deref().unwrap_or_default();
-                let id = self.call_id.as_deref().unwrap_or_default();
-                format!("[tool_result name={name} id={id}] {}", ends::head(&self.text, Some(OUTPUT_MAX)))
+                (TOOL_OUTPUT, [(NAME, name), (ID, self.call_id.as_deref().unwrap_or_default()), (TEXT, text)].to_vec())
             }
-            "assistant" if !self.tool_calls.is_empty() => {
-                let mut names: Vec<&str> = Vec::new();
-                for name in &self.tool_calls {
-                    if !names.contains(&name.as_str()) {
-                        names.push(name);
-                    }
-                }
-                let text = ends::head(&self.text, Some(TEXT_MAX));
-                format!("[assistant] {text}\n[tool_calls] {}", names.join(", "))
+            role if !self.tool_calls.is_empty() => {
+                let names = self.called();
+                return Some(said(pack, CALLS, &[(ROLE, role), (TEXT, text), (NAMES, &names)]));
             }
-            role => format!("[{role}] {}", ends::head(&self.text, Some(TEXT_MAX))),
+            role => (MESSAGE, [(ROLE, role), (TEXT, text)].to_vec()),
         };
-        Some(scalar::strip(&line).to_owned())
+        Some(said(pack, file, &values))
+    }
+
+    /// The names of the tools that it calls, each once.
+    fn called(&self) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for name in &self.tool_calls {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        names.join(", ")
     }
 }
 
+/// A line of a transcript, made by a template of the pack.
+fn said(pack: &Pack, file: &str, values: &[(&str, &str)]) -> String {
+    let values: Vec<(&str, Vec<Fragment>)> =
+        values.iter().map(|(mark, text)| (*mark, vec![Fragment::fact("history", *text)])).collect();
+    scalar::strip(&concat(&pack.template(file).render(&values))).to_owned()
+}
+
 /// The prompt for a summary.
-pub fn question(previous: Option<&str>, dropped: &[HistoryMessage]) -> String {
-    let lines: Vec<String> = dropped.iter().filter_map(HistoryMessage::line).collect();
+pub fn question(pack: &Pack, previous: Option<&str>, dropped: &[HistoryMessage]) -> Vec<Fragment> {
+    let lines: Vec<String> = dropped.iter().filter_map(|message| message.line(pack)).collect();
     let transcript = lines.join("\n");
-    let previous = previous.map(scalar::strip).filter(|previous| !previous.is_empty());
-    let previous = previous.map(|it| format!("<previous_summary>\n{it}\n</previous_summary>\n\n")).unwrap_or_default();
-    format!("{previous}<new_transcript>\n{}\n</new_transcript>\n", scalar::strip(&transcript))
+    let transcript = vec![Fragment::fact("history", scalar::strip(&transcript))];
+    match previous.map(scalar::strip).filter(|previous| !previous.is_empty()) {
+        None => pack.template(QUESTION).render(&[(TRANSCRIPT, transcript)]),
+        Some(previous) => {
+            let previous = vec![Fragment { origin: Origin::Model, text: previous.to_owned() }];
+            pack.template(QUESTION_AGAIN).render(&[(PREVIOUS, previous), (TRANSCRIPT, transcript)])
+        }
+    }
 }
 
 /// The summary as a message of role `assistant` before the history.
-pub fn shown(summary: &str) -> String {
-    let text = ends::head(scalar::strip(summary), Some(SUMMARY_MAX));
-    format!("<conversation_summary>\n{text}\n</conversation_summary>")
+pub fn shown(pack: &Pack, summary: &str) -> Vec<Fragment> {
+    let text = ends::head(scalar::strip(summary), Some(SUMMARY_MAX)).to_owned();
+    pack.template(SHOWN).render(&[(SUMMARY, vec![Fragment { origin: Origin::Model, text }])])
 }
 
 /// The maximum tokens of a summary: the given number, if it is above zero.

@@ -6,10 +6,24 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::count::CharacterEstimate;
+use super::settings::SettingsDocument;
+use super::settings::WindowKeys;
 use super::summary::output_tokens;
-use super::summary::question;
-use super::summary::shown;
 use super::*;
+use crate::fragment::concat;
+use crate::pack::Pack;
+
+fn pack() -> Pack {
+    Pack::builtin("agentcore").unwrap()
+}
+
+fn question(previous: Option<&str>, dropped: &[HistoryMessage]) -> String {
+    concat(&summary::question(&pack(), previous, dropped))
+}
+
+fn shown(summary: &str) -> String {
+    concat(&summary::shown(&pack(), summary))
+}
 
 /// A history: `u` is a message of the user, `a` of the model, `t` the output of a tool. Each costs ten tokens.
 fn history(letters: &str) -> Vec<HistoryMessage> {
@@ -403,4 +417,69 @@ fn a_stored_state_may_lack_anything() {
     for wrong in ["7", "{\"cursor\":-1}", "{\"summary\":7}", ""] {
         assert!(read(wrong).is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn the_words_of_a_summary_are_files_of_any_pack() {
+    let files = [
+        ("pack.toml", "name = \"mine\"\nfrom = \"codex\"\n[compaction]\nstrategy = \"window\"\n"),
+        ("compact/window_shown.md", "So far: {{ summary }}\n"),
+        ("compact/window_message.md", "{{ text }} ({{ role }})\n"),
+        ("compact/window_question_again.md", "Then {{ transcript }} after {{ previous }}"),
+    ];
+    let pack = Pack::load_user(&files.map(|(file, text)| (file.to_owned(), text.to_owned())).into(), "/mine").unwrap();
+    assert_eq!(concat(&summary::shown(&pack, "tea")), "So far: tea");
+    let said = [
+        HistoryMessage::new("user", "hi"),
+        HistoryMessage { tool_calls: vec!["ls".into()], ..HistoryMessage::new("assistant", "") },
+    ];
+    let question = concat(&summary::question(&pack, Some("tea"), &said));
+    assert_eq!(question, "Then hi (user)\n[assistant] \n[tool_calls] ls after tea");
+}
+
+/// What a document sets, or why it is refused.
+fn read(document: &serde_json::Value) -> String {
+    let Some(fields) = document.as_object() else { panic!("{document}") };
+    match SettingsDocument::new(fields).and_then(|document| document.window()) {
+        Ok(keys) => format!("{keys:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn settings_of_a_window_are_checked_in_order() {
+    let budget = |budget: serde_json::Value| read(&json!({ "version": 1, "token_budget": budget }));
+    let management = |fields: serde_json::Value| read(&json!({ "version": 1, "context_management": fields }));
+    let lines = [
+        read(&json!({ "version": "1" })),
+        budget(json!({ "context_window": 0 })),
+        budget(json!({ "context_window": "x", "reserved_output_tokens": -1 })),
+        budget(json!({ "reserved_output_tokens": "5" })),
+        budget(json!({ "context_window": 5, "reserved_output_tokens": 5 })),
+        management(json!({ "memory_search_limit": "none", "summary_max_output_tokens": 0 })),
+        management(json!({ "summary_max_output_tokens": 0 })),
+        management(json!({ "memory_search_limit": "0x10", "auto_compact": "yes" })),
+        management(json!({ "auto_compact": null })),
+    ];
+    expect![[r#"
+        config version must be 1 (got "1")
+        context_window must be a positive Integer (got 0)
+        context_window must be a positive Integer (got "x")
+        reserved_output_tokens must be a non-negative Integer (got "5")
+        reserved_output_tokens must be less than context_window (got reserved_output_tokens=5, context_window=5)
+        memory_search_limit must be a positive Integer
+        summary_max_output_tokens must be a positive Integer
+        WindowKeys { context_window: None, reserved_output_tokens: None, summary_max_output_tokens: None, memory_search_limit: Some(16), summarise: Some(false) }
+        WindowKeys { context_window: None, reserved_output_tokens: None, summary_max_output_tokens: None, memory_search_limit: Some(5), summarise: Some(true) }"#]].assert_eq(&lines.join("\n"));
+}
+
+#[test]
+fn what_is_nearer_to_the_user_counts() {
+    let near = WindowKeys { context_window: Some(9), summarise: Some(false), ..WindowKeys::default() };
+    let far = WindowKeys { context_window: Some(5), reserved_output_tokens: Some(9), ..WindowKeys::default() };
+    let both = near.over(far);
+    assert_eq!((both.context_window, both.reserved(), both.summarise), (Some(9), 9, Some(false)));
+    assert!(both.check(None).is_err() && both.check(Some(100)).is_err(), "a set window counts over the model's");
+    assert!(far.over(WindowKeys { context_window: Some(1), ..far }).check(None).is_err());
+    assert_eq!(WindowKeys::default().check(None), Ok(()));
 }

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use pellucid_engine::facts::Facts;
 use pellucid_engine::fragment::{Fragment, concat};
-use pellucid_engine::injection::{Inputs, SystemParts, collect, scalar, system_prompt};
+use pellucid_engine::injection::{self, Inputs, SystemParts, collect, scalar};
+use pellucid_engine::source::{OwnSections, own_sections};
 use pellucid_engine::window::count::CharacterEstimate;
-use pellucid_engine::window::settings::{AgentSettings, Interface, WindowServices};
+use pellucid_engine::window::settings::{SettingsDocument, SettingsError};
 use pellucid_engine::window::summary::{self, HistoryMessage};
-use pellucid_engine::window::{Cost, PromptParts, Window, WindowStep};
+use pellucid_engine::window::{Cost, PromptParts, Window, WindowLimits, WindowStep};
+use pellucid_protocol::model::ModelInfo;
 use pellucid_protocol::settings::PromptMode;
 use pellucid_workspace::injection_files;
 use serde::Deserialize;
@@ -49,22 +52,35 @@ struct Deps {
 
 pub fn config_errors(file: &Value) -> Vec<Verdict> {
     cases::run(file, |case: ConfigCase| {
-        // A word represents an object that lacks the requested method.
-        let lacking = |given: &Option<String>| match given.as_deref() {
-            None | Some("heuristic" | "in_memory") => Interface::Usable,
-            Some(_) => Interface::Lacking,
-        };
-        let given = WindowServices {
-            provider: case.provider,
-            counter: lacking(&case.deps.token_counter),
-            text_store: lacking(&case.deps.text_store),
-        };
-        let found = match AgentSettings::read(&case.config, given) {
-            Ok(_) => Value::from("ok"),
-            Err(error) => serde_json::json!({ "error": "configuration_error", "message": error.to_string() }),
+        let found = match checked(&case) {
+            Ok(()) => Value::from("ok"),
+            Err(message) => serde_json::json!({ "error": "configuration_error", "message": message }),
         };
         same("outcome", &found, &case.expect)
     })
+}
+
+/// Checks the settings in the order of the original. What its caller may pass without the needed methods has a type here, so
+/// these messages are of this suite alone.
+fn checked(case: &ConfigCase) -> Result<(), String> {
+    // A word represents an object that lacks the requested method.
+    let lacks =
+        |given: &Option<String>| given.as_deref().is_some_and(|word| !matches!(word, "heuristic" | "in_memory"));
+    let said = |error: SettingsError| error.to_string();
+    let nothing = Map::new();
+    let document = SettingsDocument::new(case.config.as_object().unwrap_or(&nothing)).map_err(said)?;
+    if !case.provider {
+        return Err("provider is required".to_owned());
+    }
+    document.budget().map_err(said)?;
+    if lacks(&case.deps.token_counter) {
+        return Err("token_counter must respond to #count_messages and #count_tools".to_owned());
+    }
+    document.management().map_err(said)?;
+    if lacks(&case.deps.text_store) {
+        return Err("prompt_injection_text_store must respond to #fetch(key:) (got <object>)".to_owned());
+    }
+    Ok(())
 }
 
 #[derive(Deserialize)]
@@ -144,18 +160,26 @@ pub fn run(file: &Value) -> Vec<Verdict> {
 
 fn check(case: Case) -> Result<(), String> {
     let input = case.input;
-    let given = WindowServices { provider: true, counter: Interface::Usable, text_store: Interface::Usable };
-    let settings = AgentSettings::read(&input.config, given).map_err(|error| error.to_string())?;
+    let nothing = Map::new();
+    let said = |error: SettingsError| error.to_string();
+    let document = SettingsDocument::new(input.config.as_object().unwrap_or(&nothing)).map_err(said)?;
+    let (keys, system_prompt) = (document.window().map_err(said)?, document.system_prompt());
+    let sources = document.sources().map(injection::sources).unwrap_or_default();
     let mode = mode(input.context.get("prompt_mode"));
     let places = BTreeMap::new();
-    let inputs =
-        Inputs { attributes: &input.context, places: &places, store: None, process_dir: "/nowhere", home: "/nowhere" };
-    let reads: Vec<_> =
-        settings.sources.iter().map(|source| injection_files::read(&source.wants(&inputs, mode))).collect();
-    let items = collect(&settings.sources, &inputs, mode, &reads).items;
+    let inputs = Inputs {
+        attributes: &input.context,
+        places: &places,
+        store: None,
+        texts: &super::pack().layout.source_texts,
+        process_dir: "/nowhere",
+        home: "/nowhere",
+    };
+    let reads: Vec<_> = sources.iter().map(|source| injection_files::read(&source.wants(&inputs, mode))).collect();
+    let items = collect(&sources, &inputs, mode, &reads).items;
 
     // A store that is given is searched, unless the message is blank.
-    let limit = settings.search_limit;
+    let limit = keys.memory_search_limit.unwrap_or_default();
     let query = Query { query: input.message.clone(), limit };
     let queries: Vec<Query> =
         (input.memory.is_some() && !scalar::is_blank(&input.message)).then_some(query).into_iter().collect();
@@ -173,25 +197,31 @@ fn check(case: Case) -> Result<(), String> {
     let state = input.state.as_ref().map(window::State::read).transpose()?.unwrap_or_default();
     let n_history = input.history.len();
     let history: Vec<HistoryMessage> = input.history.into_iter().map(window::Message::read).collect();
-    let mut limits = settings.limits;
-    limits.window = limits.window.filter(|_| has_counter);
+    let limits = WindowLimits {
+        window: keys.context_window.filter(|_| has_counter),
+        reserved: keys.reserved(),
+        compacts: keys.summarise.unwrap_or(true),
+    };
     let (mut window, _) = Window::new(limits, &state, &history, memory);
 
     let build = |parts: PromptParts<'_>| {
-        let base = settings.system_prompt.as_deref().unwrap_or_default();
+        let base = system_prompt.as_deref().unwrap_or_default();
+        let mut facts = Facts::plain("/nowhere", ModelInfo::named("model"));
+        facts.system.prompt_mode = mode;
+        facts.system.injection.memory = parts.memory.to_vec();
         let system = SystemParts {
             base: vec![Fragment::provided("system_prompt", base)],
-            memory: parts.memory,
             items: &items,
+            own: own_sections(super::pack(), &facts, OwnSections::All, &"sections".into()).0,
             ..SystemParts::default()
         };
-        let system = concat(&system_prompt(system, mode));
+        let system = concat(&injection::system_prompt(system, mode));
         let mut messages = Vec::new();
         if !system.is_empty() {
             messages.push(Message { role: "system".to_owned(), content: system });
         }
         messages.extend(sources::preamble_messages(&items, mode));
-        let summary = parts.summary.map(summary::shown);
+        let summary = parts.summary.map(|summary| concat(&summary::shown(super::pack(), summary)));
         messages.extend(summary.map(|content| Message { role: "assistant".to_owned(), content }));
         let said = |it: &HistoryMessage| Message { role: it.role.clone(), content: it.text.clone() };
         messages.extend(parts.history.iter().map(said));

@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use pellucid_engine::facts::Facts;
 use pellucid_engine::fragment::{Fragment, concat};
 use pellucid_engine::injection::{
-    InjectionItem, Inputs, ItemError, ItemSource, ItemTarget, PreambleRole, SectionSkill, SystemParts, Version,
-    preamble, system_prompt,
+    InjectionItem, Inputs, ItemError, ItemSource, ItemTarget, PreambleRole, SystemParts, Version, preamble,
+    system_prompt,
 };
+use pellucid_engine::skills as known;
+use pellucid_engine::source::{OwnSections, own_sections};
+use pellucid_protocol::model::ModelInfo;
 use pellucid_protocol::settings::PromptMode;
 use pellucid_workspace::injection_files;
 use serde::Deserialize;
@@ -109,6 +113,7 @@ fn source(case: &SourceCase, root: &str) -> Result<(), String> {
         attributes: &attributes,
         places: &BTreeMap::new(),
         store: store.as_ref(),
+        texts: &super::pack().layout.source_texts,
         process_dir: "/nowhere",
         home: "/nowhere",
     };
@@ -166,6 +171,21 @@ struct Skill {
     location: Option<String>,
 }
 
+impl Skill {
+    fn read(self) -> known::Skill {
+        known::Skill {
+            path: self.location.unwrap_or_else(|| self.name.clone()),
+            name: self.name,
+            description: self.description,
+            short_description: None,
+            allowed_tools: self.allowed_tools,
+            scope: known::SkillOwner::User,
+            switch: known::Switch::On,
+            metadata: None,
+        }
+    }
+}
+
 #[derive(Deserialize, Debug, PartialEq, Clone)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
@@ -183,27 +203,28 @@ pub fn assembly(file: &Value) -> Vec<Verdict> {
             .iter()
             .map(|(name, value)| (name.clone(), pellucid_engine::injection::scalar::text(value).into_owned()))
             .collect();
-        let skills = match input.skills {
-            Some(Skills::Fail(word)) if word == "error" => None,
+        let mut facts = Facts::plain("/nowhere", ModelInfo::named("model"));
+        facts.system.prompt_mode = mode;
+        facts.system.injection.memory = input.memory;
+        match input.skills {
+            // A store that fails lists nothing.
+            Some(Skills::Fail(word)) if word == "error" => {}
             Some(Skills::Fail(word)) => return Err(format!("unknown skills {word}")),
             Some(Skills::Listed(skills)) => {
-                let with_locations = input.include_skill_locations == Some(true);
-                let skill = |skill: Skill| SectionSkill {
-                    name: skill.name,
-                    description: skill.description,
-                    allowed_tools: skill.allowed_tools,
-                    location: skill.location.filter(|_| with_locations),
-                };
-                Some(skills.into_iter().map(skill).collect::<Vec<_>>())
+                facts.world.skills = known::Skills::new(skills.into_iter().map(Skill::read).collect(), Vec::new());
+                facts.system.given.insert("skills_always".to_owned(), true.into());
             }
-            None => None,
-        };
+            None => {}
+        }
+        let with_locations = input.include_skill_locations == Some(true);
+        facts.system.given.insert("skill_locations".to_owned(), with_locations.into());
+        let (own, omissions) = own_sections(super::pack(), &facts, OwnSections::All, &"sections".into());
+        same("omissions", &omissions, &Vec::new())?;
         let parts = SystemParts {
             base: input.system_prompt.map(|text| Fragment::provided("system_prompt", text)).into_iter().collect(),
             variables: &variables,
-            memory: &input.memory,
             items: &items,
-            skills: skills.as_deref(),
+            own,
         };
         let found = concat(&system_prompt(parts, mode));
         let mut messages = preamble_messages(&items, mode);

@@ -1,5 +1,6 @@
 //! The suite of the budget loop.
 
+use pellucid_engine::fragment::concat;
 use pellucid_engine::window::count::CharacterEstimate;
 use pellucid_engine::window::summary::{self, HistoryMessage};
 use pellucid_engine::window::{ConversationState, Cost, PromptParts, Window, WindowExceeded, WindowLimits, WindowStep};
@@ -162,7 +163,7 @@ fn check(case: Case) -> Result<(), String> {
                 window.built(cost)
             }
             WindowStep::Summarise { previous, dropped } => {
-                calls.push(summary::question(previous.as_deref(), &dropped));
+                calls.push(concat(&summary::question(super::pack(), previous.as_deref(), &dropped)));
                 let n = calls.len();
                 let answer = input.summaries.get(n - 1).cloned().unwrap_or_else(|| format!("SUMMARY-{n}"));
                 window.summarised((answer != "!raise").then_some(answer.as_str()))

@@ -5,14 +5,19 @@
 //!
 //! Not here: reading the files, and the text around them in a prompt.
 
-pub mod hooks;
+mod changes;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::json;
 
+pub use self::changes::ChangeNote;
+pub use self::changes::FileChangeKeys;
+pub use self::changes::FileListChange;
+pub use self::changes::changed;
 use crate::cut::files;
 use crate::cut::files::FileContent;
 use crate::cut::files::FileEntry;
@@ -44,6 +49,10 @@ pub struct FileSetLayout {
     pub minimal: Vec<String>,
     /// How the budgets are spent. Those of the configuration may replace its limits.
     pub rules: FileRules,
+    /// Paths and patterns of further files that have one of these names.
+    pub extra: Vec<String>,
+    /// How the list of files is changed.
+    pub changes: FileChangeKeys,
 }
 
 /// The keys of `[bootstrap]`; what is absent is as in the pack beneath.
@@ -61,6 +70,10 @@ pub(crate) struct FileSetKeys {
     min_remaining: Option<usize>,
     marker: Option<String>,
     missing: Option<String>,
+    extra: Option<Vec<String>>,
+    swap: Option<BTreeMap<String, String>>,
+    leave_out: Option<Vec<String>>,
+    add: Option<Vec<String>>,
 }
 
 impl FileSetKeys {
@@ -79,7 +92,16 @@ impl FileSetKeys {
         };
         let total = self.total_max_chars.or(rules.and_then(|rules| rules.total));
         let max = given(self.max_chars.as_ref(), rules.and_then(|rules| rules.per_file), "max_chars")?;
+        let below = beneath.map(|beneath| beneath.changes.clone()).unwrap_or_default();
+        let changes = FileChangeKeys {
+            swap: self.swap.clone().unwrap_or(below.swap),
+            leave_out: self.leave_out.clone().unwrap_or(below.leave_out),
+            add: self.add.clone().unwrap_or(below.add),
+        };
+        let extra = self.extra.clone().or_else(|| beneath.map(|it| it.extra.clone())).unwrap_or_default();
         Ok(FileSetLayout {
+            extra,
+            changes,
             names: given(self.names.as_ref(), beneath.map(|it| it.names.clone()), "names")?,
             optional: given(self.optional.as_ref(), beneath.map(|it| it.optional.clone()), "optional")
                 .unwrap_or_default(),
@@ -193,6 +215,8 @@ pub struct BootstrapFile {
     pub not_utf8: Option<NotUtf8>,
     /// The hash of the whole file, if it exists.
     pub sha256: Option<Digest>,
+    /// The path of the file that the text comes from, if that is another.
+    pub text_of: Option<String>,
 }
 
 impl BootstrapFile {
@@ -202,13 +226,19 @@ impl BootstrapFile {
         let (chunks, not_utf8) = (FileChunks::of(bytes, 0), NotUtf8::find(bytes, TextEnd::OfFile));
         let (name, path, size) = (name.to_owned(), path.to_owned(), bytes.len() as u64);
         let sha256 = Some(Digest::of([bytes]));
-        Self { name, path, content, missing: false, size, chunks, not_utf8, sha256 }
+        Self { name, path, content, missing: false, size, chunks, not_utf8, sha256, text_of: None }
+    }
+
+    /// The path of the file that the text comes from.
+    pub fn text_path(&self) -> &str {
+        self.text_of.as_deref().unwrap_or(&self.path)
     }
 
     /// A bootstrap file that does not exist.
     pub fn missing(name: &str, path: &str) -> Self {
         let (name, path, chunks) = (name.to_owned(), path.to_owned(), FileChunks::default());
-        Self { name, path, content: None, missing: true, size: 0, chunks, not_utf8: None, sha256: None }
+        let (content, not_utf8, sha256, text_of) = (None, None, None, None);
+        Self { name, path, content, missing: true, size: 0, chunks, not_utf8, sha256, text_of }
     }
 }
 
@@ -289,7 +319,7 @@ impl Fitted {
 }
 
 fn context_file(file: &BootstrapFile, placed: Placed) -> ContextFile {
-    let path = FileVersion::new(&file.path, file.sha256);
+    let path = FileVersion::new(file.text_path(), file.sha256);
     let content = placed.fragments(&path, file.size, &file.chunks, &file.chunks);
     ContextFile { path: file.path.clone(), content, n_units: placed.units.len(), units: placed.units }
 }

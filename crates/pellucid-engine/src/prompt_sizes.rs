@@ -1,7 +1,7 @@
-//! The sizes of the parts of an assistant's system prompt, in the form of the reference's report.
+//! The sizes of the parts of a system prompt: files before and after their budgets, lists of skills and tools.
 //!
-//! Made from the finished text and from the files before and after their budgets. Sizes are in UTF-16
-//! units, which are called chars here as the reference calls them.
+//! Any layout has this report; `[instructions.report]` says which lines and files its parts are found by. Sizes are in UTF-16 units,
+//! which are called chars here.
 //!
 //! - `reply`: those sizes as text
 
@@ -20,12 +20,29 @@ use crate::facts::Facts;
 use crate::pack::Pack;
 use crate::utf16;
 
-const CONTEXT_HEADING: &str = "\n# Project Context\n";
-const NEXT_HEADING: &str = "\n## Silent Replies\n";
+/// Which parts of a prompt a report measures. `[instructions.report]` of `pack.toml`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReportLayout {
+    /// The line above the files of the workspace.
+    pub files_heading: Option<String>,
+    /// The line above what comes after the files.
+    pub next_heading: Option<String>,
+    /// The section with the list of skills.
+    pub skills: Option<MeasuredList>,
+    /// The section with the list of tools.
+    pub tools: Option<MeasuredList>,
+}
 
-/// The files of a pack whose texts are measured, and the files that have the list in them.
-const SKILLS: (&str, &str) = ("sections/skills.jinja", "sections/skills_list.jinja");
-const TOOLS: (&str, &str) = ("sections/tooling.jinja", "sections/tool_list.jinja");
+/// A list in a section, by the files of the pack that write them.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredList {
+    /// The file of the section.
+    pub section: String,
+    /// The file of the list, which the section includes.
+    pub list: String,
+}
 
 /// How many units a token has in estimates.
 const UNITS_PER_TOKEN: i64 = 4;
@@ -192,6 +209,8 @@ pub struct Measured<'a> {
     pub tools: &'a [ToolFacts],
     /// The lines around the list of tools.
     pub list_between: (&'a str, &'a str),
+    /// The lines above the files and above what comes after them.
+    pub headings: (Option<&'a str>, Option<&'a str>),
 }
 
 impl PromptReport {
@@ -199,7 +218,7 @@ impl PromptReport {
     pub fn measure(measured: Measured<'_>) -> Self {
         let prompt = utf16::trim(measured.prompt);
         let chars = utf16::len(prompt);
-        let project_context_chars = project_context(prompt);
+        let project_context_chars = project_context(prompt, measured.headings);
         let entries: Vec<ToolReport> = measured.tools.iter().map(tool).collect();
         let (before, after) = measured.list_between;
         Self {
@@ -236,12 +255,18 @@ impl PromptReport {
             Ok((text, _)) if pack.layout.has_file(section) => text.plain(),
             _ => String::new(),
         };
-        let skills = text(SKILLS.1, SKILLS.0);
-        let (section, list) = (text(TOOLS.0, TOOLS.0), text(TOOLS.1, TOOLS.0));
+        let nothing = ReportLayout::default();
+        let layout = pack.layout.report.as_ref().unwrap_or(&nothing);
+        let skills = layout.skills.as_ref().map(|it| text(&it.list, &it.section)).unwrap_or_default();
+        let tools_list = layout.tools.as_ref();
+        let (section, list) =
+            tools_list.map(|it| (text(&it.section, &it.section), text(&it.list, &it.section))).unwrap_or_default();
+        let headings = (layout.files_heading.as_deref(), layout.next_heading.as_deref());
         let list_between = if list.is_empty() { ("", "") } else { around(&section, &list) };
         let loaded = &facts.system.files;
         let (files, injected) = (&loaded.read, &loaded.placed);
-        let mut report = Self::measure(Measured { prompt, files, injected, skills: &skills, tools, list_between });
+        let measured = Measured { prompt, files, injected, skills: &skills, tools, list_between, headings };
+        let mut report = Self::measure(measured);
         let given = &facts.system.given;
         report.session_key = given.get("session_key").and_then(Value::as_str).map(str::to_owned);
         report.model = Some(facts.settings.model.slug.clone());
@@ -271,12 +296,13 @@ pub fn tokens(units: i64) -> i64 {
 
 /// From the newline before the heading of the files to the one before the section after them. In a
 /// plain search, so lines like these in other texts shift it.
-fn project_context(prompt: &str) -> usize {
-    let Some(start) = prompt.find(CONTEXT_HEADING) else {
+fn project_context(prompt: &str, (heading, next): (Option<&str>, Option<&str>)) -> usize {
+    let line = |heading: &str| format!("\n{heading}\n");
+    let Some((start, heading)) = heading.map(line).and_then(|line| Some((prompt.find(&line)?, line))) else {
         return 0;
     };
-    let after = start + CONTEXT_HEADING.len();
-    let end = prompt[after..].find(NEXT_HEADING).map_or(prompt.len(), |at| after + at);
+    let after = start + heading.len();
+    let end = next.and_then(|next| prompt[after..].find(&line(next))).map_or(prompt.len(), |at| after + at);
     utf16::len(&prompt[start..end])
 }
 

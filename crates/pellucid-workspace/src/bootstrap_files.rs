@@ -1,7 +1,7 @@
 //! Reads the bootstrap files of a workspace, and the further ones that a configuration names.
 //!
 //! The standard files are read wherever links lead, unless bounds are given. Further files must be in the workspace,
-//! by name and with links followed, and have one of the names of the set.
+//! by name and with links followed, and have one of the names of the set. Files of changes must be in the workspace.
 
 use std::fs;
 use std::io::Read as _;
@@ -9,12 +9,13 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_engine::bootstrap::BootstrapFile;
+use pellucid_engine::bootstrap::FileChangeKeys;
+use pellucid_engine::bootstrap::FileListChange;
 use pellucid_engine::bootstrap::FileSetLayout;
 use pellucid_engine::facts::Candidate;
 use pellucid_engine::facts::Fate;
 use pellucid_engine::utf16;
 use pellucid_files::normal;
-use serde_json::Value;
 
 use crate::bounds::InstructionFolders;
 use crate::bounds::Refused;
@@ -50,48 +51,82 @@ pub fn load(set: &FileSetLayout, workspace: &Path, may: &May<'_>) -> (Vec<Bootst
     let mut left_out = Vec::new();
     let mut files = Vec::with_capacity(paths.len());
     for (name, path) in paths {
-        let shown = path.to_string_lossy();
-        let mut leave_out = |fate| left_out.push(Candidate { path: shown.clone().into_owned(), fate });
-        let file = match may {
-            May::All => pellucid_files::open(&path).ok(),
-            May::Within(bounds) => match bounds.open(&path, None) {
-                Ok(found) => Some(found.file),
-                Err(Refused::Outside { target }) => {
-                    leave_out(Fate::Outside { target: target.to_string_lossy().into_owned() });
-                    None
-                }
-                Err(Refused::NotAccepted { .. } | Refused::Io(_)) => None,
-            },
-            May::None => {
-                if path.is_file() {
-                    leave_out(Fate::Untrusted);
-                }
-                None
-            }
-        };
-        let mut bytes = Vec::new();
-        let read = file.and_then(|file| file.take(BYTES_MAX).read_to_end(&mut bytes).ok());
-        let is_refused = match (read, may) {
-            (Some(_), May::Within(bounds)) => match bounds.check_text(&shown, &bytes, None) {
-                Err(Refused::NotAccepted { is_changed }) => {
-                    leave_out(Fate::NotAccepted { is_changed });
-                    true
-                }
-                _ => false,
-            },
-            _ => false,
-        };
-        let read = read.filter(|_| !is_refused);
-        files.push(match read {
-            // The hash of a file that is longer is not known.
-            Some(n) if n as u64 >= BYTES_MAX => {
-                BootstrapFile { sha256: None, ..BootstrapFile::read(name, &shown, &bytes) }
-            }
-            Some(_) => BootstrapFile::read(name, &shown, &bytes),
-            None => BootstrapFile::missing(name, &shown),
-        });
+        let (file, candidate) = read_one(name, &path, may);
+        files.push(file);
+        left_out.extend(candidate);
     }
     (files, left_out)
+}
+
+/// Reads one file. A file that cannot or may not be read counts as missing; a file that may not be read is returned too.
+fn read_one(name: &str, path: &Path, may: &May<'_>) -> (BootstrapFile, Option<Candidate>) {
+    let shown = path.to_string_lossy();
+    let left_out = |fate| Some(Candidate { path: shown.clone().into_owned(), fate });
+    let missing = || BootstrapFile::missing(name, &shown);
+    let file = match may {
+        May::All => pellucid_files::open(path).ok(),
+        May::Within(bounds) => match bounds.open(path, None) {
+            Ok(found) => Some(found.file),
+            Err(Refused::Outside { target }) => {
+                return (missing(), left_out(Fate::Outside { target: target.to_string_lossy().into_owned() }));
+            }
+            Err(Refused::NotAccepted { .. } | Refused::Io(_)) => None,
+        },
+        May::None => return (missing(), path.is_file().then(|| left_out(Fate::Untrusted)).flatten()),
+    };
+    let mut bytes = Vec::new();
+    let Some(n) = file.and_then(|file| file.take(BYTES_MAX).read_to_end(&mut bytes).ok()) else {
+        return (missing(), None);
+    };
+    if let May::Within(bounds) = may
+        && let Err(Refused::NotAccepted { is_changed }) = bounds.check_text(&shown, &bytes, None)
+    {
+        return (missing(), left_out(Fate::NotAccepted { is_changed }));
+    }
+    let read = BootstrapFile::read(name, &shown, &bytes);
+    // The hash of a file that is longer is not known.
+    let is_whole = (n as u64) < BYTES_MAX;
+    (if is_whole { read } else { BootstrapFile { sha256: None, ..read } }, None)
+}
+
+/// The changes that settings ask for, with the texts of the files in the workspace that they need. Also returns the existing
+/// files that may not be read.
+pub fn changes(asked: &FileChangeKeys, workspace: &Path, may: &May<'_>) -> (Vec<FileListChange>, Vec<Candidate>) {
+    let mut left_out = Vec::new();
+    let mut found = |path: &str| {
+        let full = normal(&workspace.join(utf16::trim(path)));
+        if !full.starts_with(normal(workspace)) {
+            return Err("it is not in the workspace");
+        }
+        let name = full.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let (file, candidate) = read_one(name, &full, may);
+        let is_refused = candidate.is_some();
+        left_out.extend(candidate);
+        match file.missing {
+            true if is_refused => Err("it may not be read"),
+            true => Err("it is not there, or cannot be read"),
+            false => Ok(Box::new(file)),
+        }
+    };
+    let failed = |what: &str, path: &str, reason: &str| FileListChange::Failed {
+        what: what.to_owned(),
+        reason: format!("{path}: {reason}"),
+    };
+    let mut changes = Vec::new();
+    for (name, path) in &asked.swap {
+        changes.push(match found(path) {
+            Ok(by) => FileListChange::Swap { name: name.clone(), by },
+            Err(reason) => failed(name, path, reason),
+        });
+    }
+    changes.extend(asked.leave_out.iter().map(|name| FileListChange::LeaveOut { name: name.clone() }));
+    for path in &asked.add {
+        changes.push(match found(path) {
+            Ok(file) => FileListChange::Add(file),
+            Err(reason) => failed(path, path, reason),
+        });
+    }
+    (changes, left_out)
 }
 
 /// Further files: paths and patterns, as a configuration has them.
@@ -101,28 +136,14 @@ pub struct ExtraFiles {
 }
 
 impl ExtraFiles {
-    /// These paths and patterns.
-    pub fn new(patterns: Vec<String>) -> Self {
-        Self { patterns }
+    /// These paths and patterns, without blank ones.
+    pub fn new<'p>(patterns: impl IntoIterator<Item = &'p String>) -> Self {
+        let patterns = patterns.into_iter().map(|pattern| utf16::trim(pattern)).filter(|pattern| !pattern.is_empty());
+        Self { patterns: patterns.map(str::to_owned).collect() }
     }
 
-    /// Reads a table with `enabled` and one of `paths`, `patterns` and `files`: the first of them
-    /// that has a text in it.
-    pub fn from_options(options: &Value) -> Self {
-        if options.get("enabled") == Some(&Value::Bool(false)) {
-            return Self::default();
-        }
-        let texts = |name: &str| -> Vec<String> {
-            let list = options.get(name).and_then(Value::as_array).into_iter().flatten();
-            let texts = list.filter_map(Value::as_str).map(utf16::trim).filter(|text| !text.is_empty());
-            texts.map(str::to_owned).collect()
-        };
-        let lists = ["paths", "patterns", "files"].map(texts);
-        Self { patterns: lists.into_iter().find(|list| !list.is_empty()).unwrap_or_default() }
-    }
-
-    /// Reads them; what cannot be used is left out.
-    pub fn load(&self, set: &FileSetLayout, workspace: &Path) -> Vec<BootstrapFile> {
+    /// Reads them; what cannot be used is left out. Also returns the existing files that may not be read.
+    pub fn load(&self, set: &FileSetLayout, workspace: &Path, may: &May<'_>) -> (Vec<BootstrapFile>, Vec<Candidate>) {
         let mut paths: Vec<String> = Vec::new();
         for pattern in &self.patterns {
             let found =
@@ -133,11 +154,21 @@ impl ExtraFiles {
                 }
             }
         }
-        paths.iter().filter_map(|path| extra(set, workspace, path)).collect()
+        let (mut files, mut left_out) = (Vec::new(), Vec::new());
+        for (file, candidate) in paths.iter().filter_map(|path| extra(set, workspace, path, may)) {
+            files.extend(Some(file).filter(|file| !file.missing));
+            left_out.extend(candidate);
+        }
+        (files, left_out)
     }
 }
 
-fn extra(set: &FileSetLayout, workspace: &Path, path: &str) -> Option<BootstrapFile> {
+fn extra(
+    set: &FileSetLayout,
+    workspace: &Path,
+    path: &str,
+    may: &May<'_>,
+) -> Option<(BootstrapFile, Option<Candidate>)> {
     let full = normal(&workspace.join(path));
     if !full.starts_with(normal(workspace)) {
         return None;
@@ -146,12 +177,5 @@ fn extra(set: &FileSetLayout, workspace: &Path, path: &str) -> Option<BootstrapF
         return None;
     }
     let name = full.file_name()?.to_str()?;
-    if !set.has(name) {
-        return None;
-    }
-    Some(BootstrapFile::read(
-        name,
-        &full.to_string_lossy(),
-        &pellucid_files::read(&full, pellucid_files::TEXT_BYTES_MAX).ok()?,
-    ))
+    set.has(name).then(|| read_one(name, &full, may))
 }

@@ -260,3 +260,59 @@ fn one_text_is_trimmed_by_the_same_rules() {
     .assert_eq(&String::from_utf16_lossy(&placed.units));
     assert!(!set().trim("short", "NOTES.md", 10).is_cut);
 }
+
+#[test]
+fn a_list_of_files_is_changed_by_settings() {
+    let swap = |name: &str, file: BootstrapFile| FileListChange::Swap { name: name.to_owned(), by: Box::new(file) };
+    let files = vec![read("AGENTS.md", "a"), missing("SOUL.md"), read("USER.md", "u"), read("AGENTS.md", "again")];
+    let changes = [
+        swap("SOUL.md", read("moods/winter.md", "cold")),
+        swap("GONE.md", read("x.md", "x")),
+        FileListChange::LeaveOut { name: "AGENTS.md".to_owned() },
+        FileListChange::Failed { what: "b.md".to_owned(), reason: "it is not there".to_owned() },
+        FileListChange::Add(Box::new(read("TODAY.md", "rain"))),
+    ];
+    let (files, notes) = changed(files, &changes);
+    let rows: Vec<String> = files
+        .iter()
+        .map(|it| format!("{} {} {:?} of {}", it.name, it.path, it.content.as_deref(), it.text_path()))
+        .chain(notes.iter().map(|note| format!("{}: {:?}", note.what, note.reason)))
+        .collect();
+    expect![[r#"
+        SOUL.md /w/SOUL.md Some("cold") of /w/moods/winter.md
+        USER.md /w/USER.md Some("u") of /w/USER.md
+        TODAY.md /w/TODAY.md Some("rain") of /w/TODAY.md
+        GONE.md: Some("no file of that name is here, so /w/x.md takes no place")
+        /w/AGENTS.md: None
+        /w/AGENTS.md: None
+        b.md: Some("it is not there")"#]]
+    .assert_eq(&rows.join("\n"));
+    // The heading has the file's own path, the bytes have the path that they were read from.
+    let fitted = set().fit(&files[..1], None, None);
+    assert_eq!(fitted.files[0].path, "/w/SOUL.md");
+    assert_eq!(fitted.files[0].content[0].origin.detail(), "/w/moods/winter.md");
+}
+
+#[test]
+fn changes_of_a_pack_come_before_those_of_the_configuration() {
+    let keys = |name: &str, path: &str| FileChangeKeys {
+        swap: [(name.to_owned(), path.to_owned())].into(),
+        leave_out: vec![name.to_owned()],
+        add: vec![path.to_owned()],
+    };
+    let both = keys("A", "1").then(&keys("A", "2"));
+    assert_eq!(both.swap.get("A").map(String::as_str), Some("2"));
+    assert_eq!((both.leave_out, both.add), (vec!["A".to_owned(); 2], vec!["1".to_owned(), "2".to_owned()]));
+}
+
+#[test]
+fn other_packs_change_the_list_by_their_layout() {
+    let layout = "name = \"mine\"\nfrom = \"openclaw\"\n[bootstrap]\nextra = [\"*/AGENTS.md\"]\nleave_out = [\"BOOTSTRAP.md\"]\nadd = [\"notes/TODAY.md\"]\nswap = { \"SOUL.md\" = \"moods/winter.md\" }\n";
+    let files = [("pack.toml".to_owned(), layout.to_owned())].into();
+    let set = Pack::load_user(&files, "/mine").unwrap().layout.bootstrap.unwrap();
+    assert_eq!(set.extra, ["*/AGENTS.md"]);
+    assert_eq!(set.changes.add, ["notes/TODAY.md"]);
+    assert_eq!(set.changes.leave_out, ["BOOTSTRAP.md"]);
+    assert_eq!(set.changes.swap.get("SOUL.md").map(String::as_str), Some("moods/winter.md"));
+    assert_eq!(set.names.len(), 7, "the rest is as beneath");
+}

@@ -1,4 +1,4 @@
-//! The report of an assistant's prompt as text, for the command `/context`.
+//! The report of the sizes of a prompt as text, in the forms of a command `/context`.
 
 use serde_json::Value;
 use serde_json::json;
@@ -98,7 +98,7 @@ const UNKNOWN: [&str; 2] =
 
 const SHORTCUTS: &str = "A command inside of a message that the assistant handles by itself never reaches the model, so it is not in these figures.";
 
-const TIP: &str = "To let more in, raise agents.defaults.bootstrapMaxChars and agents.defaults.bootstrapTotalMaxChars.";
+const TIP: &str = "To let more in, raise assistant.bootstrap_max_chars and assistant.bootstrap_total_max_chars.";
 
 fn breakdown(report: &PromptReport, session: SessionTokens, workspace_dir: &str) -> Vec<String> {
     let mut lines = head("🧠 Context breakdown", report, workspace_dir);

@@ -1,6 +1,7 @@
 //! What the prompt of an assistant is made of, and how that is said.
 
 use expect_test::expect;
+use pellucid_protocol::model::ModelInfo;
 use serde_json::Value;
 use serde_json::json;
 
@@ -8,6 +9,8 @@ use super::reply::ReplyKind;
 use super::reply::SessionTokens;
 use super::reply::reply;
 use super::*;
+use crate::assemble::assemble;
+use crate::fragment::concat;
 
 #[test]
 fn files_are_found_in_the_prompt_by_path_name_and_base_name() {
@@ -38,9 +41,20 @@ fn files_are_found_in_the_prompt_by_path_name_and_base_name() {
     .assert_eq(&rows.join("\n"));
 }
 
+/// The headings of the files, and of what comes after them.
+const HEADINGS: (Option<&str>, Option<&str>) = (Some("# Project Context"), Some("## Silent Replies"));
+
 fn measured(prompt: &str, skills: &str, tools: &Value, list_between: (&str, &str)) -> PromptReport {
     let tools: Vec<ToolFacts> = serde_json::from_value(tools.clone()).unwrap();
-    PromptReport::measure(Measured { prompt, files: &[], injected: &[], skills, tools: &tools, list_between })
+    PromptReport::measure(Measured {
+        prompt,
+        files: &[],
+        injected: &[],
+        skills,
+        tools: &tools,
+        list_between,
+        headings: HEADINGS,
+    })
 }
 
 #[test]
@@ -55,6 +69,57 @@ fn the_files_of_a_prompt_are_measured_between_their_headings() {
     assert_eq!(sizes("a\n# Project Context\nfiles"), (25, 24, 1));
     assert_eq!(sizes("# Project Context\nfiles"), (23, 0, 23), "a heading begins behind a line end");
     assert_eq!(sizes("\n## Silent Replies\nx"), (19, 0, 19));
+}
+
+#[test]
+fn a_layout_says_where_its_parts_are() {
+    let layout = r#"
+name = "mine"
+from = "codex"
+[instructions.report]
+files_heading = "FILES"
+next_heading = "REST"
+skills = { section = "able.jinja", list = "skills.jinja" }
+tools = { section = "able.jinja", list = "tools.jinja" }
+[[slot]]
+id = "able"
+target = "instructions"
+file = "able.jinja"
+"#;
+    let files = [
+        ("pack.toml", layout),
+        ("able.jinja", "You can:\n{% include \"tools.jinja\" %}\nand:\n{% include \"skills.jinja\" %}\n"),
+        ("tools.jinja", "do this\n"),
+        ("skills.jinja", "<skill><name>bake</name></skill>\n"),
+    ];
+    let pack = |layout: &str| {
+        let files =
+            files.map(|(file, text)| (file.to_owned(), if file == "pack.toml" { layout } else { text }.to_owned()));
+        Pack::load_user(&files.into(), "/mine")
+    };
+    let facts = Facts::plain("/w", ModelInfo::named("m"));
+    let sizes = |layout: &str| {
+        let pack = pack(layout).unwrap();
+        let prompt = concat(&assemble(&pack, &facts).instructions) + "\nFILES\none\nREST\ntwo";
+        let report = PromptReport::of(&pack, &facts, &prompt, &[]);
+        (report.system_prompt.project_context_chars, report.skills.prompt_chars, report.tools.list_chars)
+    };
+    assert_eq!(sizes(layout), (10, 32, 7));
+    let (before, after) = layout.split_once("[instructions.report]").unwrap();
+    let (_, slots) = after.split_once("[[slot]]").unwrap();
+    assert_eq!(sizes(&format!("{before}[[slot]]{slots}")), (0, 0, 0), "any layout has the report");
+    let refused = |from: &str, to: &str| {
+        let error = pack(&layout.replace(from, to)).unwrap_err().to_string();
+        error.split_once(": ").map(|(_, message)| message.to_owned()).unwrap()
+    };
+    let refused = [
+        refused("files_heading = \"FILES\"\n", ""),
+        refused("section = \"able.jinja\", list = \"tools", "section = \"no.md\", list = \"tools"),
+    ];
+    expect![[r#"
+        `next_heading` of [instructions.report] has no effect without `files_heading`
+        [instructions.report]: no slot has the file `no.md`, so it is not measured"#]]
+    .assert_eq(&refused.join("\n"));
 }
 
 #[test]
@@ -160,7 +225,7 @@ fn each_form_of_the_reply_is_whole() {
 
         ⚠ Bootstrap context is over configured limits: 1 file(s) truncated (30,012 raw chars -> 20,012 injected chars).
         Causes: 1 file(s) exceeded max/file; raw total exceeded max/total.
-        To let more in, raise agents.defaults.bootstrapMaxChars and agents.defaults.bootstrapTotalMaxChars.
+        To let more in, raise assistant.bootstrap_max_chars and assistant.bootstrap_total_max_chars.
 
         Injected workspace files:
         - AGENTS.md: TRUNCATED | raw 30,000 chars (~7,500 tok) | injected 20,000 chars (~5,000 tok)
@@ -185,7 +250,7 @@ fn each_form_of_the_reply_is_whole() {
         System prompt (run): 28 chars (~7 tok) (Project Context 24 chars (~6 tok))
         ⚠ Bootstrap context is over configured limits: 1 file(s) truncated (30,012 raw chars -> 20,012 injected chars).
         Causes: 1 file(s) exceeded max/file; raw total exceeded max/total.
-        To let more in, raise agents.defaults.bootstrapMaxChars and agents.defaults.bootstrapTotalMaxChars.
+        To let more in, raise assistant.bootstrap_max_chars and assistant.bootstrap_total_max_chars.
         Injected workspace files:
         - AGENTS.md: TRUNCATED | raw 30,000 chars (~7,500 tok) | injected 20,000 chars (~5,000 tok)
         - SOUL.md: OK | raw 12 chars (~3 tok) | injected 12 chars (~3 tok)

@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use pellucid_engine::bootstrap::hooks::{Hook, Listens, run_hooks};
-use pellucid_engine::bootstrap::{self, BootstrapFile, FileSetLayout, Fitted};
+use pellucid_engine::bootstrap::{self, BootstrapFile, FileListChange, FileSetLayout, Fitted};
 use pellucid_engine::prompt_sizes::{self, FileReport};
 use pellucid_engine::utf16;
 use pellucid_workspace::bootstrap_files::{self, ExtraFiles, May};
@@ -340,8 +339,15 @@ fn disk(case: &DiskCase) -> Result<(), String> {
     }
     let key = case.session_key.as_deref().filter(|key| !key.is_empty()).or(case.session_id.as_deref());
     let filtered = set().for_session(loaded, key);
-    let hooks = hooks(case.hook.as_ref(), &workspace, case.session_key.as_deref())?;
-    let (files, _) = run_hooks(filtered, &hooks);
+    let filtered = match &case.hook {
+        Some(HookCase::ExtraFiles { entry }) => {
+            let extra = extra(entry).load(set(), &workspace, &May::All).0;
+            set().with_extra(filtered, extra, case.session_key.as_deref())
+        }
+        _ => filtered,
+    };
+    let changes = changes(case.hook.as_ref(), &filtered, &workspace)?;
+    let (files, _) = bootstrap::changed(filtered, &changes);
     // Paths are compared with the placeholders of the folders, and no budget applies to such a text.
     let placed: Vec<BootstrapFile> =
         files.into_iter().map(|file| BootstrapFile { path: place(&file.path), ..file }).collect();
@@ -361,74 +367,47 @@ fn as_loaded(file: &BootstrapFile, place: &impl Fn(&str) -> String) -> Loaded {
     }
 }
 
-fn hooks<'a>(case: Option<&'a HookCase>, workspace: &'a Path, key: Option<&'a str>) -> Result<Vec<Hook<'a>>, String> {
-    let listens = |event: &Option<String>| match event.as_deref() {
-        None | Some("agent:bootstrap") => Ok(Listens::ToBootstrap),
-        Some("agent") => Ok(Listens::ToAgents),
+/// The changes of the list that a hook makes. Those for every event of agents come first.
+fn changes(case: Option<&HookCase>, files: &[BootstrapFile], workspace: &Path) -> Result<Vec<FileListChange>, String> {
+    let read = |name: &str, rel: &str, text: &str| {
+        Box::new(BootstrapFile::read(name, &workspace.join(rel).to_string_lossy(), text.as_bytes()))
+    };
+    let known = |event: &Option<String>| match event.as_deref() {
+        None | Some("agent:bootstrap" | "agent") => Ok(()),
         Some(other) => Err(format!("unknown event {other}")),
     };
-    let added = |name: &str, rel: &str, text: &str| {
-        BootstrapFile::read(name, &workspace.join(rel).to_string_lossy(), text.as_bytes())
-    };
-    let append = move |listens, file: BootstrapFile| Hook {
-        listens,
-        run: Box::new(move |list: &mut Option<Vec<BootstrapFile>>| {
-            list.get_or_insert_default().push(file.clone());
-            Ok(())
-        }),
-    };
     Ok(match case {
-        None => Vec::new(),
+        // A list that is replaced by something else has no effect.
+        None | Some(HookCase::NotAList | HookCase::ExtraFiles { .. }) => Vec::new(),
         Some(HookCase::Replace { event, name, parts }) => {
-            let text = made(parts);
-            vec![Hook {
-                listens: listens(event)?,
-                run: Box::new(move |list| {
-                    for file in list.iter_mut().flatten().filter(|file| file.name == *name) {
-                        *file = BootstrapFile::read(name, &file.path, text.as_bytes());
-                    }
-                    Ok(())
-                }),
-            }]
+            known(event)?;
+            vec![FileListChange::Swap { name: name.clone(), by: read(name, name, &made(parts)) }]
         }
         Some(HookCase::Append { event, name, rel, parts }) => {
-            vec![append(listens(event)?, added(name, rel, &made(parts)))]
+            known(event)?;
+            vec![FileListChange::Add(read(name, rel, &made(parts)))]
         }
         Some(HookCase::Throw) => {
-            vec![Hook { listens: Listens::ToBootstrap, run: Box::new(|_| Err("it fails".to_owned())) }]
+            vec![FileListChange::Failed { what: "hook".to_owned(), reason: "it fails".to_owned() }]
         }
-        Some(HookCase::Clear) => vec![Hook {
-            listens: Listens::ToBootstrap,
-            run: Box::new(|list| {
-                *list = Some(Vec::new());
-                Ok(())
-            }),
-        }],
-        Some(HookCase::NotAList) => vec![Hook {
-            listens: Listens::ToBootstrap,
-            run: Box::new(|list| {
-                *list = None;
-                Ok(())
-            }),
-        }],
-        Some(HookCase::TwoAppends) => vec![
-            append(Listens::ToBootstrap, added("USER.md", "b/USER.md", "b/USER.md")),
-            append(Listens::ToAgents, added("USER.md", "a/USER.md", "a/USER.md")),
-        ],
-        Some(HookCase::ExtraFiles { entry }) => {
-            let extra = ExtraFiles::from_options(entry).load(set(), workspace);
-            vec![Hook {
-                listens: Listens::ToBootstrap,
-                run: Box::new(move |list| {
-                    if !extra.is_empty() {
-                        let all = list.take().unwrap_or_default().into_iter().chain(extra.clone()).collect();
-                        *list = Some(set().for_session(all, key));
-                    }
-                    Ok(())
-                }),
-            }]
+        Some(HookCase::Clear) => {
+            files.iter().map(|file| FileListChange::LeaveOut { name: file.name.clone() }).collect()
+        }
+        Some(HookCase::TwoAppends) => {
+            ["a/USER.md", "b/USER.md"].map(|rel| FileListChange::Add(read("USER.md", rel, rel))).to_vec()
         }
     })
+}
+
+/// The further files that an entry of the original's configuration names: the first of its lists that has a text.
+fn extra(entry: &Value) -> ExtraFiles {
+    let is_on = entry.get("enabled") != Some(&Value::Bool(false));
+    let lists = ["paths", "patterns", "files"].map(|name| -> Vec<String> {
+        let list = entry.get(name).and_then(Value::as_array).into_iter().flatten();
+        list.filter_map(Value::as_str).map(str::to_owned).collect()
+    });
+    let mut used = lists.iter().filter(|list| is_on && list.iter().any(|text| !utf16::is_blank(text)));
+    ExtraFiles::new(used.next().into_iter().flatten())
 }
 
 fn plant(row: &TreeRow, workspace: &Path, outside: &Path) -> Result<(), String> {

@@ -175,6 +175,7 @@ fn build(case: BuildCase) -> Result<(), String> {
         input.injected.iter().map(|file| ContextFile::new(&file.path, &made(&file.parts))).collect();
     let skills = made(&input.skills);
     let between = list_between.as_ref().map_or(NO_LIST, |(before, after)| (before.as_str(), after.as_str()));
+    let layout = sections::pack().layout.report.as_ref().ok_or("the pack says what is measured")?;
     let mut report = PromptReport::measure(Measured {
         prompt: &prompt,
         files: &files,
@@ -182,6 +183,7 @@ fn build(case: BuildCase) -> Result<(), String> {
         skills: &skills,
         tools: &input.tools,
         list_between: between,
+        headings: (layout.files_heading.as_deref(), layout.next_heading.as_deref()),
     });
     report.source = input.source;
     report.generated_at = input.generated_at;

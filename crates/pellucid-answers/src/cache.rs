@@ -296,6 +296,7 @@ pub fn advice(cause: Cause) -> &'static str {
             "a summary replaces the history once; a higher `model_auto_compact_token_limit` makes it rarer"
         }
         Cause::RollBack => "turns that are taken back change what follows them; `fork` keeps both histories",
+        Cause::PlacedText => "a text at a depth of the conversation moved; counted from the start it keeps its place",
         Cause::Memory => "the memory of the session was chosen again; a pack with a fixed memory keeps its place",
         Cause::Model => "keep one model for a session; each model has a separate cache",
         Cause::Instructions => "keep pack, base instructions and personality for a session; change them in a new one",

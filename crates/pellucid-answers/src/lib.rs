@@ -16,6 +16,7 @@
 //! - `inherited`: what an agent's request has from the session that started it
 //! - `items`: the items of a session, each with the requests that had it
 //! - `lock`: what the first request in a project is made of, and what changed since it was locked
+//! - `mcp_shares`: what the tools of each MCP server take up in a request
 //! - `overview`: what fills a request, in a few groups
 //! - `packs`: the same facts under several packs
 //! - `panel`: the rows of a request, with cost and cache
@@ -43,6 +44,7 @@ pub mod inherited;
 pub mod inspected;
 pub mod items;
 pub mod lock;
+pub mod mcp_shares;
 pub mod overview;
 pub mod packs;
 pub mod panel;

@@ -47,6 +47,7 @@ pub fn continuity(a: &Inspected, b: &Inspected) -> Option<Continuity> {
         order: after.wire.reading_order(),
         left: None,
         cause: None,
+        moved: None,
     };
     sent.continued_by(&next, divergence)
 }

@@ -9,6 +9,9 @@ use pellucid_protocol::dynamic_tool::DynamicTool;
 use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::WebSearchMode;
 
+use crate::deferred;
+use crate::deferred::Deferral;
+use crate::deferred::DeferredTools;
 use crate::encode::Encoder;
 use crate::facts::AgentRole;
 use crate::facts::Facts;
@@ -66,8 +69,10 @@ pub fn offered<'a>(pack: &'a Pack, facts: &Facts) -> Vec<OfferedTool<'a>> {
 pub struct Callable<'a> {
     /// Tools of the pack.
     pub tools: Vec<OfferedTool<'a>>,
-    /// The names of tools that others run.
+    /// The names of tools that others run and that the request describes.
     pub given: Vec<String>,
+    /// The tools of MCP servers that the request offers by name.
+    pub deferred: DeferredTools,
     /// The names of the only tools that the model itself may call, if it may not call all.
     pub only: Option<Vec<String>>,
 }
@@ -78,10 +83,10 @@ pub fn callable<'a>(pack: &'a Pack, facts: &Facts, wire: WireApi) -> Callable<'a
     let mut tools = called_for(pack, facts);
     // The request reports what is left out.
     let _reported = wire::leave_out_tools(wire, &mut tools);
-    let given = usable(facts).0.into_iter().map(|tool| tool.name).collect();
+    let given = usable(pack, facts).0.into_iter().map(|tool| tool.name).collect();
     let only = only(pack, facts);
     let only = only.map(|files| files.iter().map(|file| pack.tool_file(file).name.clone()).collect());
-    Callable { tools, given, only }
+    Callable { tools, given, deferred: DeferredTools::of(pack, facts), only }
 }
 
 /// The tools that these facts call for, those included that only other tools can call.
@@ -116,12 +121,14 @@ pub struct GivenTool {
     pub place: Arc<str>,
 }
 
-/// The tools that others run, and those whose schema no model would understand.
+/// The tools that others run and that a request describes, and what it leaves out: tools whose schema no model would
+/// understand, and what is sent on demand.
 pub fn given(pack: &Pack, facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
     if only(pack, facts).is_some() {
         return (Vec::new(), Vec::new());
     }
-    let (mut tools, omissions) = usable(facts);
+    let (mut tools, mut omissions) = usable(pack, facts);
+    omissions.extend(deferred::list(pack, facts).omissions);
     if pack.layout.given_tools.form == GivenToolForm::Canonical {
         tools.iter_mut().for_each(|tool| tool.schema.sort());
         // Servers come before clients, so that a client's tool does not move those of servers.
@@ -131,10 +138,12 @@ pub fn given(pack: &Pack, facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
     (tools, omissions)
 }
 
-/// The tools that others run, as they come, and those whose schema no model would understand.
-fn usable(facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
+/// The tools that others run and that a request describes, as they come, and those whose schema no model would
+/// understand.
+fn usable(pack: &Pack, facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
     let (mut tools, mut omissions) = (Vec::new(), Vec::new());
-    for tool in facts.tools.mcp_tools.iter() {
+    let deferral = Deferral::of(pack, facts);
+    for tool in facts.tools.mcp_tools.iter().filter(|tool| !deferral.has(tool)) {
         match Schema::read(&tool.input_schema) {
             Ok(schema) => tools.push(GivenTool {
                 name: tool.name.clone(),
@@ -259,7 +268,7 @@ impl Writer<'_> {
                 self.member("name", &tool.name);
                 self.described(&tool.name, tool.description.as_deref(), tool.description_file.as_ref());
                 self.notation(",\"strict\":false,\"parameters\":");
-                self.object(&tool.name, &tool.parameters);
+                self.object(&tool.name, &tool.parameters, false);
                 self.notation("}");
             }
             ToolKind::Custom => {
@@ -292,7 +301,7 @@ impl Writer<'_> {
         self.member("name", &tool.name);
         self.described(&tool.name, tool.description.as_deref(), tool.description_file.as_ref());
         self.notation(",\"strict\":false,\"parameters\":");
-        self.object(&tool.name, &tool.parameters);
+        self.object(&tool.name, &tool.parameters, false);
         self.notation("}}");
     }
 
@@ -302,14 +311,14 @@ impl Writer<'_> {
         self.member("name", &tool.name);
         self.described(&tool.name, tool.description.as_deref(), tool.description_file.as_ref());
         self.notation(",\"input_schema\":");
-        self.object(&tool.name, &tool.parameters);
+        self.object(&tool.name, &tool.parameters, false);
         if is_last {
             self.encoder.wire(messages::BREAKPOINT);
         }
         self.notation("}");
     }
 
-    fn object(&mut self, path: &str, parameters: &[Parameter]) {
+    fn object(&mut self, path: &str, parameters: &[Parameter], is_open: bool) {
         let mut sorted: Vec<&Parameter> = parameters.iter().collect();
         sorted.sort_by(|a, b| a.name.cmp(&b.name));
         self.notation("{\"type\":\"object\",\"properties\":{");
@@ -327,16 +336,18 @@ impl Writer<'_> {
             self.notation(",\"required\":");
             self.encoder.value(&required, &self.origin);
         }
-        self.notation(",\"additionalProperties\":false}");
+        self.notation(",\"additionalProperties\":");
+        self.encoder.value(&is_open, &self.origin);
+        self.notation("}");
     }
 
     fn schema(&mut self, path: &str, parameter: &Parameter) {
         match parameter.kind {
-            ParameterType::Object => self.object(path, &parameter.properties),
+            ParameterType::Object => self.object(path, &parameter.properties, parameter.open),
             ParameterType::Array => {
                 self.notation("{\"type\":\"array\",\"items\":");
                 match parameter.items.unwrap_or(ParameterType::String) {
-                    ParameterType::Object => self.object(path, &parameter.properties),
+                    ParameterType::Object => self.object(path, &parameter.properties, false),
                     kind => {
                         self.notation("{");
                         self.member("type", kind.as_str());
@@ -391,6 +402,7 @@ fn places(path: &str, pack: &Pack, facts: &Facts) -> Vec<Value> {
         "request_user_input" => vec![("{modes}", vec![Fragment::fact("collaboration modes", "Plan mode")])],
         "wait.timeout_ms" => vec![limit("{default}", "30000"), limit("{min}", "10000"), limit("{max}", "300000")],
         "spawn_agent.agent_type" => vec![("{roles}", roles(pack, facts))],
+        deferred::FIND => vec![("{tools}", deferred::list(pack, facts).fragments)],
         "search_tool_bm25" => vec![("{{app_names}}", Vec::new())],
         _ => Vec::new(),
     }

@@ -6,6 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pellucid_engine::approval::rules::Rules;
+use pellucid_engine::deferred::DeferredTools;
+use pellucid_engine::facts::Facts;
+use pellucid_engine::mcp::offered;
+use pellucid_engine::pack::Pack;
 use pellucid_engine::turn::questions::AskId;
 use pellucid_engine::turn::questions::AskOutcome;
 use pellucid_engine::turn::questions::AskWish;
@@ -21,11 +25,15 @@ use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::item::ToolOutput;
+use pellucid_protocol::mcp::McpTool;
+use pellucid_protocol::model::ModelInfo;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::CollaborationModeKind;
+use pellucid_protocol::settings::McpOffer;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
+use serde_json::json;
 use tokio::runtime::Runtime;
 
 use crate::CallContext;
@@ -265,4 +273,19 @@ pub(crate) fn custom(name: &str, input: &str) -> ToolCall {
 
 fn call(name: &str, payload: Payload) -> ToolCall {
     ToolCall { call_id: "c".to_owned(), name: name.to_owned(), payload }
+}
+
+/// Tools of two servers that are offered by name. Each wants a text.
+pub(crate) fn deferred() -> DeferredTools {
+    let schema = json!({"type":"object","properties":{"text":{"type":"string"}},"required":["text"]});
+    let tool = |name: &str| -> McpTool {
+        let tool = json!({"name":name,"description":format!("Does {name}."),"inputSchema":schema});
+        serde_json::from_value(tool).unwrap()
+    };
+    let servers = [("depot", &["echo", "count"][..]), ("yard", &["open"])];
+    let servers = servers.map(|(server, tools)| (server.to_owned(), tools.iter().copied().map(tool).collect()));
+    let mut facts = Facts::plain("/w", ModelInfo::unknown("m"));
+    facts.tools.mcp_tools = offered(&servers).into();
+    facts.tools.mcp_offers.all = Some(McpOffer::Deferred);
+    DeferredTools::of(&Pack::builtin("codex").unwrap(), &facts)
 }

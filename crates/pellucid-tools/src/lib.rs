@@ -21,10 +21,12 @@ pub mod user_command;
 
 mod agent_id;
 mod apply_patch;
+mod call_tool;
 mod close_agent;
 mod command;
 mod dynamic_tool;
 mod exec_command;
+mod find_tools;
 mod grep_files;
 mod held;
 mod indentation;
@@ -156,6 +158,8 @@ static TOOLS: &[Tool] = &[
     js_repl::RESET,
     request_user_input::TOOL,
     search_tool_bm25::TOOL,
+    find_tools::TOOL,
+    call_tool::TOOL,
     view_image::TOOL,
     grep_files::TOOL,
     read_file::TOOL,
@@ -268,6 +272,12 @@ async fn noted(call: &ToolCall, job: &CallContext, caller: Caller) -> Result<Too
         job.notes.refused();
         let text = "direct tool calls are disabled; use js_repl and codex.tool(...) instead";
         Ok(ToolOutput::Text(text.to_owned()))
+    } else if caller == Caller::Model
+        && let Some(text) = call_tool::called_directly(&job.situation.tools.deferred, &call.name)
+    {
+        job.notes.failed();
+        job.desk.tell(failed(call, "the model got the reason")).await;
+        Ok(ToolOutput::Text(text))
     } else {
         dispatch(call, job).await
     };

@@ -143,6 +143,11 @@ impl CallNotes {
         self.lock().has_failed = true;
     }
 
+    /// Whether the call failed, as far as was noted.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.lock().has_failed
+    }
+
     /// Notes what became of a question for approval.
     pub(crate) fn asked(&self, to: ApprovalSubject, outcome: &AskOutcome) {
         let (by, answer) = match outcome {

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use pellucid_engine::deferred::DeferredTools;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::settings::ApprovalPolicy;
@@ -58,8 +59,10 @@ pub struct ToolsAtHand {
     pub only: Option<Vec<String>>,
     /// The names of the tools that the program which drives the session runs itself.
     pub dynamic_tools: Vec<String>,
-    /// The tools of MCP servers.
+    /// The tools of MCP servers, those included that are offered by name.
     pub mcp_tools: Vec<McpRoute>,
+    /// The tools of MCP servers that are offered by name.
+    pub deferred: DeferredTools,
     /// The tools of connected apps, which are offered when a search finds them.
     pub app_tools: Vec<AppTool>,
     /// Whether a tool that runs commands is offered.

@@ -16,6 +16,7 @@ use pellucid_engine::encode::Span;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::origins;
 use pellucid_engine::origins::ItemKey;
+use pellucid_engine::reinject::MISSING;
 use pellucid_protocol::item::Item;
 use pellucid_store::read::LineReading;
 use pellucid_store::read::read_line;
@@ -23,6 +24,7 @@ use pellucid_store::record::Record;
 use pellucid_store::requests::chain;
 use pellucid_store::requests::entry::ChainLink;
 use pellucid_store::requests::entry::FrameEntry;
+use pellucid_store::requests::entry::InjectionEntry;
 use pellucid_store::requests::entry::LogEntry;
 use pellucid_store::requests::entry::OriginsEntry;
 use pellucid_store::requests::entry::Purpose;
@@ -116,6 +118,11 @@ impl<'t> Blanking<'t> {
                     of_items.extend(kept.items.iter().cloned().zip(lists.into_iter().map(Arc::from)));
                 }
                 LogEntry::Request(request) => learnt.extend(self.asked(request)),
+                LogEntry::Placed(placed) => {
+                    let lists = self.text(&placed.origins).and_then(|text| origins::read(&text)).unwrap_or_default();
+                    let items = placed.texts.iter().filter_map(|text| self.text(&text.item));
+                    learnt.extend(items.zip(lists));
+                }
                 _ => {}
             }
         }
@@ -273,13 +280,20 @@ impl<'t> Blanking<'t> {
             LogEntry::Shown(it) => self.stretches(&mut it.items),
             LogEntry::Noted(it) => self.piece(&mut it.item, Blanker::json),
             LogEntry::Origins(it) => self.origins(it),
+            LogEntry::Placed(it) => {
+                it.texts.iter_mut().for_each(|text| self.piece(&mut text.item, Blanker::json));
+                self.piece(&mut it.origins, origin_lists);
+            }
             LogEntry::Child(it) => it.purpose = self.blanker.word(&it.purpose),
             LogEntry::SaidAgain(it) => {
                 it.part = self.blanker.part(&it.part);
                 it.reason = self.blanker.word(&it.reason);
                 it.sha256 = self.blanker.filler.digest(&it.sha256);
             }
-            LogEntry::NotSent(it) => it.why = self.blanker.word(&it.why),
+            LogEntry::NotSent(it) => {
+                it.why = self.blanker.word(&it.why);
+                self.injections(&mut it.injections);
+            }
             LogEntry::Call(it) => {
                 it.tool = self.blanker.tool(&it.tool);
                 if let Some(grounds) = &mut it.grounds.is {
@@ -291,6 +305,17 @@ impl<'t> Blanking<'t> {
                 }
             }
             LogEntry::Sealed(it) => reseal(it, session),
+        }
+    }
+
+    fn injections(&self, injections: &mut [InjectionEntry]) {
+        for it in injections {
+            it.path = self.blanker.path(&it.path);
+            if it.hash != MISSING {
+                it.hash = self.blanker.filler.digest(&it.hash);
+            }
+            it.reason = self.blanker.word(&it.reason);
+            it.channel = self.blanker.word(&it.channel);
         }
     }
 
@@ -368,6 +393,7 @@ impl<'t> Blanking<'t> {
             }
             Purpose::Answer | Purpose::AnswerAgain | Purpose::ProviderSummary | Purpose::Vectors => {}
         }
+        self.injections(&mut request.injections);
         if let Some(files) = &mut request.files {
             self.piece(files, file_states);
         }

@@ -1,10 +1,11 @@
 //! The settings under which requests can be simulated, and what each simulation assumes.
 
 use pellucid_protocol::provider::WireApi;
+use pellucid_protocol::settings::McpOffer;
 use pellucid_protocol::settings::PromptMode;
 
 /// The settings that can be simulated, for messages.
-const POSSIBLE: &str = "model=M, ttl=TIME, without=PART, order=stable-first, pack=P, wire=FORMAT, prompt_mode=MODE, mcp=off, \
+const POSSIBLE: &str = "model=M, ttl=TIME, without=PART, order=stable-first, pack=P, wire=FORMAT, prompt_mode=MODE, mcp=OFFER, \
                         compact_at=TOKENS";
 
 /// A setting under which requests are simulated.
@@ -26,8 +27,8 @@ pub enum CostSetting {
     PromptMode(PromptMode),
     /// The tools of MCP servers are not offered.
     WithoutMcp,
-    /// The tools of MCP servers are offered once the model asks for them.
-    DeferredMcp,
+    /// The tools of MCP servers are offered in this way.
+    McpTools(McpOffer),
     /// The history is summarised from so many tokens on.
     CompactAt(i64),
 }
@@ -67,8 +68,10 @@ impl CostSetting {
                 mode.ok_or_else(|| wrong("prompt_mode takes full, minimal or none"))
             }
             ("mcp", "off") => Ok(Self::WithoutMcp),
-            ("mcp", "deferred") => Ok(Self::DeferredMcp),
-            ("mcp", _) => Err(wrong("mcp takes off")),
+            ("mcp", offer) => {
+                let offer = McpOffer::from_word(offer).map(Self::McpTools);
+                offer.ok_or_else(|| wrong("mcp takes off, direct or deferred"))
+            }
             ("compact_at", tokens) => match tokens.parse() {
                 Ok(tokens) if tokens > 0 => Ok(Self::CompactAt(tokens)),
                 _ => Err(wrong("compact_at takes a number of tokens, from 1")),
@@ -90,7 +93,7 @@ impl CostSetting {
             Self::Wire(wire) => format!("wire={}", wire.as_str()),
             Self::PromptMode(mode) => format!("prompt_mode={}", mode.as_str()),
             Self::WithoutMcp => "mcp=off".to_owned(),
-            Self::DeferredMcp => "mcp=deferred".to_owned(),
+            Self::McpTools(offer) => format!("mcp={}", offer.as_str()),
             Self::CompactAt(tokens) => format!("compact_at={tokens}"),
         }
     }
@@ -103,7 +106,7 @@ impl CostSetting {
             | Self::Wire(_)
             | Self::PromptMode(_)
             | Self::WithoutMcp
-            | Self::DeferredMcp
+            | Self::McpTools(_)
             | Self::CompactAt(_) => true,
         }
     }
@@ -134,7 +137,12 @@ impl CostSetting {
             }
             Self::Wire(_) => remade("to another API format"),
             Self::PromptMode(_) => remade("to another prompt"),
-            Self::WithoutMcp | Self::DeferredMcp => remade("without the tools of MCP servers"),
+            Self::WithoutMcp => remade("without the tools of MCP servers"),
+            Self::McpTools(McpOffer::Deferred) => {
+                remade("to names of tools without schemas")
+                    + ", and it would have asked for schemas in calls that are not here"
+            }
+            Self::McpTools(McpOffer::Direct) => remade("to tools with their schemas"),
             Self::CompactAt(_) => remade("after another summary"),
         }
     }

@@ -226,11 +226,11 @@ fn what_cannot_be_simulated_is_refused_by_name() {
         ttl takes a time such as 5m or 1h
         prompt_mode takes full, minimal or none
         compact_at takes a number of tokens, from 1
-        mcp takes off
+        mcp takes off, direct or deferred
         order takes stable-first
         give each setting with an --as of its own
-        a setting is one of model=M, ttl=TIME, without=PART, order=stable-first, pack=P, wire=FORMAT, prompt_mode=MODE, mcp=off, compact_at=TOKENS
-        a setting is one of model=M, ttl=TIME, without=PART, order=stable-first, pack=P, wire=FORMAT, prompt_mode=MODE, mcp=off, compact_at=TOKENS"#]]
+        a setting is one of model=M, ttl=TIME, without=PART, order=stable-first, pack=P, wire=FORMAT, prompt_mode=MODE, mcp=OFFER, compact_at=TOKENS
+        a setting is one of model=M, ttl=TIME, without=PART, order=stable-first, pack=P, wire=FORMAT, prompt_mode=MODE, mcp=OFFER, compact_at=TOKENS"#]]
     .assert_eq(
         &[
             "wire=smoke",
@@ -265,6 +265,7 @@ fn settings_are_named_as_they_are_typed() {
         "wire=chat",
         "prompt_mode=minimal",
         "mcp=off",
+        "mcp=direct",
         "mcp=deferred",
         "compact_at=900",
     ] {

@@ -316,6 +316,11 @@ fn gate_text(gate: &Gate, wants: bool) -> (String, Option<String>) {
             (format!("the entry of the model in the catalogue {is_not} one that names the tool `{tool}`"), None)
         }
         Gate::AnyMcpServer => (format!("an MCP server {is_not} configured (`mcp_servers`)"), None),
+        Gate::DeferredTools => {
+            let sentence = format!("it is sent only if a tool of an MCP server is {not}offered by name");
+            let offer = if wants { "deferred" } else { "direct" };
+            (sentence, Some(format!("mcp_tools=\"{offer}\"")))
+        }
         Gate::WebSearch => {
             let value = if wants { "live" } else { "disabled" };
             let state = if wants { "off" } else { "on" };

@@ -9,7 +9,6 @@ use pellucid_engine::digest::Digest;
 use pellucid_engine::file_states::FilePurpose;
 use pellucid_engine::file_states::FileStates;
 use pellucid_engine::file_version::FileVersion;
-use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::reinject::Blocked;
@@ -27,10 +26,12 @@ use pellucid_engine::reinject::envelope::EnvelopeOutput;
 use pellucid_engine::reinject::files::HashedText;
 use pellucid_engine::reinject::files::InjectionInput;
 use pellucid_engine::reinject::layout::ReinjectLayout;
+use pellucid_engine::reinject::phases::PhasePrompt;
 use pellucid_engine::reinject::settings::ReinjectOverrides;
 use pellucid_engine::reinject::settings::ReinjectSettings;
 use pellucid_engine::reinject::settings::Variant;
 use pellucid_engine::reinject::skill_words;
+use pellucid_engine::report::Report;
 use pellucid_engine::tokens::tokens_of_bytes;
 use pellucid_engine::transcript::Draft;
 use pellucid_engine::transcript::DraftPart;
@@ -48,6 +49,7 @@ use crate::habits::Habit;
 use crate::habits::Happened;
 use crate::habits::Prepared;
 use crate::habits::Wrapped;
+use crate::phases::Phases;
 use crate::session::Setup;
 
 /// The name under which the state is kept beside the session's file.
@@ -64,7 +66,10 @@ pub(crate) struct Standing {
     files: StandingFiles,
     words: VariantTexts,
     envelope: envelope::EnvelopeTexts,
-    phase: Option<Vec<Fragment>>,
+    /// The phase that holds since the last look at the settings; absent if no setting names one that the pack has.
+    phase: Option<PhasePrompt>,
+    /// What was said last of settings of the phase that have no effect.
+    phase_problems: Vec<String>,
     /// The name of the client that runs the session.
     client: String,
     /// What goes before the next input.
@@ -78,21 +83,21 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    /// The standing instructions of a session whose pack has some. A phase that the pack does not have gives a warning.
+    /// The standing instructions of a session whose pack has some. A phase that the pack does not have gives a warning:
+    /// the instructions and rules are sent without its prompt.
     pub(crate) fn of(setup: &mut Setup) -> Option<Self> {
         let cwd = setup.gathered.facts.settings.cwd.clone();
         let state = setup.side.get(SIDE);
-        let phase = phase_text(&setup.pack, setup.sources.config.prompt.phase.as_deref());
+        let (phase, problems) = phase_of(&setup.pack, &setup.phases);
+        setup.notices.extend(problems.iter().map(|message| EventMessage::Warning { message: message.clone() }));
         let (layout, overrides, warnings) = configured(&setup.pack, &setup.sources.config.prompt.reinject);
         setup.notices.extend(warnings.into_iter().map(|message| EventMessage::Warning { message }));
         let mut standing = layout.map(|layout| {
-            let client = &setup.identity.originator;
+            let client = &setup.identity.name;
             Self::new(&setup.pack, &setup.sources, cwd.as_ref(), state, client, &layout, &overrides)
         });
-        match phase {
-            Ok(text) => standing.iter_mut().for_each(|standing| standing.phase.clone_from(&text)),
-            // The instructions and rules are sent without the prompt of a phase.
-            Err(message) => setup.notices.push(EventMessage::Warning { message }),
+        if let Some(standing) = &mut standing {
+            (standing.phase, standing.phase_problems) = (phase, problems);
         }
         standing
     }
@@ -130,6 +135,7 @@ impl Standing {
             words: VariantTexts::of(pack),
             envelope: envelope::EnvelopeTexts::of(pack),
             phase: None,
+            phase_problems: Vec::new(),
             settings,
             client: client.to_owned(),
             due: None,
@@ -163,6 +169,18 @@ impl Standing {
         Ok(warnings.map(|line| line.text.clone()).collect())
     }
 
+    /// Looks at the settings of the phase, which clients may have changed. Returns warnings that the person has not seen.
+    fn look_at_phase(&mut self, pack: &Pack, phases: &Phases, cwd: &Path) -> Vec<String> {
+        if phases.names().names.is_empty() {
+            return Vec::new();
+        }
+        phases.enter(cwd);
+        let (phase, problems) = phase_of(pack, phases);
+        self.phase = phase;
+        let seen = std::mem::replace(&mut self.phase_problems, problems);
+        self.phase_problems.iter().filter(|problem| !seen.contains(problem)).cloned().collect()
+    }
+
     fn request_skills(&mut self, inputs: &[UserInput], files: &InjectionInput) {
         let mut names = Vec::new();
         for input in inputs {
@@ -172,6 +190,11 @@ impl Standing {
             }
         }
         self.state.request_skills(&names);
+    }
+
+    /// Whether the envelope has a place for the prompt of a phase.
+    fn has_phases(&self) -> bool {
+        self.settings.variant != Variant::Current
     }
 
     /// The text that is due, if the model has read it before.
@@ -202,7 +225,9 @@ impl Habit for Standing {
             // The number of failures counts, also when the input is refused.
             setup.keep(SIDE, self.kept());
         }
-        let warnings = decided.map_err(|blocked| blocked.message)?;
+        let mut warnings = decided.map_err(|blocked| blocked.message)?;
+        let cwd = setup.gathered.facts.settings.cwd.clone();
+        warnings.extend(self.look_at_phase(&setup.pack, &setup.phases, cwd.as_ref()));
         Ok(Prepared { warnings, omissions: self.omissions.clone() })
     }
 
@@ -215,9 +240,10 @@ impl Habit for Standing {
 
     fn wrap(&mut self, inputs: &[UserInput], draft: Draft) -> Wrapped {
         let said_before = self.again().into_iter().collect();
-        let account = |it| EventMessage::ContextInjection { account: serde_json::to_value(it).unwrap_or_default() };
-        let events = std::mem::take(&mut self.accounts).into_iter().map(account).collect();
-        let injected = self.due.take().map(|injection| injection.fragments());
+        let mut injected = std::mem::take(&mut self.accounts);
+        let of_phase = |prompt| StandingAccount::of_phase(prompt, self.state.turn_count, &self.client);
+        injected.extend(self.phase.as_ref().filter(|_| self.has_phases()).map(of_phase));
+        let texts = self.due.take().map(|injection| injection.fragments());
         let Draft { part, role, mut parts } = draft;
         let said = match (inputs, parts.as_mut_slice()) {
             ([UserInput::Text { .. }], [DraftPart::Text(fragments)]) if fragments.len() == 1 => {
@@ -226,14 +252,21 @@ impl Habit for Standing {
             _ => EnvelopeInput::Items(parts),
         };
         let sent = match self.settings.variant {
-            Variant::Current => envelope::wrap_current(injected, &self.envelope, Beside::Nothing, said).sent,
-            Variant::Design | Variant::Initial => envelope::wrap(injected, self.phase.clone(), said),
+            Variant::Current => envelope::wrap_current(texts, &self.envelope, Beside::Nothing, said).sent,
+            Variant::Design | Variant::Initial => {
+                let phase = self.phase.as_ref().map(|prompt| prompt.text.clone());
+                envelope::wrap(texts, phase, said)
+            }
         };
         let parts = match sent {
             EnvelopeOutput::Text(fragments) => vec![DraftPart::Text(fragments)],
             EnvelopeOutput::Items { texts, items } => texts.into_iter().map(DraftPart::Text).chain(items).collect(),
         };
-        Wrapped { draft: Draft { part, role, parts }, said_before, events }
+        Wrapped { draft: Draft { part, role, parts }, said_before, injected }
+    }
+
+    fn report(&self, report: &mut Report) {
+        report.phase = self.phase.as_ref().filter(|_| self.has_phases()).map(|prompt| prompt.phase.clone());
     }
 
     fn add_files(&self, now: &mut FileStates, known: &[&FileStates]) {
@@ -279,22 +312,13 @@ fn configured(pack: &Pack, given: &StandingSettings) -> (Option<ReinjectLayout>,
     (layout, overrides, warnings)
 }
 
-/// The prompt of a phase. An error says why there is none.
-fn phase_text(pack: &Pack, phase: Option<&str>) -> Result<Option<Vec<Fragment>>, String> {
-    let Some(phase) = phase else {
-        return Ok(None);
-    };
-    let phases = pack.layout.reinject.as_ref().map(|layout| &layout.phases).filter(|phases| !phases.is_empty());
-    let Some(phases) = phases else {
-        return Err(format!("phase `{phase}`: the pack `{}` has no prompts for phases", pack.name));
-    };
-    match phases.get(phase) {
-        Some(file) => Ok(Some(pack.template(file).text())),
-        None => {
-            let known: Vec<&str> = phases.keys().map(String::as_str).collect();
-            Err(format!("phase `{phase}`: the pack `{}` knows {}", pack.name, known.join(", ")))
-        }
-    }
+/// The prompt of the phase that the settings choose, and why settings have no effect.
+fn phase_of(pack: &Pack, phases: &Phases) -> (Option<PhasePrompt>, Vec<String>) {
+    let (settings, mut problems) = phases.settings();
+    let prompt = settings
+        .chosen()
+        .and_then(|phase| PhasePrompt::of(pack, &phase).map_err(|error| problems.push(error.to_string())).ok());
+    (prompt, problems)
 }
 
 /// Writes lines to the log, each at its level.

@@ -12,6 +12,7 @@
 //! - [`settings`]: how often texts are repeated, from configuration and environment
 //! - [`files`]: the texts that were found on disk
 //! - [`envelope`]: the texts in place of the input
+//! - [`phases`]: phases of work, whose prompts go before every input
 //! - [`skill_words`], [`preferences`]: skills and preferences that an input mentions, in the variant `current`
 //!
 //! Not here: reading files and keeping what was read (`pellucid-workspace`).
@@ -24,6 +25,7 @@ pub mod envelope;
 pub mod files;
 mod initial;
 pub mod layout;
+pub mod phases;
 pub mod preferences;
 pub mod settings;
 pub mod skill_words;

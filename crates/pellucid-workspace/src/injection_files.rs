@@ -4,6 +4,7 @@
 //! where a character begins. If its length has to be known, the rest passes through one buffer. Memory is bounded by
 //! what can be used and that buffer, and the text that comes of it is the same as of the whole file.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::fs::File;
 use std::io;
@@ -12,12 +13,16 @@ use std::io::Seek;
 use std::io::SeekFrom;
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::Instant;
+use std::time::UNIX_EPOCH;
 
 use pellucid_engine::file_version::FileVersion;
 use pellucid_engine::injection::Counts;
+use pellucid_engine::injection::FileCost;
 use pellucid_engine::injection::FileRead;
 use pellucid_engine::injection::FileText;
 use pellucid_engine::injection::InjectionRead;
+use pellucid_engine::injection::ReadCost;
 use pellucid_engine::injection::ReadExtent;
 use pellucid_engine::injection::RepoRead;
 use pellucid_engine::injection::RepoWanted;
@@ -34,10 +39,25 @@ const SEQUENCE_REST: usize = 3;
 /// How long a file may be that is read whole.
 const WHOLE_BYTES_MAX: u64 = 256 << 20;
 
-/// Reads what a source wants.
+/// Reads what a source wants, and measures what that costs.
 pub fn read(wants: &Wants) -> InjectionRead {
+    let began = Instant::now();
     let files = wants.files.iter().map(|file| (file.path.clone(), read_file(Path::new(&file.path), file.keep)));
-    InjectionRead { files: files.collect(), repo: wants.repo.as_ref().map(repo).unwrap_or_default() }
+    let (files, repo) = (files.collect::<BTreeMap<_, _>>(), wants.repo.as_ref().map(repo).unwrap_or_default());
+    let reads = files.values().chain(repo.documents.iter().map(|(_, read)| read));
+    let costs = reads.filter_map(|read| match read {
+        FileRead::Text(text) => Some((text.path().to_string(), cost(text))),
+        FileRead::Missing | FileRead::Failed { .. } => None,
+    });
+    let measured = ReadCost { files: costs.collect(), duration: Some(began.elapsed()) };
+    InjectionRead { files, repo, measured }
+}
+
+fn cost(text: &FileText) -> FileCost {
+    let changed = fs::metadata(&**text.path()).and_then(|metadata| metadata.modified()).ok();
+    let since = changed.and_then(|changed| changed.duration_since(UNIX_EPOCH).ok());
+    let mtime = since.and_then(|since| u64::try_from(since.as_millis()).ok());
+    FileCost { bytes_read: text.bytes_read(), mtime }
 }
 
 /// Reads a file, or as much of it as can be used.
@@ -180,7 +200,7 @@ mod tests {
             assert!(head.len() + tail.len() <= 2 * (bytes + 2 * SEQUENCE_REST));
         }
         let text = |text: &FileText, max| {
-            let cut = text.cut(max, "|");
+            let (cut, _) = text.cut(max, "|");
             cut.iter().map(|fragment| fragment.text.as_str()).collect::<String>()
         };
         for max in 0..=bytes {

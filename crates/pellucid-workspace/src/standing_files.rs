@@ -237,13 +237,18 @@ impl Cached {
     }
 }
 
-/// The root of the repository around a folder, or the folder.
+/// The workspace that a folder belongs to.
 fn workspace(sources: &StandingSources, start: &Path) -> PathBuf {
     if sources.variant == Variant::Initial {
         return start.to_owned();
     }
+    workspace_root(start).to_owned()
+}
+
+/// The root of the repository around a folder, or the folder if there is none.
+pub fn workspace_root(start: &Path) -> &Path {
     let around = start.ancestors().take(PARENTS_MAX + 1).find(|folder| folder.join(".git").exists());
-    around.unwrap_or(start).to_owned()
+    around.unwrap_or(start)
 }
 
 /// The skills of a folder, by the names of their folders, and those that cannot be used with why not.

@@ -6,13 +6,19 @@ use super::Injection;
 use super::PartKind;
 use super::files::FoundFile;
 use super::files::InjectionInput;
+use super::files::sha1;
+use super::phases::PhasePrompt;
+use super::phases::PhaseSetting;
 use crate::fragment::concat;
 use crate::injection::InjectedOrigin;
 use crate::injection::ItemOutcome;
 use crate::tokens::tokens_of_bytes;
 
-/// The kind of source that accounts of standing texts name.
-const SOURCE: &str = "standing";
+/// The word for the prompt of a phase.
+const PHASE: &str = "phase";
+
+/// The position of the prompt of a phase among the standing texts, behind instructions and rules.
+const PHASE_INDEX: usize = 2;
 
 /// The beginning of the reasons for injections without instructions.
 const RULES_ONLY: &str = "rules-only";
@@ -24,7 +30,7 @@ pub struct StandingAccount {
     pub source_type: &'static str,
     /// The position of the file among the standing texts.
     pub source_index: usize,
-    /// The word for the file: `instructions` or `rules`.
+    /// The word for the file: `instructions`, `rules` or `phase`.
     pub item_id: &'static str,
     /// The part of the request that the text is in.
     pub target: &'static str,
@@ -46,8 +52,12 @@ pub struct StandingAccount {
     pub truncated: bool,
     /// Whether the text is in the request, or why not.
     pub outcome: ItemOutcome,
-    /// Why the texts are sent now: `initial`, `rules-updated`, `turn-15` and the like.
+    /// Why the texts are sent now: `initial`, `rules-updated`, `turn-15` and the like; of the prompt of a phase, its name
+    /// behind `phase-`.
     pub reason: String,
+    /// The setting that chose the phase, if the text is the prompt of a phase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chosen_by: Option<PhaseSetting>,
     /// The number of inputs that the session had sent before.
     pub turn: u64,
     /// The name of the client that runs the session.
@@ -55,6 +65,9 @@ pub struct StandingAccount {
 }
 
 impl StandingAccount {
+    /// The kind of source that accounts of standing texts name.
+    pub const SOURCE: &str = "standing";
+
     /// The accounts of an injection, one for each file that it is made from.
     pub fn of(injection: &Injection, files: &InjectionInput, turn: u64, channel: &str) -> Vec<Self> {
         let found =
@@ -69,7 +82,7 @@ impl StandingAccount {
             let text = part.map(|part| concat(&part.text)).unwrap_or_default();
             let path = found.path().to_owned();
             Self {
-                source_type: SOURCE,
+                source_type: Self::SOURCE,
                 source_index,
                 item_id,
                 target: "user",
@@ -83,11 +96,36 @@ impl StandingAccount {
                 truncated: false,
                 outcome: outcome(found, &text),
                 reason: injection.reason.clone(),
+                chosen_by: None,
                 turn,
                 channel: channel.to_owned(),
             }
         };
         wanted.map(account).collect()
+    }
+
+    /// The account of a phase's prompt, which goes before every input.
+    pub fn of_phase(prompt: &PhasePrompt, turn: u64, channel: &str) -> Self {
+        let text = concat(&prompt.text);
+        Self {
+            source_type: Self::SOURCE,
+            source_index: PHASE_INDEX,
+            item_id: PHASE,
+            target: "user",
+            path: prompt.path.clone(),
+            hash: sha1(&text),
+            origin: vec![InjectedOrigin { path: prompt.path.clone(), bytes: text.len() as u64 }],
+            bytes_before: text.len(),
+            bytes_after: text.len(),
+            chars_after: text.chars().count(),
+            tokens_estimate: tokens_of_bytes(text.len()),
+            truncated: false,
+            outcome: if text.is_empty() { ItemOutcome::SkippedBlank } else { ItemOutcome::Injected },
+            reason: format!("phase-{}", prompt.phase.name),
+            chosen_by: Some(prompt.phase.chosen_by),
+            turn,
+            channel: channel.to_owned(),
+        }
     }
 }
 
@@ -105,10 +143,12 @@ mod tests {
     use super::super::ReinjectState;
     use super::super::VariantTexts;
     use super::super::files::HashedText;
+    use super::super::phases::ChosenPhase;
     use super::super::settings::ReinjectOverrides;
     use super::super::settings::ReinjectSettings;
     use super::super::settings::Variant;
     use super::*;
+    use crate::pack::Pack;
 
     fn file(path: &str, text: &str) -> FoundFile {
         FoundFile::Text(HashedText::on_disk(path, text))
@@ -167,6 +207,23 @@ mod tests {
             &["instructions /i ca73ab6 1→1 injected initial 0", "rules /r dd12258 2→0 skipped_blank initial 0"],
         );
         check_accounts(Variant::Design, 1, FoundFile::NotWanted, rules(), &["rules /r b1aa98a 2→1 injected initial 0"]);
+    }
+
+    #[test]
+    fn the_prompt_of_a_phase_has_an_account_with_the_setting_that_chose_it() {
+        let pack = Pack::builtin("ads").unwrap();
+        let phase = ChosenPhase { name: "review".to_owned(), chosen_by: PhaseSetting::Workspace };
+        let account = StandingAccount::of_phase(&PhasePrompt::of(&pack, &phase).unwrap(), 4, "exec");
+        let shown = serde_json::to_value(&account).unwrap();
+        assert_eq!(
+            (&shown["item_id"], &shown["reason"], &shown["chosen_by"]),
+            (&"phase".into(), &"phase-review".into(), &"workspace".into())
+        );
+        assert_eq!((account.path.as_str(), account.hash.len(), account.turn), ("phases/review.md", 40, 4));
+        assert!(account.bytes_after > 0 && account.bytes_after == account.bytes_before);
+        let unknown = ChosenPhase { name: "rest".to_owned(), ..phase };
+        let error = PhasePrompt::of(&pack, &unknown).unwrap_err().to_string();
+        assert_eq!(error, "phase `rest`: the pack `ads` knows requirements, implementation, review");
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! `[reinject]` of a layout: which files are standing texts, and how often they are said again.
 
-use std::collections::BTreeMap;
-
 use pellucid_protocol::settings::ReinjectTrigger;
 use serde::Deserialize;
 
 use super::VariantTexts;
 use super::envelope;
+use super::phases::PhaseFiles;
 use super::settings::DEFAULT_TRIGGER;
 use super::settings::ReinjectOverrides;
 use super::settings::ReinjectSettings;
@@ -58,9 +57,9 @@ pub struct ReinjectLayout {
     pub trigger: Option<ReinjectTrigger>,
     /// Shares of the window.
     pub thresholds: Option<Vec<f64>>,
-    /// Prompts for phases of work, by the phase's name: files of the pack.
+    /// Prompts for phases of work.
     #[serde(default)]
-    pub phases: BTreeMap<String, String>,
+    pub phases: PhaseFiles,
 }
 
 impl ReinjectLayout {
@@ -85,9 +84,7 @@ impl ReinjectLayout {
         fill(&mut self.rules_turns, &base.rules_turns);
         fill(&mut self.trigger, &base.trigger);
         fill(&mut self.thresholds, &base.thresholds);
-        for (phase, file) in &base.phases {
-            self.phases.entry(phase.clone()).or_insert_with(|| file.clone());
-        }
+        self.phases.complete(&base.phases);
     }
 
     /// Why a key of this table could never have an effect in the whole layout, if there is one.
@@ -135,7 +132,7 @@ impl ReinjectLayout {
             templates.extend(TEMPLATES.iter().copied());
         }
         templates.extend(self.instructions.iter().map(|file| (file.as_str(), Shape::VERBATIM)));
-        templates.extend(self.phases.values().map(|file| (file.as_str(), WORDS)));
+        templates.extend(self.phases.files().map(|file| (file, WORDS)));
         templates
     }
 }

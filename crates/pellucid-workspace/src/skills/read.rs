@@ -49,6 +49,7 @@ impl Reader {
                 name: head.name,
                 description: head.description,
                 short_description: head.short_description,
+                allowed_tools: head.allowed_tools,
                 path,
                 scope,
                 switch: Switch::On,

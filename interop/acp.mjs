@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Holds `pellucid app-server` against the adapter by which editors that speak the Agent Client Protocol use the Codex
-// CLI. See README.md.
+// CLI; with `--native`, the same checks hold `pellucid acp`, without an adapter. See README.md.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -32,7 +32,8 @@ class Editor {
     this.nSent = 0;
     this.choose = () => ({ outcome: "cancelled" });
     const env = bench.env({ CODEX_PATH: bench.options.bin, NO_BROWSER: "1", MODEL_PROVIDER: "interop" });
-    this.child = spawn(process.execPath, [found.main], { env, cwd: bench.work, stdio: ["pipe", "pipe", "ignore"] });
+    const [program, args] = bench.options.native ? [bench.options.bin, ["acp"]] : [process.execPath, [found.main]];
+    this.child = spawn(program, args, { env, cwd: bench.work, stdio: ["pipe", "pipe", "ignore"] });
     bench.closers.push(() => end(this.child));
     this.child.once("exit", () => this.pending.forEach(({ fail }) => fail(new Error("the adapter has ended"))));
     createInterface({ input: this.child.stdout }).on("line", (line) => this.take(JSON.parse(line)));
@@ -197,6 +198,8 @@ async function work(bench, found) {
     [{ call: "exec_command", args: { cmd: "cat made.txt" } }],
     "Done.",
   ]);
+  // The adapter begins in this mode; the program itself begins in the one of the configuration.
+  if (bench.options.native) await editor.request("session/set_mode", { sessionId: editor.id, modeId: "workspace" });
   assert.equal((await editor.prompt("Work.")).stopReason, "end_turn");
   const plan = editor.updates.find((it) => it.sessionUpdate === "plan");
   assert.deepEqual(plan.entries.map((it) => [it.content, it.status]), [["Patch", "in_progress"]]);
@@ -299,9 +302,10 @@ async function choices(bench, found) {
   const choose = (configId, value) =>
     editor.request("session/set_config_option", { sessionId: editor.id, configId, value });
   await editor.prompt("One.");
-  await editor.request("session/set_mode", { sessionId: editor.id, modeId: "agent-full-access" });
+  const [everything, effort] = bench.options.native ? ["full-access", "effort"] : ["agent-full-access", "reasoning_effort"];
+  await editor.request("session/set_mode", { sessionId: editor.id, modeId: everything });
   await choose("model", "gpt-5.1-codex-max");
-  await choose("reasoning_effort", "high");
+  await choose(effort, "high");
   await editor.prompt("Two.");
   const [first, second] = requests().map(({ body }) => body);
   assert.deepEqual([first.model, second.model], ["gpt-5.2-codex", "gpt-5.1-codex-max"]);

@@ -33,6 +33,7 @@ export function readOptions() {
       packages: { type: "string", multiple: true, default: [process.cwd()] },
       match: { type: "string", default: "" },
       require: { type: "boolean", default: false },
+      native: { type: "boolean", default: false },
       verbose: { type: "boolean", default: false },
     },
   });
@@ -47,7 +48,7 @@ export function findPackage(folder, name) {
   }
   const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const entry = about.exports?.["."]?.import ?? about.exports?.["."]?.default ?? about.module ?? about.main;
-  return { name, version: about.version, main: join(root, entry?.default ?? entry) };
+  return { name, version: about.version, main: join(root, entry?.default ?? entry ?? "") };
 }
 
 /** Something a check opened, closed again when it ends however it ends. */
@@ -221,8 +222,8 @@ export async function runChecks(options, packageName, checks, newer) {
   let nFailed = 0;
   let nSkipped = 0;
   const chosen = Object.entries(checks).filter(([name]) => name.includes(options.match));
-  for (const folder of options.packages) {
-    const found = findPackage(folder, packageName);
+  for (const folder of options.native ? [ROOT] : options.packages) {
+    const found = options.native ? { name: packageName, version: "is not used: the program itself answers" } : findPackage(folder, packageName);
     const reason = !existsSync(options.bin)
       ? `${options.bin} is not built, see interop/README.md`
       : !found && `the package \`${packageName}\` is not installed in ${folder}`;

@@ -4,8 +4,9 @@
 //! [`open`] opens a session, [`session`] holds a conversation, `drive` does what the engine's turn wishes,
 //! [`door`] is how clients talk to a session, [`reshape`] what they may do to its history, [`crew`] holds the agents that a session started.
 //! `habits` is what a pack does around turns: `standing` instructions, instruction `documents` that join or change,
-//! messages that are said `again`, and a [`memory`].
+//! messages that are said `again`, and a [`memory`]. [`phases`] are the settings that choose the prompt of a phase.
 //! [`calls`] and [`patches`] are what tools were asked to do.
+//! [`ground`] and [`shelf`] are what the sessions of a process that serves clients share, [`pipe`] has the lines of such clients.
 //! [`log`] and [`sent`] record what happens, [`restore`] reads it back, [`fork`] finds where a copy is cut, [`replay`]
 //! proves that every request can be made again, [`fsck`] checks that for all sessions, [`rerun`] makes the requests of a
 //! recorded conversation under other settings.
@@ -28,6 +29,7 @@ pub mod fork;
 pub mod fsck;
 pub mod gather;
 mod ghost;
+pub mod ground;
 mod habits;
 pub mod identity;
 pub mod images;
@@ -44,6 +46,8 @@ pub mod open;
 mod open_notes;
 pub mod own_git;
 pub mod patches;
+pub mod phases;
+pub mod pipe;
 pub mod prepare;
 pub mod prices;
 pub mod replay;
@@ -56,6 +60,7 @@ pub mod rules;
 pub mod sandbox;
 pub mod sent;
 pub mod session;
+pub mod shelf;
 mod situation;
 pub mod skills;
 mod standing;

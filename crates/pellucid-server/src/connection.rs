@@ -57,6 +57,8 @@ pub struct Queue {
 /// What a client said about itself in `initialize`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hello {
+    /// The name of the client.
+    pub name: String,
     /// Whether the client uses the experimental API.
     pub is_experimental: bool,
     /// Whether the client wants context events: what requests to models are made of.

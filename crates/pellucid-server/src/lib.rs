@@ -12,14 +12,12 @@
 
 mod call;
 pub mod connection;
-pub mod ground;
 mod loaded;
 pub mod methods;
 mod open;
 pub mod rpc;
 pub mod schema;
 pub mod server;
-mod shelf;
 pub mod transport;
 pub mod turns;
 pub mod types;

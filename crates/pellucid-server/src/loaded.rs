@@ -11,6 +11,7 @@ use pellucid_agent::door;
 use pellucid_agent::door::Door;
 use pellucid_agent::identity;
 use pellucid_agent::identity::new_turn_id;
+use pellucid_agent::phases::Phases;
 use pellucid_agent::session::Session;
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::Event;
@@ -56,6 +57,8 @@ pub struct LoadedSession {
     pub settings: StartSettings,
     /// The session's file; an ephemeral session has none.
     pub path: Option<PathBuf>,
+    /// The phases of the session's work.
+    pub phases: Phases,
     submissions: Sender<Submission>,
     context_events: ContextEvents,
     state: Mutex<State>,
@@ -100,6 +103,8 @@ pub struct LoadedDescription {
     pub path: Option<PathBuf>,
     /// Whether clients receive context events of the session.
     pub context_events: ContextEvents,
+    /// The phases of the session's work.
+    pub phases: Phases,
 }
 
 impl LoadedDescription {
@@ -127,7 +132,8 @@ impl LoadedDescription {
             sandbox: child.sandbox_policy.clone(),
             effort: child.effort,
         };
-        Self { about, settings, path: child.path.clone(), context_events: child.context_events.clone() }
+        let (context_events, phases) = (child.context_events.clone(), child.phases.clone());
+        Self { about, settings, path: child.path.clone(), context_events, phases }
     }
 }
 
@@ -149,9 +155,10 @@ impl LoadedSession {
         };
         let path = session.path().map(ToOwned::to_owned);
         let context_events = session.context_events_switch().clone();
+        let phases = session.phases().clone();
         let (Door { submissions, events, .. }, inside) = door::open(&session);
         server.tasks.spawn("session", async move { drop(door::run(session, inside).await) });
-        let described = LoadedDescription { about, settings, path, context_events };
+        let described = LoadedDescription { about, settings, path, context_events, phases };
         let (loaded, following) = Self::behind(server, submissions, events, described, raw);
         loaded.is_opened.send_replace(false);
         (loaded, following)
@@ -165,7 +172,7 @@ impl LoadedSession {
         described: LoadedDescription,
         raw: RawItems,
     ) -> (Arc<Self>, Following) {
-        let LoadedDescription { about, settings, path, context_events } = described;
+        let LoadedDescription { about, settings, path, context_events, phases } = described;
         let (ended, end) = watch::channel(false);
         let state = State {
             view: ThreadView::new(about.id.as_str()).with_raw_items(raw),
@@ -176,8 +183,18 @@ impl LoadedSession {
         };
         let (state, n_subscribers) = (Mutex::new(state), watch::Sender::new(0));
         let is_opened = watch::Sender::new(true);
-        let loaded =
-            Arc::new(Self { about, settings, path, submissions, context_events, state, n_subscribers, is_opened, end });
+        let loaded = Arc::new(Self {
+            about,
+            settings,
+            path,
+            phases,
+            submissions,
+            context_events,
+            state,
+            n_subscribers,
+            is_opened,
+            end,
+        });
         server.add(loaded.clone());
         (loaded, Following { events, ended })
     }

@@ -13,6 +13,7 @@ pub mod initialize;
 pub mod mcp;
 pub mod notices;
 mod paging;
+pub mod phase;
 pub mod skills;
 pub mod thread;
 pub mod turn;
@@ -42,15 +43,19 @@ use crate::rpc::RpcError;
 use crate::schema::Method;
 use crate::server::Server;
 
-/// Defines the table from method names to functions.
+/// Defines the table from method names to functions. Rows behind `ours` are Pellucid's: the protocol of the Codex CLI does
+/// not have them, so schemas and lists of methods leave them out.
 ///
 /// A row is `"name" (Params) => kind function;`. Kinds: `plain` for functions of the server, `notifying` for those that also
 /// notify all clients, `call` for those that get the call. `beside` before the kind lets the method run concurrently
 /// with the client's next requests. A gate before the arrow says what needs the experimental capability: the whole
 /// method, or a field.
 macro_rules! methods {
-    ($($name:literal ($params:ty) -> ($result:ty) $(if $gate:path)? => $($beside:ident)? [$kind:ident $function:path];)+) => {
-        /// The names of all methods.
+    (
+        $($name:literal ($params:ty) -> ($result:ty) $(if $gate:path)? => $($beside:ident)? [$kind:ident $function:path];)+
+        ours { $($own_name:literal ($own_params:ty) -> ($own_result:ty) => [$own_kind:ident $own_function:path];)+ }
+    ) => {
+        /// The names of all methods of the protocol.
         pub const METHODS: &[&str] = &[$($name),+];
 
         /// All methods with their types.
@@ -72,6 +77,15 @@ macro_rules! methods {
                         .and_then(|params| admitted($name, connection, params, |_params| methods!(@gate _params $($gate)?)));
                     match params {
                         Ok(params) => methods!(@run $($beside)? [$kind $function] server connection id call params),
+                        Err(error) => Err(error),
+                    }
+                })+
+                $($own_name => {
+                    let call = MethodCall::<$own_result>::new(server.clone(), connection.clone(), id.clone(), is_answered);
+                    let params = read::<$own_params>(params)
+                        .and_then(|params| admitted($own_name, connection, params, |_params| Some($own_name)));
+                    match params {
+                        Ok(params) => methods!(@run [$own_kind $own_function] server connection id call params),
                         Err(error) => Err(error),
                     }
                 })+
@@ -171,6 +185,11 @@ methods! {
     "fuzzyFileSearch/sessionStop" (files::FuzzyFileSearchSessionStopParams) -> (files::FuzzyFileSearchSessionStopResponse)
         if files::FuzzyFileSearchSessionStopParams::experimental => [plain files::session_stop];
     "gitDiffToRemote" (files::GitDiffToRemoteParams) -> (files::GitDiffToRemoteResponse) => beside [plain files::git_diff_to_remote];
+    ours {
+        "thread/phase/read" (phase::ThreadPhaseReadParams) -> (phase::ThreadPhaseResponse) => [plain phase::read];
+        "thread/phase/set" (phase::ThreadPhaseSetParams) -> (phase::ThreadPhaseResponse) => [plain phase::set];
+        "thread/phase/next" (phase::ThreadPhaseNextParams) -> (phase::ThreadPhaseResponse) => [plain phase::next];
+    }
 }
 
 /// All methods with their types, for schemas; experimental ones are marked.

@@ -4,14 +4,9 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pellucid_agent::child::StartedBy;
-use pellucid_agent::crew::Crew;
-use pellucid_agent::identity::ClientIdentity;
+use pellucid_agent::ground::SharedParts;
 use pellucid_agent::open;
 use pellucid_agent::open::Opening;
-use pellucid_agent::open::SessionModel;
-use pellucid_agent::open::SessionPlan;
-use pellucid_agent::rules;
 use pellucid_agent::session::Session;
 use pellucid_config::Config;
 use pellucid_config::HarnessOverrides;
@@ -26,6 +21,7 @@ use serde::Deserialize;
 use serde_json::Map;
 use serde_json::Value;
 
+use crate::connection::Connection;
 use crate::rpc::RpcError;
 use crate::server::Adoption;
 use crate::server::Server;
@@ -105,10 +101,20 @@ fn data(value: &Value) -> Option<Data> {
 /// What a client adds to a session.
 #[derive(Debug, Default)]
 pub struct Extras {
+    /// The name of the client: the channel of what goes before its input.
+    pub client: String,
     /// The tools that the client runs.
     pub dynamic_tools: Vec<DynamicTool>,
     /// Whether the client receives the items of the transcript as they are recorded.
     pub raw_items: RawItems,
+}
+
+impl Extras {
+    /// What every client adds.
+    pub fn of(connection: &Connection) -> Self {
+        let client = connection.hello().map(|hello| hello.name.clone()).unwrap_or_default();
+        Self { client, ..Self::default() }
+    }
 }
 
 /// Opens a session.
@@ -124,36 +130,16 @@ pub fn open(
 ) -> Result<Session, RpcError> {
     // What commands of a killed session made at protected names is moved aside before anything is read.
     let aside = pellucid_exec::sandbox::aside::recover(&server.ground.home);
-    let (config, options) = overrides.config(server, recorded_cwd)?;
+    let config = overrides.config(server, recorded_cwd)?;
     let wrong = |error: &dyn std::fmt::Display| RpcError::invalid(format!("error creating thread: {error}"));
+    let shared = SharedParts { shelf: &server.shelf, transport: &server.transport, identity: server.identity() };
     // Clients receive the warnings about unusable rules when they connect.
-    let policy = rules::load_lenient(&config).map_err(|error| wrong(&error))?;
-    let pack = server.shelf.pack(&config.prompt.pack, &config.folders.home).map_err(|error| wrong(&error))?;
-    let catalogue = Some(server.shelf.catalogue(&config.folders.home));
-    let env = server.ground.env.clone();
-    let asked = match &server.ground.script {
-        Some(script) => SessionModel::scripted(script.clone()),
-        None => SessionModel::over_http(&config, &env, server.transport.clone()),
-    };
-    let identity = server.identity().cloned().unwrap_or_else(|| ClientIdentity::new(CLIENT, &env));
-    let Extras { dynamic_tools, raw_items } = extras;
-    let origin = StartedBy::Client(CLIENT);
-    let crew = Crew::new(options);
-    crew.set_nursery(Arc::new(Adoption(Arc::downgrade(server))));
-    let plan = SessionPlan {
-        config: Arc::new(config),
-        env,
-        policy,
-        pack,
-        asked,
-        identity,
-        origin,
-        dynamic_tools,
-        raw_items,
-        crew,
-        catalogue,
-        project_at: None,
-    };
+    let mut plan = server.ground.plan(config, shared, CLIENT).map_err(|error| wrong(&error))?;
+    plan.crew.set_nursery(Arc::new(Adoption(Arc::downgrade(server))));
+    let Extras { client, dynamic_tools, raw_items } = extras;
+    plan.identity = plan.identity.named(&client);
+    plan.dynamic_tools = dynamic_tools;
+    plan.raw_items = raw_items;
     let mut session = open::open(plan, opening).map_err(|error| wrong(&error))?;
     for aside in aside {
         session.warn_first(aside.to_string());

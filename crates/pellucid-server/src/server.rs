@@ -18,6 +18,9 @@ use pellucid_agent::identity::ClientIdentity;
 use pellucid_exec::sandbox::Sandbox;
 use pellucid_model::Transport;
 use pellucid_protocol::event::RawItems;
+use pellucid_store::index::SessionIndex;
+use pellucid_store::query::Page;
+use pellucid_store::query::Query;
 use pellucid_store::sessions::LocalSessions;
 use pellucid_tasks::Tasks;
 use pellucid_tasks::contained;
@@ -27,7 +30,6 @@ use crate::call::Answered;
 use crate::connection::Connection;
 use crate::connection::Queue;
 use crate::connection::WAITING_BYTES_MAX;
-use crate::ground::Ground;
 use crate::loaded::LoadedDescription;
 use crate::loaded::LoadedSession;
 use crate::methods;
@@ -36,9 +38,10 @@ use crate::rpc;
 use crate::rpc::Incoming;
 use crate::rpc::RequestId;
 use crate::rpc::RpcError;
-use crate::shelf::Shelf;
 use crate::types::notification::ServerNotification;
 use crate::view::ServerQuestion;
+use pellucid_agent::ground::Ground;
+use pellucid_agent::shelf::Shelf;
 
 /// How long sessions may take to end when the server ends.
 const END_WAIT: Duration = Duration::from_secs(5);
@@ -65,6 +68,8 @@ pub struct Server {
     sessions: Mutex<BTreeMap<String, Arc<LoadedSession>>>,
     questions: Mutex<BTreeMap<i64, Asked>>,
     n_questions: AtomicI64,
+    /// The index of stored sessions, opened with the first list. It is kept, so that the next lists look at changed files only.
+    index: Mutex<Option<SessionIndex>>,
 }
 
 /// A question to clients that has no answer yet.
@@ -90,6 +95,7 @@ impl Server {
             sessions: Mutex::default(),
             questions: Mutex::default(),
             n_questions: AtomicI64::new(0),
+            index: Mutex::default(),
         })
     }
 
@@ -246,6 +252,14 @@ impl Server {
     /// The stored sessions.
     pub(crate) fn stored_sessions(&self) -> LocalSessions<'static> {
         LocalSessions::new(&self.ground.home)
+    }
+
+    /// A page of stored sessions, as new as their files.
+    pub(crate) fn list_stored(&self, query: &Query) -> Page {
+        let mut index = held(&self.index);
+        let index = index.get_or_insert_with(|| SessionIndex::open(&self.ground.home).kept());
+        index.refresh(Duration::ZERO, &mut |_| {});
+        index.list(query)
     }
 
     /// Adds an agent that a session started, and notifies all clients of it.

@@ -17,9 +17,9 @@ use tokio::io::ReadHalf;
 use tokio::io::WriteHalf;
 use tokio::task::JoinHandle;
 
-use crate::ground::Ground;
 use crate::server::Server;
 use crate::transport::stdio;
+use pellucid_agent::ground::Ground;
 
 /// A client on one end of a pipe, the server on the other.
 struct Client {

@@ -9,6 +9,7 @@
 
 #![warn(missing_docs)]
 
+pub mod acp;
 mod corpus;
 mod faulty_disk;
 pub mod fixture;
@@ -28,6 +29,7 @@ pub mod swapper;
 pub mod terminal;
 pub mod workspace;
 
+pub use acp::AcpLines;
 pub use corpus::check_corpus;
 pub use faulty_disk::DiskFault;
 pub use faulty_disk::FaultyDisk;

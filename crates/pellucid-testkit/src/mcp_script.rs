@@ -29,10 +29,15 @@ impl McpScript {
             "initialize",
             &json!({"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"script","version":"1"}}),
         );
+        this.lists(tools);
+        this
+    }
+
+    /// From now on the server has these tools, which accept any arguments.
+    pub fn lists(&self, tools: &[&str]) {
         let tool =
             |name: &&str| json!({"name":name,"description":format!("Does {name}."),"inputSchema":{"type":"object"}});
-        this.answers("tools/list", &json!({"tools": tools.iter().map(tool).collect::<Vec<_>>()}));
-        this
+        self.answers("tools/list", &json!({"tools": tools.iter().map(tool).collect::<Vec<_>>()}));
     }
 
     /// From now on the server answers this to a method, or a tool after `tools/call_`.

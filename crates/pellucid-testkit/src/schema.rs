@@ -17,6 +17,9 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn fits(&self, schema: &Value, value: &Value, place: &str) -> Result<(), String> {
+        if let Value::Bool(is_open) = schema {
+            return if *is_open { Ok(()) } else { Err(format!("{place}: nothing may be here")) };
+        }
         let rules = schema.as_object().ok_or_else(|| format!("{place}: the schema {schema} is no object"))?;
         for (key, wanted) in rules {
             if !self.fits_rule(schema, key, wanted, value, place)? {
@@ -30,7 +33,7 @@ impl Check<'_> {
         let n_items = || value.as_array().map(|it| it.len() as u64);
         let list = |of: &Value| of.as_array().cloned().unwrap_or_default();
         Ok(match key {
-            "$schema" | "$id" | "$defs" | "title" => true,
+            "$schema" | "$id" | "$defs" | "title" | "x-method" | "x-side" => true,
             "const" => value == wanted,
             "enum" => list(wanted).contains(value),
             "type" => match wanted {
@@ -38,6 +41,22 @@ impl Check<'_> {
                 kind => is_kind(value, kind),
             },
             "minimum" => value.as_i64().is_none_or(|it| Some(it) >= wanted.as_i64()),
+            "maximum" => value.as_i64().is_none_or(|it| Some(it) <= wanted.as_i64()),
+            "minLength" => value.as_str().is_none_or(|it| Some(it.chars().count() as u64) >= wanted.as_u64()),
+            "not" => self.fits(wanted, value, place).is_err(),
+            "allOf" => {
+                for schema in list(wanted) {
+                    self.fits(&schema, value, place)?;
+                }
+                true
+            }
+            "oneOf" => {
+                let fitting = list(wanted).iter().filter(|schema| self.fits(schema, value, place).is_ok()).count();
+                if fitting != 1 {
+                    return Err(format!("{place}: {value} fits {fitting} of the alternatives"));
+                }
+                true
+            }
             "minItems" => n_items().is_none_or(|it| Some(it) >= wanted.as_u64()),
             "maxItems" => n_items().is_none_or(|it| wanted.as_u64().is_some_and(|most| it <= most)),
             "pattern" if wanted == "^[0-9a-f]{64}$" => {
@@ -96,6 +115,7 @@ fn is_kind(value: &Value, kind: &Value) -> bool {
         Some("array") => value.is_array(),
         Some("string") => value.is_string(),
         Some("integer") => value.is_i64() || value.is_u64(),
+        Some("number") => value.is_number(),
         Some("boolean") => value.is_boolean(),
         Some("null") => value.is_null(),
         _ => false,
@@ -131,7 +151,13 @@ mod tests {
         check(&json!({ "items": { "type": "boolean" } }), &json!([true]), &json!([true, 1]));
         check(&json!({ "anyOf": [{ "const": 1 }, { "const": 2 }] }), &json!(2), &json!(3));
         check(&json!({ "$ref": "#/$defs/a", "$defs": { "a": { "const": 1 } } }), &json!(1), &json!(2));
-        assert!(fits_schema(&json!({ "maximum": 1 }), &json!(1)).is_err());
+        check(&json!({ "maximum": 1 }), &json!(1), &json!(2));
+        check(&json!({ "minLength": 2 }), &json!("äö"), &json!("ä"));
+        check(&json!({ "not": { "const": 1 } }), &json!(2), &json!(1));
+        check(&json!({ "allOf": [{ "type": "number" }, { "minimum": 1 }] }), &json!(1), &json!(0));
+        check(&json!({ "oneOf": [{ "type": "number" }, { "const": 1 }] }), &json!(2), &json!(1));
+        check(&json!({ "properties": { "a": false, "b": true } }), &json!({ "b": 1 }), &json!({ "a": 1 }));
+        assert!(fits_schema(&json!({ "maxLength": 1 }), &json!(1)).is_err());
         assert!(fits_schema(&json!({ "pattern": "a" }), &json!("a")).is_err());
         assert!(fits_schema(&json!({ "$ref": "#/$defs/b" }), &json!(1)).is_err());
     }

@@ -80,6 +80,21 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "pellucid-acp",
+        &[
+            "pellucid-protocol",
+            "pellucid-files",
+            "pellucid-tasks",
+            "pellucid-engine",
+            "pellucid-config",
+            "pellucid-workspace",
+            "pellucid-model",
+            "pellucid-store",
+            "pellucid-exec",
+            "pellucid-agent",
+        ],
+    ),
+    (
         "pellucid-inspect",
         &[
             "pellucid-protocol",
@@ -135,6 +150,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-agent",
             "pellucid-answers",
             "pellucid-server",
+            "pellucid-acp",
             "pellucid-inspect",
             "pellucid-watch",
             "pellucid-tui",
@@ -146,6 +162,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// Large dependencies that one crate uses, or two, so that a change elsewhere neither builds nor waits for them.
 const SOLE_USERS: &[(&str, &str)] = &[
+    ("agent-client-protocol", "pellucid-acp"),
     ("hyper", "pellucid-inspect"),
     ("hyper", "pellucid-watch"),
     ("rmcp", "pellucid-mcp"),

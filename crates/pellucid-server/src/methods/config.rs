@@ -19,9 +19,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-use crate::ground::Ground;
 use crate::rpc::RpcError;
 use crate::server::Server;
+use pellucid_agent::ground::Ground;
 
 pub use effective::AnalyticsConfig;
 pub use effective::AppConfig;

@@ -10,9 +10,9 @@ use pellucid_config::Override;
 use pellucid_testkit::Workspace;
 use serde::Serialize;
 
-use crate::ground::Ground;
 use crate::rpc::RpcError;
 use crate::server::Server;
+use pellucid_agent::ground::Ground;
 
 /// A server, and the files around it.
 pub(crate) struct World {

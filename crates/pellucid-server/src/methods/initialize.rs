@@ -86,6 +86,7 @@ pub async fn initialize(call: MethodCall<InitializeResponse>, params: Initialize
     // Clients look here for the protocol's version, which is the version of the Codex CLI that defines it.
     let user_agent = identity.user_agent.replacen(&format!("/{VERSION} "), &format!("/{PROTOCOL_VERSION} "), 1);
     call.connection.introduce(Hello {
+        name: name.clone(),
         is_experimental: capabilities.experimental_api,
         has_context_events,
         opted_out: capabilities.opt_out_notification_methods.into_iter().flatten().collect(),

@@ -274,8 +274,8 @@ pub async fn start(call: MethodCall<ThreadStartResponse>, params: ThreadStartPar
     check_tools(&tools)?;
     let raw = if params.experimental_raw_events { RawItems::Shown } else { RawItems::Hidden };
     let opening = Opening::New { session_id: None, keep };
-    let session =
-        open::open(&call.server, &params.overrides, None, Extras { dynamic_tools: tools, raw_items: raw }, opening)?;
+    let extras = Extras { dynamic_tools: tools, raw_items: raw, ..Extras::of(&call.connection) };
+    let session = open::open(&call.server, &params.overrides, None, extras, opening)?;
     let about = about_new(&session);
     begin(call, session, about, raw, StartedNotice::Sent).await
 }
@@ -334,7 +334,7 @@ pub async fn resume(call: MethodCall<ThreadResumeResponse>, params: ThreadResume
         }
         let preview = items.iter().find_map(boundary::said_by_person).unwrap_or_default();
         let opening = Opening::History { items, keep };
-        let session = open::open(&server, &params.overrides, None, Extras::default(), opening)?;
+        let session = open::open(&server, &params.overrides, None, Extras::of(&call.connection), opening)?;
         let thread = Thread { preview, ..about_new(&session) };
         return begin(call, session, thread, RawItems::Hidden, StartedNotice::Omitted).await;
     }
@@ -346,7 +346,7 @@ pub async fn resume(call: MethodCall<ThreadResumeResponse>, params: ThreadResume
     thread.turns = turns_of(&file.path)?;
     let cwd = PathBuf::from(&file.meta.cwd);
     let opening = Opening::Resumed { file: Box::new(file), keep };
-    let session = open::open(&server, &params.overrides, Some(&cwd), Extras::default(), opening)?;
+    let session = open::open(&server, &params.overrides, Some(&cwd), Extras::of(&call.connection), opening)?;
     thread.cwd = PathBuf::from(&session.facts().settings.cwd);
     thread.model_provider = session.provider_id().to_owned();
     begin(call, session, thread, RawItems::Hidden, StartedNotice::Omitted).await
@@ -383,7 +383,8 @@ pub async fn fork(call: MethodCall<ThreadForkResponse>, params: ThreadForkParams
         Some(path) => file_at(&call.server, path)?,
         None => file_of(&call.server, &parse_id(&params.thread_id)?)?,
     };
-    let session = forked(&call.server, &params.overrides, file, keep(params.persist_extended_history))?;
+    let extras = Extras::of(&call.connection);
+    let session = forked(&call.server, &params.overrides, extras, file, keep(params.persist_extended_history))?;
     let mut thread = about_new(&session);
     if let Some(path) = session.path() {
         thread.preview = described(&call.server, path)?.preview;
@@ -398,7 +399,8 @@ pub(crate) async fn fork_for_review(
     parent: &LoadedSession,
 ) -> Result<Arc<LoadedSession>, RpcError> {
     let file = file_of(&call.server, &parent.about.id)?;
-    let mut session = forked(&call.server, &ThreadOverrides::default(), file, Persistence::File)?;
+    let extras = Extras::of(&call.connection);
+    let mut session = forked(&call.server, &ThreadOverrides::default(), extras, file, Persistence::File)?;
     start_servers(&mut session).await?;
     let about = match session.path() {
         Some(path) => described(&call.server, path)?,
@@ -415,13 +417,14 @@ pub(crate) async fn fork_for_review(
 pub(crate) fn forked(
     server: &Arc<Server>,
     overrides: &ThreadOverrides,
+    extras: Extras,
     file: SessionFile,
     keep: Persistence,
 ) -> Result<Session, RpcError> {
     let upto = MessageOffsets::read(&file).map_err(|error| RpcError::internal(error.to_string()))?.end;
     let cwd = PathBuf::from(&file.meta.cwd);
     let opening = Opening::Forked { file: Box::new(file), upto, session_id: None, keep };
-    open::open(server, overrides, Some(&cwd), Extras::default(), opening)
+    open::open(server, overrides, Some(&cwd), extras, opening)
 }
 
 /// The parameters of `thread/list`.
@@ -552,11 +555,10 @@ pub async fn list(server: &Server, params: ThreadListParams) -> Result<ThreadLis
         cursor: cursor.transpose()?,
         limit,
     };
-    let mut sessions = server.stored_sessions();
     let mut data: Vec<Thread> = Vec::new();
     // Some kinds have no word in files and are filtered one by one, so one page may need several pages of the store.
     loop {
-        let page = sessions.list(&query);
+        let page = server.list_stored(&query);
         for summary in page.sessions {
             let thread = from_summary(&server.ground.home, summary);
             if kinds.iter().any(|kind| kind.takes(&thread.source)) {

@@ -34,6 +34,7 @@ impl Untyped {
             EventMessage::SessionConfigured(_)
             | EventMessage::ContextElsewhere { .. }
             | EventMessage::ContextReport(_)
+            | EventMessage::ContextRequestSent(_)
             | EventMessage::ContextCacheBreak(_)
             | EventMessage::ContextResumeCost(_)
             | EventMessage::ContextFileChanged { .. }
@@ -45,7 +46,9 @@ impl Untyped {
             | EventMessage::ToolCallFailed { .. }
             | EventMessage::ContextCompaction { .. }
             | EventMessage::ContextReinjection { .. }
-            | EventMessage::ContextInjection { .. } => return None,
+            | EventMessage::ContextInjection { .. }
+            | EventMessage::ContextInjections { .. }
+            | EventMessage::ContextMemoryDropped { .. } => return None,
             _ => {}
         }
         let msg = serde_json::value::to_raw_value(event).ok()?;

@@ -22,9 +22,9 @@ use serde_json::json;
 use super::layers::ConfigLayerMetadata;
 use super::layers::metadata;
 use super::options;
-use crate::ground::Ground;
 use crate::rpc::RpcError;
 use crate::server::Server;
+use pellucid_agent::ground::Ground;
 
 /// How a written value is combined with an existing table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -6,16 +6,17 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
 use std::time::SystemTime;
 
-use pellucid_agent::gather;
 use pellucid_engine::pack::Pack;
 use pellucid_model::Catalogue;
 use pellucid_workspace::pack_files;
 use pellucid_workspace::pack_files::PackFilesError;
 use pellucid_workspace::pack_files::PackPlace;
 
-use crate::server::held;
+use crate::gather;
 
 /// Caches of packs and of the model catalogue, shared by all sessions.
 #[derive(Debug, Default)]
@@ -59,4 +60,9 @@ impl Shelf {
             }
         }
     }
+}
+
+/// Locks, even if another holder of the lock panicked.
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,137 +1,180 @@
-//! `cargo xtask package`: checks the crates that can be published, without a network and without building them again.
+//! `cargo xtask package`: makes every kind of package for every platform, in `target/packages`.
 //!
-//! Cargo packs them as it would upload them, each with its siblings from the same run. What Cargo only warns about, or finds
-//! with the upload, is checked here: what a registry requires of a manifest, and that a published crate uses published ones.
+//! - `about`, `platform`: what packages say of the program, and the platforms
+//! - `build`, `zig`, `elf`: the static program, a compiler of C for it, and the proof that it is static
+//! - `contents`, `entry`, `archive`: the files of a package, and archives of them
+//! - `deb`, `rpm`, `npm`, `sbom`, `texts`: the kinds that are not an archive alone
+//! - `check`: tries each kind on this machine
+//! - `crates`: the crates that can be published
 //!
-//! Not here: uploading. `docs/semver.md` says how that is tried.
+//! Not here: uploading. `docs/release.md` says how a release is made.
 
-use std::fmt::Write;
+mod about;
+mod archive;
+mod build;
+mod check;
+mod contents;
+mod crates;
+mod deb;
+mod elf;
+mod entry;
+mod npm;
+mod platform;
+mod rpm;
+mod sbom;
+mod texts;
+mod zig;
 
-use anyhow::{Context, Result};
-use serde_json::Value;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
 
 use crate::Outcome;
 use crate::args::Args;
 use crate::program;
+use crate::scratch::Scratch;
+use about::About;
+use archive::{Effort, Folders};
+use build::Built;
+use platform::{PLATFORMS, Platform};
 
-/// The most keywords that a registry takes.
-const KEYWORDS_MAX: usize = 5;
-
-/// The most characters of a keyword.
-const KEYWORD_LEN_MAX: usize = 20;
+/// A package: the name of its file, and its bytes.
+type Packed = (String, Vec<u8>);
 
 /// Runs `cargo xtask package`.
-pub fn run(args: Args) -> Result<Outcome> {
+pub fn run(mut args: Args) -> Result<Outcome> {
+    if args.flag("--crates") {
+        args.finish()?;
+        return crates::run();
+    }
+    let is_check = args.flag("--check");
+    let bin = args.value("--bin")?.map(PathBuf::from);
+    let profile = args.value("--profile")?.unwrap_or_else(|| "release".to_string());
+    let out = args.value("--out")?.map_or_else(|| program::target_folder().join("packages"), PathBuf::from);
+    let is_verified = args.flag("--verify");
+    let mut platforms = Vec::new();
+    while let Some(target) = args.value("--target")? {
+        platforms.push(Platform::named(&target)?);
+    }
     args.finish()?;
-    let described =
-        program::text_of(program::cargo().args(["metadata", "--no-deps", "--offline", "--format-version=1"]))?;
-    let workspace: Value = serde_json::from_str(&described).context("cargo describes the workspace as JSON")?;
-    let packages = workspace["packages"].as_array().context("the workspace has packages")?;
-    let published: Vec<&Value> = packages.iter().filter(|package| package["publish"].is_null()).collect();
-    let problems = problems(packages, &published);
-    if !problems.is_empty() {
-        print!("{problems}");
-        return Ok(Outcome::Bad);
+    let about = About::read()?;
+    match (is_check, bin) {
+        (true, Some(bin)) => check::run(&about, &bin),
+        (false, None) => {
+            let platforms = if platforms.is_empty() { PLATFORMS.to_vec() } else { platforms };
+            make(&about, &platforms, &profile, &out, is_verified)
+        }
+        (true, None) => bail!("--check needs --bin PATH, a program that runs here"),
+        (false, Some(_)) => bail!("--bin goes with --check: packages are made of a program that is built for them"),
     }
-    let mut pack = program::cargo();
-    pack.args(["package", "--quiet", "--offline", "--no-verify", "--allow-dirty"]);
-    for package in &published {
-        pack.args(["--package", name(package)]);
+}
+
+fn make(about: &About, platforms: &[Platform], profile: &str, out: &Path, is_verified: bool) -> Result<Outcome> {
+    let first = program::target_folder();
+    let packed = all(about, platforms, profile, &first)?;
+    if is_verified {
+        // Another folder, so that every crate is compiled again.
+        let second = Scratch::new()?;
+        let again = all(about, platforms, profile, second.path())?;
+        if let Some(((name, _), _)) = packed.iter().zip(&again).find(|(one, other)| one != other) {
+            println!("package: {name} differs when it is made again");
+            return Ok(Outcome::Bad);
+        }
+        println!("package: {} files are the same when they are made again", packed.len());
     }
-    // Cargo warns that there is no address of a repository: the project has none yet.
-    program::text_of(&mut pack)?;
-    println!("package: {} crates can be packed: {}", published.len(), names(&published));
+    write(out, &packed)?;
+    for (name, bytes) in &packed {
+        println!("{:>11}  {name}", bytes.len());
+    }
+    println!("package: {} files in {}", packed.len(), out.display());
+    if about.address.is_empty() {
+        println!("package: no Homebrew formula, because the project has no address yet (xtask/src/package/about.rs)");
+    }
     Ok(Outcome::Good)
 }
 
-fn name(package: &Value) -> &str {
-    package["name"].as_str().unwrap_or_default()
+fn all(about: &About, platforms: &[Platform], profile: &str, target_folder: &Path) -> Result<Vec<Packed>> {
+    let mut built = Vec::new();
+    for platform in platforms {
+        built.push(build::program(*platform, about, profile, target_folder)?);
+    }
+    let runs_here = match built.iter().find(|it| it.runs_here()) {
+        Some(it) => it.path.clone(),
+        None => build::host_program()?,
+    };
+    packages(about, &built, &runs_here, Effort::Small)
 }
 
-fn names(packages: &[&Value]) -> String {
-    packages.iter().map(|package| name(package)).collect::<Vec<_>>().join(", ")
+/// All packages of these programs, with their checksums at the end. `runs_here` prints pages and completions.
+fn packages(about: &About, built: &[Built], runs_here: &Path, effort: Effort) -> Result<Vec<Packed>> {
+    let shared = contents::shared(runs_here)?;
+    let mut packed = Vec::new();
+    for Built { platform, bytes, .. } in built {
+        let files = contents::installed(bytes, &shared);
+        let top = platform.archive(&about.version);
+        let tar = archive::tar(&files, &format!("{top}/"), Folders::Implied, about.time)?;
+        packed.push((format!("{top}.tar.gz"), archive::gzip(&tar, effort)?));
+        let on_system: Vec<_> = files.iter().map(|it| it.below("usr")).collect();
+        let deb = deb::package(platform, about, &on_system, effort)?;
+        packed.push((format!("pellucid_{}_{}.deb", about.deb_version(), platform.deb), deb));
+        let rpm = rpm::package(platform, about, &on_system, effort)?;
+        packed.push((format!("pellucid-{}-1.{}.rpm", about.rpm_version(), platform.rpm), rpm));
+        packed.push(npm::platform(platform, about, bytes, effort)?);
+        packed.push((format!("{top}.cdx.json"), sbom::bill(platform, about)?.into_bytes()));
+    }
+    packed.push(npm::launcher(about, effort)?);
+    packed.push(("install.sh".to_string(), texts::install_script(about)?.into_bytes()));
+    if let Some(formula) = texts::formula(about, &packed)? {
+        packed.push(("pellucid.rb".to_string(), formula.into_bytes()));
+    }
+    packed.push(("SHA256SUMS".to_string(), sums(&packed).into_bytes()));
+    Ok(packed)
 }
 
-/// What keeps published crates from being published, a line each.
-fn problems(packages: &[Value], published: &[&Value]) -> String {
-    let mut text = String::new();
-    if published.is_empty() {
-        text.push_str("no crate of the workspace is published\n");
+/// A line for each file, as `sha256sum` prints and checks them.
+fn sums(packed: &[Packed]) -> String {
+    packed.iter().fold(String::new(), |mut text, (name, bytes)| {
+        let _ = writeln!(text, "{}  {name}", sum(bytes));
+        text
+    })
+}
+
+fn sum(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn write(out: &Path, packed: &[Packed]) -> Result<()> {
+    fs::create_dir_all(out).with_context(|| format!("could not make {}", out.display()))?;
+    for (name, bytes) in packed {
+        let path = out.join(name);
+        fs::write(&path, bytes).with_context(|| format!("could not write {}", path.display()))?;
     }
-    for package in published {
-        let name = name(package);
-        let mut say = |problem: String| writeln!(text, "{name}: {problem}").unwrap_or_default();
-        for key in ["description", "license", "readme", "rust_version"] {
-            if package[key].as_str().is_none_or(str::is_empty) {
-                say(format!("the manifest has no `{key}`"));
-            }
-        }
-        let keywords: Vec<&str> =
-            package["keywords"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        if keywords.is_empty() || keywords.len() > KEYWORDS_MAX {
-            say(format!("the manifest has {} keywords, and a registry takes 1 to {KEYWORDS_MAX}", keywords.len()));
-        }
-        for keyword in keywords.iter().filter(|keyword| keyword.len() > KEYWORD_LEN_MAX) {
-            say(format!("the keyword `{keyword}` has more than {KEYWORD_LEN_MAX} characters"));
-        }
-        for dependency in package["dependencies"].as_array().into_iter().flatten() {
-            let used = dependency["name"].as_str().unwrap_or_default();
-            let is_ours = packages.iter().any(|package| package["name"] == used);
-            if !is_ours || dependency["kind"] == "dev" {
-                continue;
-            }
-            if !published.iter().any(|package| package["name"] == used) {
-                say(format!("it uses {used}, which is not published"));
-            }
-            if dependency["req"] == "*" {
-                say(format!("the dependency {used} has a path and no version"));
-            }
-        }
-    }
-    text
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
-    fn package(name: &str) -> Value {
-        json!({
-            "name": name, "publish": null, "description": "d", "license": "l", "readme": "r", "rust_version": "1",
-            "keywords": ["k"], "dependencies": [],
-        })
-    }
-
-    #[track_caller]
-    fn check_problems(change: impl FnOnce(&mut Value), expected: &str) {
-        let hidden = json!({ "name": "hidden", "publish": [] });
-        let (mut first, second) = (package("first"), package("second"));
-        change(&mut first);
-        let packages = [first, second, hidden];
-        let published: Vec<&Value> = packages.iter().filter(|package| package["publish"].is_null()).collect();
-        assert_eq!(problems(&packages, &published), expected);
-    }
-
-    fn used(name: &str, req: &str, kind: Option<&str>) -> Value {
-        json!([{ "name": name, "req": req, "kind": kind }])
+    #[test]
+    fn sums_are_what_programs_check() {
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sums(&[("a".to_string(), b"abc".to_vec())]), format!("{abc}  a\n"));
     }
 
     #[test]
-    fn a_crate_that_a_registry_would_refuse_is_found() {
-        check_problems(|_| {}, "");
-        check_problems(|it| it["description"] = json!(null), "first: the manifest has no `description`\n");
-        check_problems(
-            |it| it["keywords"] = json!([]),
-            "first: the manifest has 0 keywords, and a registry takes 1 to 5\n",
-        );
-        check_problems(|it| it["dependencies"] = used("second", "^0.1.0", None), "");
-        let no_version = "first: the dependency second has a path and no version\n";
-        check_problems(|it| it["dependencies"] = used("second", "*", None), no_version);
-        let hidden = "first: it uses hidden, which is not published\n";
-        check_problems(|it| it["dependencies"] = used("hidden", "^0.1.0", None), hidden);
-        check_problems(|it| it["dependencies"] = used("hidden", "*", Some("dev")), "");
-        check_problems(|it| it["dependencies"] = used("elsewhere", "*", None), "");
+    fn options_that_exclude_each_other_are_refused() {
+        let refusal = |words: &[&str]| {
+            run(Args::new(words.iter().map(|it| (*it).to_string()).collect())).unwrap_err().to_string()
+        };
+        assert_eq!(refusal(&["--check"]), "--check needs --bin PATH, a program that runs here");
+        assert!(refusal(&["--bin", "x"]).starts_with("--bin goes with --check"));
+        assert!(refusal(&["--target", "riscv"]).starts_with("no packages are made for riscv; there are x86_64"));
     }
 }

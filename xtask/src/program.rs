@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use crate::Outcome;
 
@@ -52,6 +53,18 @@ pub fn cargo() -> Command {
     command
 }
 
+/// What Cargo says of the workspace, without a network.
+pub fn metadata(options: &[&str]) -> Result<Value> {
+    let described = text_of(cargo().args(["metadata", "--offline", "--locked", "--format-version=1"]).args(options))?;
+    serde_json::from_str(&described).context("cargo describes the workspace as JSON")
+}
+
+/// The package of this name among those that Cargo described.
+pub fn package_of<'a>(described: &'a Value, name: &str) -> Result<&'a Value> {
+    let mut packages = described["packages"].as_array().into_iter().flatten();
+    packages.find(|it| it["name"] == name).with_context(|| format!("the workspace has no package {name}"))
+}
+
 /// Builds the product as it is released and returns its path.
 pub fn release_binary() -> Result<PathBuf> {
     println!("building the release binary");
@@ -67,6 +80,20 @@ pub fn release_binary() -> Result<PathBuf> {
     // Cargo reports the path, because a target folder can be configured in several places.
     let messages = String::from_utf8_lossy(&output.stdout);
     executable_in(&messages).context("cargo built no binary named pellucid")
+}
+
+/// Builds the product for this machine, without optimising it, and returns its path.
+pub fn debug_binary() -> Result<PathBuf> {
+    println!("building a program for this machine");
+    let build =
+        ["build", "--quiet", "--package", "pellucid", "--bin", "pellucid", "--message-format=json-render-diagnostics"];
+    executable_in(&text_of(cargo().args(build).stderr(Stdio::inherit()))?)
+        .context("cargo built no binary named pellucid")
+}
+
+/// The folder that Cargo builds into.
+pub fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 /// Builds a benchmark of one of our crates and returns its path.

@@ -1,5 +1,6 @@
 //! The command line: the commands of the program. The arguments of each command are in a file of `args/`.
 
+pub mod acp;
 pub mod app_server;
 pub mod apply;
 pub mod apply_patch;
@@ -22,12 +23,14 @@ pub mod interactive;
 pub mod list;
 pub mod lock;
 pub mod login;
+pub mod man;
 pub mod mcp;
 pub mod memory;
 pub mod models;
 pub mod numbers;
 pub mod pack;
 pub mod packs;
+pub mod phase;
 pub mod prompt;
 pub mod prompts;
 pub mod request;
@@ -50,6 +53,7 @@ use clap::Parser;
 use clap::Subcommand;
 use clap_complete::Shell;
 
+use crate::args::acp::AcpArgs;
 use crate::args::app_server::AppServerArgs;
 use crate::args::apply::ApplyArgs;
 use crate::args::apply_patch::ApplyPatchArgs;
@@ -66,10 +70,12 @@ use crate::args::features::FeaturesArgs;
 use crate::args::inspect::InspectArgs;
 use crate::args::interactive::Interactive;
 use crate::args::login::LoginArgs;
+use crate::args::man::ManArgs;
 use crate::args::mcp::McpArgs;
 use crate::args::memory::MemoryArgs;
 use crate::args::models::ModelsArgs;
 use crate::args::pack::PackArgs;
+use crate::args::phase::PhaseArgs;
 use crate::args::prompt::PromptArgs;
 use crate::args::prompts::PromptsArgs;
 use crate::args::review::ReviewCommandArgs;
@@ -108,6 +114,10 @@ pub struct Args {
 
     #[command(subcommand)]
     pub command: Option<ProgramCommand>,
+
+    /// With --version: print what the program was built from.
+    #[arg(long, requires = "version")]
+    pub verbose: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -162,6 +172,8 @@ pub enum ProgramCommand {
     Doctor(DoctorArgs),
     /// Serve sessions to editors and other programs, over JSON-RPC.
     AppServer(AppServerArgs),
+    /// Serve sessions to editors that speak the Agent Client Protocol.
+    Acp(AcpArgs),
     /// Log in with an API key, or see who is logged in.
     Login(LoginArgs),
     /// Remove the stored login.
@@ -181,6 +193,8 @@ pub enum ProgramCommand {
     /// A session with a memory keeps cards of what left the window: see, change, pin and forget them. `run` and `status` are
     /// about memories of past sessions.
     Memory(MemoryArgs),
+    /// Show and set the phase of work, for packs that have phases.
+    Phase(PhaseArgs),
     /// List skills, with those that are switched off or cannot be used.
     Skills(SkillsArgs),
     /// List custom prompts with their arguments.
@@ -189,16 +203,22 @@ pub enum ProgramCommand {
     Approvals(ApprovalsArgs),
     /// Check files of rules against a command.
     Execpolicy(ExecpolicyArgs),
-    /// Print a completion script for a shell.
+    /// Print a script that completes commands, options and values in a shell.
+    ///
+    /// The script asks the program for what can follow, so it also completes the names of sessions, packs, models and features.
     Completion {
         /// The shell that the script is for.
         #[arg(value_enum, default_value_t = Shell::Bash)]
         shell: Shell,
     },
+    /// Print the manual page of a command, or write all pages into a folder.
+    Man(ManArgs),
 }
 
 #[cfg(test)]
 mod tests {
+    mod doc_commands;
+
     use std::collections::BTreeSet;
 
     use clap::Args as _;

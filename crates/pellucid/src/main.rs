@@ -1,6 +1,7 @@
 //! The `pellucid` program: reads arguments, connects the libraries, prints the results.
 //!
 //! - `args`, `advice`: the command line, and advice after an unknown command or option
+//! - `acp`: sessions for editors that speak the Agent Client Protocol
 //! - `app_server`: sessions for editors and other programs
 //! - `apply`: applies the changes of a stored session's last turn with `git apply`
 //! - `apply_patch`: patches from the command line, also when started as `apply_patch` or `applypatch`
@@ -24,10 +25,12 @@
 //! - `trust`: what a project's configuration may reach
 //! - `approvals`, `execpolicy`: the decision about a command, and the rule behind it
 //! - `demo`: a scripted turn for newcomers
+//! - `completion`, `man`, `version`: what shells complete, pages of the manual, what the program was built from
 //! - `print`, `style`, `screen`: standard output and standard error
 //!
 //! Not here: behaviour. That is in the libraries.
 
+mod acp;
 mod advice;
 mod app_server;
 mod apply;
@@ -37,6 +40,7 @@ mod args;
 mod cache;
 mod capsule;
 mod compact;
+mod completion;
 mod context;
 mod cost;
 mod demo;
@@ -52,11 +56,13 @@ mod inspect;
 mod inspected;
 mod log;
 mod login;
+mod man;
 mod mcp;
 mod memory;
 mod models;
 mod other;
 mod pack;
+mod phase;
 mod prices;
 mod print;
 mod prompt;
@@ -76,14 +82,15 @@ mod style;
 mod trust;
 mod tui;
 mod undo;
+mod version;
 mod watch;
 
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use clap::Parser;
+use clap::error::ErrorKind;
 use pellucid_engine::visible::visible;
 use pellucid_tasks::hook;
 
@@ -93,12 +100,20 @@ use crate::exec::Manner;
 use crate::screen::StandardStream;
 use crate::start::ProgramFailure;
 
+/// Statically linked, the program has no allocator of the system but musl's, which takes a lock for every call.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     // Confined commands are started by this program too, and that must not cost what follows.
     if let Some(code) = pellucid_exec::sandbox::take_over() {
         return code;
     }
     if let Some(code) = apply_patch::run_if_asked() {
+        return code;
+    }
+    if let Some(code) = completion::answer_if_asked() {
         return code;
     }
     let args = match Args::try_parse() {
@@ -132,6 +147,9 @@ fn broken() -> ProgramFailure {
 /// (`pellucid pack check *`), so hidden characters in them are made visible. A line that is wider than the terminal is
 /// folded, as clap folds help but no error. Other texts keep their colours.
 fn unreadable(error: &clap::Error) -> ExitCode {
+    if error.kind() == ErrorKind::DisplayVersion && version::is_verbose() {
+        return version::run().map_or_else(|failure| failure.show(), |()| ExitCode::SUCCESS);
+    }
     let text = error.render().to_string();
     let columns = StandardStream::Error.columns_of_terminal();
     let is_wide = text.lines().any(|line| fit::width(line) > columns);
@@ -148,7 +166,7 @@ fn unreadable(error: &clap::Error) -> ExitCode {
 }
 
 fn run(args: Args) -> Result<ExitCode, ProgramFailure> {
-    let Args { shared, interactive, command } = args;
+    let Args { shared, interactive, command, verbose: _ } = args;
     let Some(command) = command else {
         return tui::run(&shared, &interactive);
     };
@@ -177,6 +195,7 @@ fn run(args: Args) -> Result<ExitCode, ProgramFailure> {
         ProgramCommand::Apply(args) => apply::run(&shared, &args),
         ProgramCommand::ApplyPatch(args) => Ok(apply_patch::run(&args)),
         ProgramCommand::Sandbox(args) => sandbox::run(&shared, &args),
+        ProgramCommand::Acp(args) => acp::run(&shared, &args),
         ProgramCommand::AppServer(args) => app_server::run(&shared, &args),
         ProgramCommand::Doctor(args) => doctor::run(&shared, &args),
         ProgramCommand::Login(args) => login::run(&shared, &args),
@@ -187,15 +206,12 @@ fn run(args: Args) -> Result<ExitCode, ProgramFailure> {
         ProgramCommand::Features(args) => features::run(&shared, &args),
         ProgramCommand::Pack(args) => pack::run(&shared, &args),
         ProgramCommand::Memory(args) => memory::run(&shared, &args),
+        ProgramCommand::Phase(args) => phase::run(&shared, &args),
         ProgramCommand::Skills(args) => skills::run(&shared, args),
         ProgramCommand::Prompts(args) => prompts::run(&shared, args),
         ProgramCommand::Approvals(args) => approvals::run(&shared, args),
         ProgramCommand::Execpolicy(args) => execpolicy::run(args),
-        ProgramCommand::Completion { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Args::command(), "pellucid", &mut script);
-            print::data(&script)?;
-            Ok(ExitCode::SUCCESS)
-        }
+        ProgramCommand::Completion { shell } => completion::print_script(shell),
+        ProgramCommand::Man(args) => man::run(&args),
     }
 }

@@ -46,8 +46,8 @@ pub struct ContextArgs {
 
     /// Another form of the report.
     ///
-    /// `map` draws the parts of the request by size and `injections` lists what was injected, for any
-    /// pack. `list`, `detail` and `json` are those of OpenClaw's /context, for packs of that kind.
+    /// `map` draws the parts of the request by size, `injections` lists what was injected, and `list`,
+    /// `detail` and `json` have the sizes of files, skills and tools in the system prompt.
     #[arg(long, value_enum, conflicts_with_all = ["json", "exact_tokens"])]
     pub form: Option<ContextForm>,
 

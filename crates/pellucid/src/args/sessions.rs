@@ -279,7 +279,11 @@ pub struct ShowArgs {
     #[command(flatten)]
     pub from: FromArgs,
 
-    /// Print summary and items as JSON.
+    /// List the files whose texts were put before inputs: instructions, rules, prompts of phases.
+    #[arg(long)]
+    pub injections: bool,
+
+    /// Print summary and items as JSON; with --injections the injections.
     #[arg(long)]
     pub json: bool,
 }

@@ -13,6 +13,7 @@ mod dependencies;
 mod git_home;
 mod layers;
 mod length;
+mod links;
 mod literals;
 mod machine_paths;
 mod module_docs;
@@ -62,6 +63,7 @@ const RULES: &[Rule] = &[
         check: prompt_homes::check,
     },
     Rule { name: "templates", asks: "every file of a pack is used, and no two are alike", check: templates::check },
+    Rule { name: "links", asks: "every link of a page leads to a file of the project", check: links::check },
     Rule { name: "machine paths", asks: "no file names a folder of one person's machine", check: machine_paths::check },
     Rule { name: "registry hosts", asks: "no file names the host of a package registry", check: registry_hosts::check },
     Rule { name: "unfinished", asks: "no marker of unfinished work", check: unfinished::check },

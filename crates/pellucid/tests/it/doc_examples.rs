@@ -6,8 +6,13 @@ use std::fmt::Write;
 
 use crate::World;
 
-const PAGES: [(&str, &str); 5] = [
+const PAGES: [(&str, &str); 10] = [
+    ("first-hour.md", include_str!("../../../../docs/first-hour.md")),
+    ("zh/first-hour.md", include_str!("../../../../docs/zh/first-hour.md")),
     ("questions.md", include_str!("../../../../docs/questions.md")),
+    ("zh/questions.md", include_str!("../../../../docs/zh/questions.md")),
+    ("zh/packs.md", include_str!("../../../../docs/zh/packs.md")),
+    ("zh/safety.md", include_str!("../../../../docs/zh/safety.md")),
     ("context.md", include_str!("../../../../docs/context.md")),
     ("cost.md", include_str!("../../../../docs/cost.md")),
     ("ci.md", include_str!("../../../../docs/ci.md")),
@@ -135,7 +140,7 @@ fn examples<'a>(page: &'a str, text: &'a str) -> Vec<Example<'a>> {
             }
         }
     }
-    if page == "questions.md" {
+    if page.ends_with("questions.md") {
         for row in text.lines().filter(|line| line.starts_with("| ")) {
             // `inspect` serves until a person stops it; its tests start and stop it.
             let is_run = |it: &&str| it.starts_with("pellucid ") && !it.starts_with("pellucid inspect");

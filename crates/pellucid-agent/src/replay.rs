@@ -315,6 +315,18 @@ pub fn replay_with(
     replay_within(&ReplaySource::new(home, file, chain, survey), anchors, &mut BTreeSet::new())
 }
 
+/// How many requests a session has, as a replay counts them; of a copy of the beginning of its file, if that is cut at
+/// `upto` bytes.
+///
+/// # Errors
+/// When the files cannot be read.
+pub fn n_requests(home: &Path, file: &SessionFile, upto: Option<u64>) -> Result<u64, ReplayError> {
+    let source = ReplaySource::open(home, file)?;
+    let numbering = source.own_numbering()?;
+    let n_own = numbering.own.iter().filter(|place| upto.is_none_or(|upto| place.at <= upto)).count();
+    Ok((numbering.n_inherited() + n_own) as u64)
+}
+
 /// Replays a session and those that belong to it, but for the ones that are being replayed already.
 fn replay_within(source: &ReplaySource, anchors: &Anchors, seen: &mut BTreeSet<String>) -> Result<Replay, ReplayError> {
     let ReplaySource { home, file, chain, survey, .. } = source;
@@ -484,6 +496,12 @@ impl<'a> Run<'a> {
                 if let Some(history) = &mut self.history {
                     history.advance(shown.at, &self.rebuilt, &self.origins)?;
                     history.show(&shown.items, shown.at, &self.origins);
+                }
+            }
+            LogEntry::Placed(placed) => {
+                if let Some(history) = &mut self.history {
+                    history.advance(placed.at, &self.rebuilt, &self.origins)?;
+                    history.place(placed);
                 }
             }
             LogEntry::Request(_)

@@ -20,16 +20,19 @@ use pellucid_engine::encode::to_json;
 use pellucid_engine::file_states::FileStates;
 use pellucid_engine::origins;
 use pellucid_engine::origins::ItemKey;
+use pellucid_engine::reinject::account::StandingAccount;
 use pellucid_engine::reinject::again::Again;
 use pellucid_engine::request::Frame;
 use pellucid_engine::transcript::Attributed;
 use pellucid_engine::transcript::ItemIds;
+use pellucid_engine::transcript::KeptPlace;
 use pellucid_engine::transcript::Transcript;
 use pellucid_files::Disk;
 use pellucid_protocol::call_record::Answerer;
 use pellucid_protocol::call_record::CallAnswer;
 use pellucid_protocol::call_record::HeldSandbox;
 use pellucid_protocol::event::CacheBreak;
+use pellucid_protocol::event::RequestSent;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::item::Item;
@@ -72,10 +75,22 @@ pub struct SentLog {
     files: Option<Arc<FileStates>>,
     /// The files that the next request is made from, if the record may not have them yet.
     files_due: Option<Arc<FileStates>>,
+    /// The files before an input, until the next line of a turn.
+    injections_due: Vec<entry::InjectionEntry>,
     /// The grounds of calls that the record has.
     grounds: Descriptions<Value>,
     /// The sandboxes of calls that the record has.
     sandboxes: Descriptions<HeldSandbox>,
+    /// What a client has to learn of requests; absent if no client wants that.
+    notes: Option<RequestNotes>,
+}
+
+/// Requests that a client has not received yet.
+#[derive(Debug, Default)]
+struct RequestNotes {
+    /// How many requests the session has recorded.
+    n: u64,
+    waiting: Vec<RequestSent>,
 }
 
 /// Whether a line of the record has to name the place up to which origins were kept.
@@ -135,8 +150,10 @@ impl SentLog {
             looked_at: 0,
             files: None,
             files_due: None,
+            injections_due: Vec::new(),
             grounds: Descriptions::default(),
             sandboxes: Descriptions::default(),
+            notes: None,
         }
     }
 
@@ -265,13 +282,46 @@ impl SentLog {
             sent_at: Some(sent_at.to_string()),
             files: self.take_files(),
             watched: None,
+            injections: std::mem::take(&mut self.injections_due),
         };
+        let (bytes, sha256, purpose) = (request.bytes, request.body.clone(), request.purpose.word());
         self.request = self.write(LogEntry::Request(Box::new(request)));
+        if let Some(notes) = self.notes.as_mut().filter(|_| self.request.is_some()) {
+            notes.n += 1;
+            notes.waiting.push(RequestSent { n: notes.n, sha256, bytes, purpose: purpose.to_owned() });
+        }
+    }
+
+    /// Notes each request from now on, for a client. So many requests come before them in the session.
+    pub fn note_requests(&mut self, n_before: u64) {
+        self.notes = Some(RequestNotes { n: n_before, waiting: Vec::new() });
+    }
+
+    /// Takes the requests that no client has received yet.
+    pub fn take_noted(&mut self) -> Vec<RequestSent> {
+        self.notes.as_mut().map(|notes| std::mem::take(&mut notes.waiting)).unwrap_or_default()
     }
 
     /// Notes which files the next request is made from.
     pub fn files_are(&mut self, files: &Arc<FileStates>) {
         self.files_due = Some(files.clone());
+    }
+
+    /// Notes which files were put before the input of the next request.
+    pub fn injections_are(&mut self, accounts: &[StandingAccount]) {
+        let entry = |it: &StandingAccount| entry::InjectionEntry {
+            item_id: it.item_id.to_owned(),
+            path: it.path.clone(),
+            hash: it.hash.clone(),
+            bytes_before: it.bytes_before as u64,
+            bytes_after: it.bytes_after as u64,
+            outcome: it.outcome.as_str().to_owned(),
+            reason: it.reason.clone(),
+            chosen_by: it.chosen_by.map(|setting| setting.word().to_owned()),
+            turn: it.turn,
+            channel: it.channel.clone(),
+        };
+        self.injections_due.extend(accounts.iter().map(entry));
     }
 
     fn take_files(&mut self) -> Option<StoredPiece> {
@@ -284,7 +334,8 @@ impl SentLog {
     /// Writes that a turn ended before it sent anything, and why in a word.
     pub fn not_sent(&mut self, at: u64, turn: &TurnId, why: &str) {
         let (turn, why) = (turn.to_string(), why.to_owned());
-        self.write(LogEntry::NotSent(entry::NotSent { at, turn, why }));
+        let injections = std::mem::take(&mut self.injections_due);
+        self.write(LogEntry::NotSent(entry::NotSent { at, turn, why, injections }));
     }
 
     /// Writes that the last request was answered, or failed.
@@ -314,6 +365,15 @@ impl SentLog {
     pub fn shown(&mut self, at: u64, before: &[Item], after: &[Item]) {
         let items = self.stretches(before, after);
         self.write(LogEntry::Shown(entry::ShownEntry { at, items }));
+    }
+
+    /// Writes which texts requests show between items from here on, and where.
+    pub fn placed(&mut self, at: u64, places: &[KeptPlace]) {
+        let texts = places.iter().map(|it| entry::PlacedText { before: it.before as u64, item: self.item(&it.item) });
+        let texts = texts.collect();
+        let lists: Vec<&[Span]> = places.iter().map(|it| &*it.spans).collect();
+        let origins = self.log.keep("", &origins::write(&lists));
+        self.write(LogEntry::Placed(entry::PlacedEntry { at, texts, origins }));
     }
 
     /// Writes that another session was started from this one.

@@ -46,9 +46,10 @@ impl EventMessage {
     /// Marks an event about the context with the session in which it happened.
     #[must_use]
     pub fn of_session(self, id: &SessionId) -> Self {
-        match ContextEvent::of(&self) {
-            Some(_) => Self::ContextElsewhere { thread_id: id.clone(), event: Box::new(self) },
-            None => self,
+        if ContextEvent::of(&self).is_some() || matches!(self, Self::ContextRequestSent(_)) {
+            Self::ContextElsewhere { thread_id: id.clone(), event: Box::new(self) }
+        } else {
+            self
         }
     }
 
@@ -155,6 +156,20 @@ pub enum ContextEvent {
         #[serde(flatten)]
         account: Value,
     },
+    /// All injections of a request together.
+    #[serde(rename = "prompt_injection.summary")]
+    Injections {
+        /// Sums per target and source, and what the request has besides.
+        #[serde(flatten)]
+        account: Value,
+    },
+    /// Recalled texts that had to leave the request.
+    #[serde(rename = "context.memory_dropped")]
+    MemoryDropped {
+        /// How many there were.
+        #[serde(flatten)]
+        account: Value,
+    },
 }
 
 impl ContextEvent {
@@ -185,6 +200,8 @@ impl ContextEvent {
                 tokens: *tokens,
             },
             EventMessage::ContextInjection { account } => Self::Injection { account: account.clone() },
+            EventMessage::ContextInjections { account } => Self::Injections { account: account.clone() },
+            EventMessage::ContextMemoryDropped { account } => Self::MemoryDropped { account: account.clone() },
             _ => return None,
         })
     }

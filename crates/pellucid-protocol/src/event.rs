@@ -6,6 +6,7 @@
 pub use self::context::CacheBreak;
 pub use self::context::ContextPart;
 pub use self::context::ContextReport;
+pub use self::context::RequestSent;
 
 mod context;
 
@@ -156,6 +157,8 @@ pub enum EventMessage {
     },
     /// The parts of the request that is being sent. An extension; only for clients that ask for it.
     ContextReport(ContextReport),
+    /// A request was recorded, and goes to the model. An extension; only for clients that ask for it.
+    ContextRequestSent(RequestSent),
     /// Where that request differs from the one before. An extension; only for clients that ask for it.
     ContextCacheBreak(CacheBreak),
     /// Where the first request of a resumed session differs from the session's last one. An extension; for people.
@@ -226,6 +229,16 @@ pub enum EventMessage {
     /// The effect of a summary on the history. An extension; only for clients that ask for it.
     ContextCompaction {
         /// Tokens and items before and after, and what was lost.
+        account: Value,
+    },
+    /// All injections of a request together. An extension; only for clients that ask for it.
+    ContextInjections {
+        /// Sums per target and source, and what the request has besides.
+        account: Value,
+    },
+    /// Recalled texts that had to leave the request. An extension; only for clients that ask for it.
+    ContextMemoryDropped {
+        /// How many there were.
         account: Value,
     },
     /// A message of the first context that is sent again. An extension; only for clients that ask for it.

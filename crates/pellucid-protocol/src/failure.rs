@@ -77,11 +77,22 @@ pub struct Failure {
     pub code: FailureCode,
     /// The text for people in place of the message: the reason, and what to do about it.
     pub plain: Option<String>,
+    /// What ended an answer before it was complete, if the provider said so.
+    pub cut: Option<AnswerCut>,
+}
+
+/// What ended an answer before it was complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerCut {
+    /// The answer reached the largest size that the model writes.
+    OutputLimit,
+    /// The provider's content filter.
+    ContentFilter,
 }
 
 impl From<FailureCode> for Failure {
     fn from(code: FailureCode) -> Self {
-        Self { code, plain: None }
+        Self { code, plain: None, cut: None }
     }
 }
 

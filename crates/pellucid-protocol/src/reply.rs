@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use crate::failure::AnswerCut;
 use crate::failure::Failure;
 use crate::failure::FailureCode;
 use crate::item::Item;
@@ -146,6 +147,13 @@ impl ReplyError {
     #[must_use]
     pub fn coded(mut self, code: FailureCode) -> Self {
         self.failure.code = code;
+        self
+    }
+
+    /// Adds what ended the answer.
+    #[must_use]
+    pub fn cut_by(mut self, cut: AnswerCut) -> Self {
+        self.failure.cut = Some(cut);
         self
     }
 

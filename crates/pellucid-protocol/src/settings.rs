@@ -291,6 +291,16 @@ word_enum! {
 }
 
 word_enum! {
+    /// How a request offers the tools of an MCP server.
+    McpOffer {
+        /// Each tool with its description and schema.
+        Direct = "direct",
+        /// By name; the model asks for descriptions and schemas.
+        Deferred = "deferred",
+    }
+}
+
+word_enum! {
     /// How much of a layout is used.
     PromptMode {
         /// All slots are used.

@@ -19,6 +19,7 @@
 //! - [`reconstructed`]: sessions of other agents, from the files that those agents keep
 //! - [`redact`], [`fsck`]: removing secrets before an export, and checking all files
 //! - [`side`]: values that are stored beside a session file
+//! - [`phase`]: the phase of work of a session or a workspace
 //! - [`memories`]: memories of past sessions for later sessions
 //! - [`tool_lists`]: the tools that each MCP server listed last
 //!
@@ -40,6 +41,7 @@ pub mod name;
 pub mod names;
 pub mod opened;
 pub mod parent;
+pub mod phase;
 pub mod query;
 pub mod read;
 pub mod reconstructed;

@@ -21,6 +21,12 @@ pub fn path(home: &Path, id: &str) -> PathBuf {
     home.join(FOLDER).join(format!("{id}.json"))
 }
 
+/// The path of the file with the phase of the session with this id. Other programs may write it while the session runs, so
+/// it is not among the values that the session writes as a whole.
+pub(crate) fn phase_path(home: &Path, id: &str) -> PathBuf {
+    home.join(FOLDER).join(format!("{id}.phase.json"))
+}
+
 /// Small values that are kept beside a session.
 #[derive(Debug, Clone, Default)]
 pub struct SideFile {

@@ -8,6 +8,7 @@ mod delete;
 pub mod export;
 mod fsck;
 pub mod grep;
+mod injections;
 mod list;
 mod output;
 mod show;

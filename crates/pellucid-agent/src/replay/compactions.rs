@@ -81,6 +81,7 @@ pub fn compacted(
             LogEntry::Opened(opened) => opened.at,
             LogEntry::Noted(noted) => noted.at,
             LogEntry::Shown(shown) => shown.at,
+            LogEntry::Placed(placed) => placed.at,
             _ => continue,
         };
         if at > from {

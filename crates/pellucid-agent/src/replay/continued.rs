@@ -30,7 +30,7 @@ impl<'a> Run<'a> {
                 self.continued = Some(Continued { opened, since: Vec::new() });
                 return Ok(());
             }
-            LogEntry::Noted(_) | LogEntry::Shown(_) => {
+            LogEntry::Noted(_) | LogEntry::Shown(_) | LogEntry::Placed(_) => {
                 if let Some(continued) = &mut self.continued {
                     continued.since.push(entry);
                 }

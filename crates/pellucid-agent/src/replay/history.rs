@@ -11,8 +11,10 @@ use std::sync::Arc;
 
 use pellucid_engine::compaction;
 use pellucid_engine::fragment::Origin;
+use pellucid_engine::origins;
 use pellucid_engine::origins::Origins;
 use pellucid_engine::transcript::ItemIds;
+use pellucid_engine::transcript::KeptPlace;
 use pellucid_engine::transcript::Transcript;
 use pellucid_engine::transcript::View;
 use pellucid_engine::watched::WatchedPlace;
@@ -32,6 +34,8 @@ use pellucid_store::record::Record;
 use pellucid_store::redact;
 use pellucid_store::requests::entry::How;
 use pellucid_store::requests::entry::OpenedEntry;
+use pellucid_store::requests::entry::PlacedEntry;
+use pellucid_store::requests::entry::PlacedText;
 use pellucid_store::requests::entry::StoredPiece;
 use pellucid_store::requests::entry::Stretch;
 use pellucid_store::requests::entry::SummaryContext;
@@ -283,6 +287,14 @@ impl<'a> History<'a> {
         }
     }
 
+    /// Shows texts between items from here on.
+    pub fn place(&mut self, placed: &PlacedEntry) {
+        match places(placed, self.parts) {
+            Ok(places) => self.transcript.place_again(places),
+            Err(why) => self.unknown = Some(why),
+        }
+    }
+
     /// Shows other items from here on.
     pub fn show(&mut self, stretches: &[Stretch], at: u64, origins: &Origins) {
         let kept = Kept { origins, at, otherwise: &self.origin };
@@ -395,6 +407,18 @@ fn put_watched(
     }
     transcript.show_watched(places);
     Ok(())
+}
+
+/// The texts between items that were kept.
+pub(super) fn places(placed: &PlacedEntry, parts: &PartStore) -> Result<Vec<KeptPlace>, String> {
+    let lists = parts.text(&placed.origins).ok().and_then(|text| origins::read(&text)).unwrap_or_default();
+    let mut lists = lists.into_iter();
+    let place = |text: &PlacedText| {
+        let spans = lists.next().map(Into::into).unwrap_or_default();
+        let before = usize::try_from(text.before).unwrap_or(usize::MAX);
+        Ok(KeptPlace { before, item: item(&text.item, parts)?, spans })
+    };
+    placed.texts.iter().map(place).collect()
 }
 
 /// An item that was kept.

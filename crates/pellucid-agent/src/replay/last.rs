@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use pellucid_engine::continuity::Recorded;
+use pellucid_engine::transcript::KeptPlace;
 use pellucid_protocol::usage::UsageSplit;
 use pellucid_store::moment::Moment;
 use pellucid_store::name;
@@ -11,11 +12,13 @@ use pellucid_store::read::SessionFile;
 use pellucid_store::requests::chain::Chain;
 use pellucid_store::requests::entry::ChainLink;
 use pellucid_store::requests::entry::LogEntry;
+use pellucid_store::requests::entry::PlacedEntry;
 use pellucid_store::requests::entry::Purpose;
 use pellucid_store::requests::entry::RequestEntry;
 use pellucid_store::requests::parts::PartStore;
 
 use super::frame;
+use super::history::places;
 
 /// The last request that asked for an answer.
 #[derive(Debug)]
@@ -26,6 +29,8 @@ pub(crate) struct LastRequest {
     pub sent_at: Option<Moment>,
     /// How many tokens the provider counted in it.
     pub tokens: Option<i64>,
+    /// The texts that it has between items.
+    pub places: Vec<KeptPlace>,
 }
 
 /// What a session did before.
@@ -68,12 +73,14 @@ fn last_request(home: &Path, chain: &Chain) -> Option<LastRequest> {
     }
     let mut marks: Vec<(usize, usize, String)> = Vec::new();
     let mut last: Option<&RequestEntry> = None;
+    let (mut placed, mut last_placed): (Option<&PlacedEntry>, _) = (None, None);
     let mut is_opened = false;
     let (mut n_last, mut sent_at, mut tokens) = (None, None, None);
     for link in &chain.links {
         match &link.entry {
             // A process that sends nothing changes nothing of what was sent before.
-            LogEntry::Opened(_) => is_opened = true,
+            LogEntry::Opened(_) => (is_opened, placed) = (true, None),
+            LogEntry::Placed(entry) => placed = Some(entry),
             LogEntry::Request(request) if request.purpose == Purpose::Answer => {
                 if std::mem::take(&mut is_opened) {
                     marks.clear();
@@ -88,6 +95,7 @@ fn last_request(home: &Path, chain: &Chain) -> Option<LastRequest> {
                 }
                 marks.extend(added);
                 last = Some(request);
+                last_placed = placed;
                 tokens = None;
                 (n_last, sent_at) = (Some(link.n), moment(link, request));
             }
@@ -105,8 +113,10 @@ fn last_request(home: &Path, chain: &Chain) -> Option<LastRequest> {
         LogEntry::Frame(frame) if frame.digest == last.frame => Some(frame),
         _ => None,
     })?;
-    let frame = frame(recorded, &PartStore::new(home)).ok()?;
-    Some(LastRequest { sent: Recorded { frame, marks }, sent_at, tokens })
+    let parts = PartStore::new(home);
+    let frame = frame(recorded, &parts).ok()?;
+    let places = last_placed.and_then(|placed| places(placed, &parts).ok()).unwrap_or_default();
+    Some(LastRequest { sent: Recorded { frame, marks }, sent_at, tokens, places })
 }
 
 /// When a request was sent. Older records tell only when its line was written.

@@ -64,7 +64,7 @@ impl<'m> Skim<'m> {
     pub fn new(chain: &Chain, parts: &PartStore, searched: SearchedLines<'m>) -> Option<Self> {
         // A process may show a part of its history; the next one begins with all of it.
         let is_simple = |entry: &LogEntry| match entry {
-            LogEntry::Shown(_) => false,
+            LogEntry::Shown(_) | LogEntry::Placed(_) => false,
             LogEntry::Opened(opened) => opened.watched.is_none(),
             _ => true,
         };

@@ -101,6 +101,7 @@ impl SentLog {
             sent_at: Some(sent_at.to_string()),
             files: None,
             watched: Some(Box::new(head)),
+            injections: Vec::new(),
         };
         self.write(LogEntry::Request(Box::new(request)))
     }

@@ -32,6 +32,19 @@ pub struct ContextReport {
     pub rows: Vec<Value>,
 }
 
+/// A request that was recorded, by which `replay` finds and proves it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestSent {
+    /// The number of the request in its session, from 1, as `replay` counts.
+    pub n: u64,
+    /// The SHA-256 of the request's body, in hexadecimal digits.
+    pub sha256: String,
+    /// The size of the body in bytes.
+    pub bytes: u64,
+    /// What the request asks for, in the word of the record: `answer`, `answer_again`, `summary` and others.
+    pub purpose: String,
+}
+
 /// Where a request differs from what the model read of the one before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheBreak {

@@ -57,6 +57,8 @@ pub enum LogEntry {
     Origins(OriginsEntry),
     /// Requests show other items from here on, and the session file does not say so.
     Shown(ShownEntry),
+    /// Requests show these texts between items from here on, until others are placed or the history is replaced.
+    Placed(PlacedEntry),
     /// Another session was started from this one.
     Child(ChildEntry),
     /// An instruction is repeated.
@@ -81,6 +83,7 @@ impl LogEntry {
             Self::Noted(_) => "noted",
             Self::Origins(_) => "origins",
             Self::Shown(_) => "shown",
+            Self::Placed(_) => "placed",
             Self::Child(_) => "child",
             Self::SaidAgain(_) => "said_again",
             Self::NotSent(_) => "not_sent",
@@ -97,6 +100,15 @@ impl LogEntry {
             Self::Call(call) => Some(&call.turn),
             Self::Sealed(sealed) => sealed.turn.as_deref(),
             _ => None,
+        }
+    }
+
+    /// The files whose texts were put before an input, as far as the line is the first to say so.
+    pub fn injections(&self) -> &[InjectionEntry] {
+        match self {
+            Self::Request(request) => &request.injections,
+            Self::NotSent(not_sent) => &not_sent.injections,
+            _ => &[],
         }
     }
 
@@ -125,6 +137,7 @@ impl LogEntry {
                 })
                 .collect(),
             Self::Noted(it) => vec![&it.item],
+            Self::Placed(it) => it.texts.iter().map(|text| &text.item).chain([&it.origins]).collect(),
             Self::Origins(it) => vec![&it.spans],
             Self::Reply(_)
             | Self::SaidAgain(_)
@@ -341,6 +354,36 @@ pub struct RequestEntry {
     /// How another program sent it, if one that is watched did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched: Option<Box<WatchedRequest>>,
+    /// The files whose texts were put before an input that this request is the first to have. Records of earlier versions
+    /// have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub injections: Vec<InjectionEntry>,
+}
+
+/// A file whose text was put before an input, without its content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InjectionEntry {
+    /// The word for the file: `instructions`, `rules`, or `phase` for the prompt of a phase.
+    pub item_id: String,
+    /// The path of the file, of the pack or on disk, whether it exists or not.
+    pub path: String,
+    /// The SHA-1 of the file's text, or `missing`.
+    pub hash: String,
+    /// The number of bytes of the file.
+    pub bytes_before: u64,
+    /// The number of bytes that were sent.
+    pub bytes_after: u64,
+    /// Whether the text was sent, or why not, in a word.
+    pub outcome: String,
+    /// Why the text was sent then.
+    pub reason: String,
+    /// The setting that chose the phase, if the text is the prompt of a phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_by: Option<String>,
+    /// The number of inputs that the session had sent before.
+    pub turn: u64,
+    /// The name of the client that ran the session.
+    pub channel: String,
 }
 
 /// What is kept of a request of another program besides its body.
@@ -468,6 +511,26 @@ pub struct ShownEntry {
     pub items: Vec<Stretch>,
 }
 
+/// Requests show texts between items that are no items of the history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlacedEntry {
+    /// How many bytes the session file had before it.
+    pub at: u64,
+    /// The texts, in order.
+    pub texts: Vec<PlacedText>,
+    /// The origins of the bytes of every text.
+    pub origins: StoredPiece,
+}
+
+/// A text between items.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlacedText {
+    /// The number of items before the text.
+    pub before: u64,
+    /// The text as an item.
+    pub item: StoredPiece,
+}
+
 /// A stretch of a history that takes the place of another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -516,6 +579,9 @@ pub struct NotSent {
     pub turn: String,
     /// The reason, in a word.
     pub why: String,
+    /// The files whose texts were put before the input of the turn. The next request of the session has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub injections: Vec<InjectionEntry>,
 }
 
 /// An item that only requests have.

@@ -1,5 +1,6 @@
 //! What a report says below its parts: files, repetitions, omissions, hidden text.
 
+use pellucid_answers::mcp_shares::mcp_shares;
 use pellucid_engine::documents::listed::InstructionFile;
 use pellucid_engine::facts::Fate;
 use pellucid_engine::report::Report;
@@ -9,12 +10,44 @@ use pellucid_engine::report::why_text;
 
 use crate::screen::name;
 use crate::style::Paint;
+use crate::style::number;
 use crate::style::number_of;
 
 /// What a report says besides its rows: files that changed, repetitions, omissions, files that were looked for, hidden text.
 pub fn below_rows(report: &Report, paint: Paint) -> String {
-    [changed_files(report, paint), said_again(report, paint), left_out(report, paint), hidden_text(report, paint)]
-        .concat()
+    [
+        mcp_servers(report, paint),
+        changed_files(report, paint),
+        phase(report, paint),
+        said_again(report, paint),
+        left_out(report, paint),
+        hidden_text(report, paint),
+    ]
+    .concat()
+}
+
+/// The lines about what MCP servers take up, a line for each server and each of its tools.
+fn mcp_servers(report: &Report, paint: Paint) -> String {
+    let mut text = String::new();
+    for share in mcp_shares(report) {
+        if text.is_empty() {
+            text = format!("\n{}\n", paint.bold("tools of MCP servers, in tokens"));
+        }
+        text += &format!("{:>8}  {}\n", number(share.tokens), name(&share.server));
+        for tool in &share.tools {
+            text += &format!("{:>8}    {}\n", number(tool.tokens), name(&tool.name));
+        }
+        if let Some(tokens) = share.list_tokens {
+            text += &format!("{:>8}    names of tools, without schemas\n", number(tokens));
+        }
+    }
+    text
+}
+
+/// The line about the phase whose prompt goes before the input, with the setting that chose it.
+fn phase(report: &Report, paint: Paint) -> String {
+    let Some(phase) = &report.phase else { return String::new() };
+    format!("\n{}\n  {} ({})\n", paint.bold("phase"), name(&phase.name), phase.chosen_by.text())
 }
 
 /// The lines about instructions that were repeated, with their cost in bytes.

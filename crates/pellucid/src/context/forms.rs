@@ -1,5 +1,5 @@
-//! Other forms of the report: a map of the request by size, what was injected, and the replies of
-//! OpenClaw's `/context`.
+//! Other forms of the report: a map of the request by size, what was injected, and the sizes of the parts of the system
+//! prompt.
 
 use jiff::Timestamp;
 use pellucid_agent::session::Session;
@@ -11,41 +11,39 @@ use pellucid_engine::prompt_sizes::ToolFacts;
 use pellucid_engine::prompt_sizes::reply::ReplyKind;
 use pellucid_engine::prompt_sizes::reply::SessionTokens;
 use pellucid_engine::prompt_sizes::reply::reply;
+use pellucid_engine::reinject::account::StandingAccount;
 use pellucid_engine::report::Report;
 use pellucid_engine::tokens::tokens_of_bytes;
+use pellucid_store::requests::entry::InjectionEntry;
+use pellucid_store::requests::entry::RequestEntry;
 use serde_json::Value;
 use serde_json::json;
 
 use crate::args::context::ContextForm;
 use crate::request::Coming;
-use crate::start::ProgramFailure;
 use crate::style::number;
+
+/// The part of a person's messages.
+const USER_PART: &str = "user";
 
 /// How wide the longest bar is.
 const BAR_WIDTH: usize = 40;
 
 /// The report of a request that would be sent, in a form.
-pub fn shown(form: ContextForm, coming: &Coming) -> Result<String, ProgramFailure> {
+pub fn shown(form: ContextForm, coming: &Coming) -> String {
     let Coming { session, next, .. } = coming;
     match form {
-        ContextForm::Map => Ok(map(&next.report)),
-        ContextForm::Injections => Ok(injections(session, &next.report)),
-        ContextForm::List => assistant(ReplyKind::List, session, &next.body()),
-        ContextForm::Detail => assistant(ReplyKind::Detail, session, &next.body()),
-        ContextForm::Json => assistant(ReplyKind::Json, session, &next.body()),
+        ContextForm::Map => map(&next.report),
+        ContextForm::Injections => coming_injections(session, &next.report),
+        ContextForm::List => sizes(ReplyKind::List, session, &next.body()),
+        ContextForm::Detail => sizes(ReplyKind::Detail, session, &next.body()),
+        ContextForm::Json => sizes(ReplyKind::Json, session, &next.body()),
     }
 }
 
-/// The reply of `/context`.
-fn assistant(form: ReplyKind, session: &Session, body: &[u8]) -> Result<String, ProgramFailure> {
+/// The sizes of the parts of the system prompt.
+fn sizes(form: ReplyKind, session: &Session, body: &[u8]) -> String {
     let facts = session.facts();
-    if session.pack().layout.bootstrap.is_none() {
-        return Err(ProgramFailure::new(format!(
-            "the pack `{}` is not for an assistant, so it has no such report; \
-             use --pack openclaw, or --form map or injections",
-            session.pack().name
-        )));
-    }
     let prompt = concat(session.instructions());
     let mut report = PromptReport::of(session.pack(), facts, &prompt, &tools(body));
     report.source = "estimate".to_owned();
@@ -53,7 +51,7 @@ fn assistant(form: ReplyKind, session: &Session, body: &[u8]) -> Result<String, 
     report.session_id = Some(session.id().to_string());
     report.provider = Some(session.provider_id().to_owned());
     let tokens = SessionTokens { context: facts.settings.model.context_window, ..SessionTokens::default() };
-    Ok(reply(form, &report, tokens, &facts.settings.cwd) + "\n")
+    reply(form, &report, tokens, &facts.settings.cwd) + "\n"
 }
 
 /// The tools of a request, whatever its wire.
@@ -100,15 +98,44 @@ pub fn map(report: &Report) -> String {
     text
 }
 
-/// A line for each item and source, then one for each message that has words of the pack's, of files or of a memory.
-fn injections(session: &Session, report: &Report) -> String {
-    let collected = session.facts().system.injection.collect(session.facts().system.prompt_mode);
-    let accounts = collected.injected.iter().map(|injected| serde_json::to_value(injected).unwrap_or_default());
+/// A line for each item and source, one for each file before the input, then one for each other message that has words of the
+/// pack's, of files or of a memory.
+fn coming_injections(session: &Session, report: &Report) -> String {
+    let facts = session.facts();
+    let collected = facts.system.injection.collect(facts.system.prompt_mode, &session.pack().layout.source_texts);
+    let of_items = collected.injected.iter().map(|injected| serde_json::to_value(injected).unwrap_or_default());
+    let of_files = session.injected().iter().map(|account| serde_json::to_value(account).unwrap_or_default());
+    let accounts: Vec<Value> = of_items.chain(of_files).collect();
     // Messages of sources before the conversation are listed already.
     let of_sources = session.pack().layout.slots.iter().filter(|slot| slot.target == SlotTarget::Messages);
     let of_sources: Vec<&str> = of_sources.map(|slot| slot.id.as_ref()).collect();
-    let messages = injected_messages(report).into_iter().filter(|it| !of_sources.contains(&it.part.as_str()));
-    let lines: String = accounts.chain(messages.map(|it| it.json())).map(|value| format!("{value}\n")).collect();
+    let mut messages = injected_messages(report);
+    messages.retain(|message| !of_sources.contains(&message.part.as_str()));
+    injections(accounts, messages, !session.injected().is_empty())
+}
+
+/// The same for a request that was sent, by its record: the files before the input that it is the first to have.
+pub fn sent_injections(entry: &RequestEntry, report: &Report) -> String {
+    let account = |it: &InjectionEntry| {
+        let mut account = serde_json::to_value(it).unwrap_or_default();
+        account["source_type"] = StandingAccount::SOURCE.into();
+        account
+    };
+    let accounts: Vec<Value> = entry.injections.iter().map(account).collect();
+    injections(accounts, injected_messages(report), !entry.injections.is_empty())
+}
+
+/// A line for each account and message. The files of the last input are accounts already.
+fn injections(accounts: Vec<Value>, mut messages: Vec<InjectedMessage>, has_files: bool) -> String {
+    let last_input = messages.iter().rposition(|message| message.part == USER_PART).filter(|_| has_files);
+    if let Some(at) = last_input {
+        messages.remove(at);
+    }
+    let lines: String = accounts
+        .into_iter()
+        .chain(messages.iter().map(InjectedMessage::json))
+        .map(|value| format!("{value}\n"))
+        .collect();
     if lines.is_empty() { "nothing is injected\n".to_owned() } else { lines }
 }
 

@@ -9,6 +9,7 @@ use pellucid_agent::session::NextPurpose;
 use pellucid_agent::session::Session;
 use pellucid_agent::session::UnfinishedRequest;
 use pellucid_answers::inspected::Inspected;
+use pellucid_answers::mcp_shares::mcp_shares;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::prices::PriceEntry;
 use pellucid_engine::report::Report;
@@ -60,15 +61,16 @@ pub fn print_report(shared: &Shared, args: &ContextArgs) -> Result<(), RequestRe
         ShownRequest::Coming(mut coming) => match args.form {
             Some(form) => {
                 certain::tell(&coming.reasons);
-                forms::shown(form, &coming)?
+                forms::shown(form, &coming)
             }
             None => of_coming(shared, &mut coming, args)?,
         },
         ShownRequest::Sent(mut sent) => match args.form {
             Some(ContextForm::Map) => forms::map(&sent.rebuilt.report),
+            Some(ContextForm::Injections) => forms::sent_injections(&sent.rebuilt.entry, &sent.rebuilt.report),
             Some(_) => {
                 return Err(RequestRefusal::unknown(
-                    "--form list, detail and json are for a request that was not sent yet; --form map is for any request",
+                    "--form list, detail and json are for a request that was not sent yet; --form map and injections are for any request",
                 ));
             }
             None => of_sent(shared, &mut sent, args)?,
@@ -108,6 +110,7 @@ fn of_coming(shared: &Shared, coming: &mut Coming, args: &ContextArgs) -> Result
         if !cut.is_empty() {
             value.head["cut_outputs"] = json!(cut);
         }
+        add_servers(&mut value, &next.report);
         certain::add_to(&mut value.head, reasons);
         return line(&value);
     }
@@ -136,6 +139,14 @@ fn of_coming(shared: &Shared, coming: &mut Coming, args: &ContextArgs) -> Result
         text += &plan_text(plan);
     }
     Ok(text)
+}
+
+/// Adds what MCP servers take up, if they take up anything.
+fn add_servers(json: &mut ReportJson<'_>, report: &Report) {
+    let shares = mcp_shares(report);
+    if !shares.is_empty() {
+        json.head["mcp_servers"] = json!(shares);
+    }
 }
 
 /// A report as a line of JSON.
@@ -221,6 +232,7 @@ fn of_sent(shared: &Shared, sent: &mut PastRequest, args: &ContextArgs) -> Resul
         if let Some(inherited) = inherited {
             value.head["inherited"] = json!(inherited);
         }
+        add_servers(&mut value, report);
         certain::add_to(&mut value.head, &[]);
         return line(&value);
     }

@@ -33,6 +33,8 @@ use pellucid_store::summary::SessionSummary;
 use serde::Serialize;
 
 use super::failed;
+use super::injections;
+use super::injections::RecordedInjection;
 use super::time;
 use super::transcript::Drawing;
 use crate::args::sessions::ShowArgs;
@@ -43,6 +45,7 @@ use crate::print;
 use crate::print::json_line;
 use crate::replay::cache_break_text;
 use crate::replay::verdict_text;
+use crate::screen::OutputFormat;
 use crate::screen::StandardStream;
 use crate::start::ProgramFailure;
 use crate::style;
@@ -53,6 +56,15 @@ pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, ProgramFailure> {
     let sessions = LocalSessions::new(home);
     let stored = sessions.read(id).map_err(|error| failed(&error))?;
     let requests = requests(home, &stored)?;
+    if args.injections {
+        let injections = injections::recorded(&requests, &numbers(home, id, &requests)?);
+        if args.json {
+            json_line(&InjectionsJson { session: &stored.summary.id, injections })?;
+        } else {
+            print::report(&injections::text(&injections), OutputFormat::People)?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let cut_off = cut_off::read(home, id);
     if args.json {
         let items: Vec<&Item> = items(&stored).collect();
@@ -79,6 +91,13 @@ pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, ProgramFailure> {
     let entries = transcript(stored.loaded.records, facts, KeptOutput::FirstLines);
     Drawing::write(head, entries, (StandardStream::Out.columns(), Paint::out()), &mut print::out)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The injections of a session for programs.
+#[derive(Serialize)]
+struct InjectionsJson<'a> {
+    session: &'a str,
+    injections: Vec<RecordedInjection<'a>>,
 }
 
 /// A session for programs. Items are written as they are, without a copy of the whole session as a tree of values.
@@ -152,16 +171,7 @@ fn facts(home: &Path, id: &str, requests: &Chain, cut_off: Vec<CutOff>) -> Resul
         };
         (call.call.clone(), facts)
     };
-    // Numbers take another look at the whole session file, and only replies of a record have them.
-    let numbers = match requests.links.is_empty() {
-        true => BTreeMap::new(),
-        false => {
-            let path = LocalSessions::new(home).file(id).map_err(|error| failed(&error))?.0;
-            let file = read::open_damaged(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
-            let source = ReplaySource::open(home, &file).map_err(|error| ProgramFailure::new(format!("{error}")))?;
-            replay::numbers(&source).map_err(|error| ProgramFailure::new(format!("{error}")))?
-        }
-    };
+    let numbers = numbers(home, id, requests)?;
     let replies = requests.links.iter().filter_map(|link| match &link.entry {
         LogEntry::Reply(reply) => Some(ReplyFacts {
             number: *numbers.get(&reply.request)?,
@@ -175,6 +185,18 @@ fn facts(home: &Path, id: &str, requests: &Chain, cut_off: Vec<CutOff>) -> Resul
         replies: replies.collect(),
         cut_off: cut_off.into_iter().map(|it| (it.turn, it.text)).collect(),
     })
+}
+
+/// The numbers that `replay` gives to requests, by the lines of the record. They take another look at the whole session
+/// file, so a session without a record is spared it.
+fn numbers(home: &Path, id: &str, requests: &Chain) -> Result<BTreeMap<u64, usize>, ProgramFailure> {
+    if requests.links.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let path = LocalSessions::new(home).file(id).map_err(|error| failed(&error))?.0;
+    let file = read::open_damaged(&path).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+    let source = ReplaySource::open(home, &file).map_err(|error| ProgramFailure::new(format!("{error}")))?;
+    replay::numbers(&source).map_err(|error| ProgramFailure::new(format!("{error}")))
 }
 
 fn text(stored: &StoredSession, requests: &Chain, file: String) -> String {

@@ -13,6 +13,14 @@ fn kept(n: u8) -> Value {
     json!({ "part": "base", "sha256": format!("{n:064}"), "bytes": n })
 }
 
+/// A file that was put before an input.
+fn injection() -> Value {
+    json!({
+        "item_id": "phase", "path": "phases/review.md", "hash": "missing", "bytes_before": 2, "bytes_after": 1,
+        "outcome": "injected", "reason": "phase-review", "chosen_by": "session", "turn": 3, "channel": "exec",
+    })
+}
+
 /// One entry of each kind with all of its fields, and of purposes and stretches each variant.
 fn full() -> Vec<Value> {
     let request = |purpose: Value| {
@@ -23,7 +31,7 @@ fn full() -> Vec<Value> {
                 "first_byte": 4, "part": "tools", "tokens_rebilled": 5, "span": [6, 7], "source": "s", "cause": "c",
                 "changes": [{ "how": "added", "part": "tools", "source": "s", "is_read": true }],
             },
-            "sent_at": "2026-01-02T03:04:05.678Z", "files": kept(8),
+            "sent_at": "2026-01-02T03:04:05.678Z", "files": kept(8), "injections": [injection()],
         })
     };
     vec![
@@ -63,9 +71,10 @@ fn full() -> Vec<Value> {
         json!({ "kind": "noted", "at": 1, "item": { "text": "{}" } }),
         json!({ "kind": "origins", "from": 1, "at": 2, "items": [[3, "h"]], "spans": kept(1) }),
         json!({ "kind": "shown", "at": 1, "items": [{ "part": "memory", "text": "{}" }, { "from": 3, "n": 1 }] }),
+        json!({ "kind": "placed", "at": 1, "texts": [{ "before": 2, "item": kept(1) }], "origins": kept(1) }),
         json!({ "kind": "child", "at": 1, "session": "s", "purpose": "review" }),
         json!({ "kind": "said_again", "at": 1, "part": "base", "reason": "interval", "sha256": "h" }),
-        json!({ "kind": "not_sent", "at": 1, "turn": "t", "why": "interrupted" }),
+        json!({ "kind": "not_sent", "at": 1, "turn": "t", "why": "interrupted", "injections": [injection()] }),
         json!({
             "kind": "call", "at": 1, "call": "c", "tool": "shell", "turn": "t", "within": "outer", "began_at": "b",
             "ended_at": "e", "outcome": "panicked", "grounds": { "id": 0, "is": { "decision": "ask" } },
@@ -96,6 +105,7 @@ fn least() -> Vec<Value> {
             "kind": "request", "turn": "", "purpose": { "summary": { "prompt": { "text": "" }, "dropped": 0 } },
             "at": 0, "frame": "", "bytes": 0, "items": 0, "body": "",
         }),
+        json!({ "kind": "not_sent", "at": 0, "turn": "", "why": "" }),
         json!({ "kind": "reply", "request": 0, "usage": null }),
         json!({ "kind": "rebuilt", "at": 0, "items": [] }),
         json!({
@@ -122,6 +132,7 @@ fn place(entry: &LogEntry) -> usize {
         LogEntry::NotSent(_) => 10,
         LogEntry::Call(_) => 11,
         LogEntry::Sealed(_) => 12,
+        LogEntry::Placed(_) => 13,
     }
 }
 
@@ -139,7 +150,7 @@ fn every_kind_is_written_as_it_is_read() {
         assert!(line.starts_with(&head), "{line}");
         assert_eq!(serde_json::from_str::<ChainLink>(&line).unwrap(), link);
     }
-    assert_eq!(seen.into_iter().collect::<Vec<_>>(), (0..13).collect::<Vec<_>>());
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), (0..14).collect::<Vec<_>>());
 }
 
 #[test]
@@ -263,6 +274,7 @@ fn every_kind_names_its_turn_and_its_texts() {
         expect![[r#"noted turn None texts [:"{}"]"#]],
         expect!["origins turn None texts [base:01…+1]"],
         expect![[r#"shown turn None texts [memory:"{}"]"#]],
+        expect!["placed turn None texts [base:01…+1, base:01…+1]"],
         expect!["child turn None texts []"],
         expect!["said_again turn None texts []"],
         expect![[r#"not_sent turn Some("t") texts []"#]],
@@ -273,6 +285,14 @@ fn every_kind_names_its_turn_and_its_texts() {
     for (json, expected) in full.iter().zip(&expected) {
         check_entry(json, expected);
     }
+}
+
+#[test]
+fn lines_of_turns_name_the_files_before_their_input() {
+    let with = |json: Value| serde_json::from_value::<LogEntry>(json).unwrap().injections().len();
+    let n: usize = full().into_iter().map(with).sum();
+    assert_eq!(n, 7, "six requests and a turn that sent none");
+    assert_eq!(least().into_iter().map(with).sum::<usize>(), 0);
 }
 
 #[test]

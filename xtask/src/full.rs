@@ -13,19 +13,21 @@ use crate::escape;
 use crate::golden;
 use crate::inspector;
 use crate::pack_mutations;
+use crate::same_bytes;
 use crate::truth;
 use crate::tui;
 
 /// A command: its name, its arguments, and its function.
 type Part = (&'static str, &'static [&'static str], fn(Args) -> Result<Outcome>);
 
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     ("golden", &[], golden::run),
     ("conformance", &["--claimed"], conformance::run),
     ("tui", &["--claimed"], tui::run),
     ("inspector", &[], inspector::run),
     ("truth-suite", &[], truth::run),
     ("pack-mutations", &[], pack_mutations::run),
+    ("same-bytes", &[], same_bytes::run),
     ("crash-suite", &[], crash_suite::run),
     ("bisect-suite", &[], bisect_suite::run),
     ("escape-suite", &["--long"], escape::run),

@@ -26,7 +26,10 @@ mod pack_mutations;
 mod package;
 mod pages;
 mod program;
+mod release;
+mod same_bytes;
 mod scratch;
+mod site;
 mod tidy;
 mod tree;
 mod truth;
@@ -109,7 +112,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "full",
         usage: "",
-        about: "run every corpus whole, of which CI takes a sample: golden, conformance, tui, inspector, truth-suite, pack-mutations, crash-suite, bisect-suite, escape-suite --long",
+        about: "run every corpus whole, of which CI takes a sample: golden, conformance, tui, inspector, truth-suite, pack-mutations, same-bytes, crash-suite, bisect-suite, escape-suite --long",
         run: full::run,
     },
     Command {
@@ -143,10 +146,28 @@ const COMMANDS: &[Command] = &[
         run: pack_mutations::run,
     },
     Command {
-        name: "package",
+        name: "site",
         usage: "",
-        about: "pack the crates that can be published as Cargo would upload them, without a network",
+        about: "make the documentation as pages for a browser with mdBook, in target/site, and follow their links",
+        run: site::run,
+    },
+    Command {
+        name: "same-bytes",
+        usage: "[--runs N]",
+        about: "make the first request of every pack in many processes, whose hash tables have other seeds",
+        run: same_bytes::run,
+    },
+    Command {
+        name: "package",
+        usage: "[--target TARGET]... [--profile NAME] [--out DIR] [--verify] | --check --bin PATH | --crates",
+        about: "make every kind of package for every platform in target/packages; --check tries each kind with a program that is there, --crates packs the crates that can be published",
         run: package::run,
+    },
+    Command {
+        name: "release",
+        usage: "VERSION [--date YYYY-MM-DD]",
+        about: "set the version everywhere and date the changelog; commits and pushes nothing",
+        run: release::run,
     },
     Command {
         name: "wasm",

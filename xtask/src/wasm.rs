@@ -36,7 +36,7 @@ pub fn run(mut args: Args) -> Result<Outcome> {
     if !program::is_installed("node") {
         return Ok(skipped("node is not installed"));
     }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| program::root().join("target"), PathBuf::from);
+    let target = program::target_folder();
     let (profile, folder) = if is_release { ("wasm", "wasm") } else { ("dev", "debug") };
     let build = ["build", "--quiet", "--package", "pellucid-wasm", "--target", TARGET, "--profile", profile];
     if program::outcome_of(program::cargo().args(build))? == Outcome::Bad {

@@ -1,7 +1,11 @@
 //! Answers about a stored session and the lock are the same bytes in other time zones, locales, user names, home folders of
-//! the user, and working folders reached by a link, and each time they are made.
+//! the user, and working folders reached by a link, and each time they are made. So are the requests of all packs, in
+//! processes whose hash tables have other seeds.
 
 use std::fs;
+use std::path::Path;
+
+use pellucid_engine::pack::Pack;
 
 use crate::World;
 
@@ -88,6 +92,47 @@ fn answers_do_not_depend_on_what_is_around_them() {
             fs::remove_file(world.files.path(file)).unwrap();
             let first = first.get_or_insert_with(|| bytes.clone());
             assert!(*first == bytes, "{words:?} with {variables:?} in {folder}");
+        }
+    }
+}
+
+/// How many processes make the first request of each pack; `cargo xtask same-bytes` sets 1,000.
+const VARIABLE: &str = "PELLUCID_SAME_BYTES_RUNS";
+
+/// A pack whose texts go through tables, loops, filters and macros, so an order that depends on a seed would show.
+const COMPUTED: &str = "//- home/packs/computed/pack.toml
+name = \"computed\"
+from = \"codex\"
+
+[facts]
+letters = { b = 2, a = 1, z = 26, m = 13, q = 17, c = 3, y = 25 }
+
+[[slot]]
+id = \"letters\"
+target = \"developer\"
+file = \"letters.jinja\"
+//- home/packs/computed/letters.jinja
+{% macro row(name, n) %}{{ name | upper }}={{ n }}{% endmacro %}
+{% for pair in given.letters | items %}{{ row(pair[0], pair[1]) }} {% endfor %}
+{{ given.letters | json }} {{ given.letters | items | map(\"first\") | sort | join(\",\") }}
+";
+
+#[test]
+fn every_pack_has_the_same_bytes_in_every_process() {
+    let n_runs: usize = std::env::var(VARIABLE).map_or(3, |text| text.parse().expect("a number of runs"));
+    let world = World::new(&format!("{FIXTURE}{COMPUTED}"));
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/packs");
+    let mut packs: Vec<String> = Pack::builtin_names().into_iter().map(str::to_owned).collect();
+    packs.push("computed".to_owned());
+    for example in fs::read_dir(examples).unwrap() {
+        packs.push(example.unwrap().path().to_str().unwrap().to_owned());
+    }
+    for pack in packs {
+        let words = ["prompt", "--format", "body", "--session-id", ID, "--pack", &pack, "begin"];
+        let first = world.run(&words);
+        assert_eq!(first.status, 0, "{pack}: {}", first.stderr);
+        for run in 1..n_runs {
+            assert!(world.run(&words).stdout == first.stdout, "{pack}: run {run} has other bytes");
         }
     }
 }

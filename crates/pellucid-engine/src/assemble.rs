@@ -19,6 +19,7 @@ use crate::fragment::concat;
 use crate::gate;
 use crate::gate::Gate;
 use crate::not_utf8;
+use crate::pack::Depth;
 use crate::pack::Layout;
 use crate::pack::Pack;
 use crate::pack::Slot;
@@ -35,6 +36,8 @@ pub struct Context {
     pub instructions: Vec<Fragment>,
     /// The messages before the conversation, in order.
     pub messages: Vec<LayoutMessage>,
+    /// The messages with a place within the conversation, in the order of their slots.
+    pub placed: Vec<PlacedMessage>,
     /// The content that was cut or left out, with the reason.
     pub omissions: Vec<Omission>,
 }
@@ -52,6 +55,15 @@ pub struct LayoutMessage {
     pub inside: Option<String>,
 }
 
+/// A message of the layout with a place within the conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacedMessage {
+    /// The message as the slot made it.
+    pub message: LayoutMessage,
+    /// The place of the message.
+    pub depth: Depth,
+}
+
 impl LayoutMessage {
     /// The item that it will be.
     pub fn item(&self) -> Item {
@@ -64,26 +76,7 @@ pub fn assemble(pack: &Pack, facts: &Facts) -> Context {
     let ground = Ground { pack, facts, before: None };
     let mut context = Context::default();
     for slot in &pack.layout.slots {
-        if slot.target == SlotTarget::Messages {
-            let messages = own_messages(slot, ground, &mut context.omissions);
-            let fragments = messages.iter().flat_map(|message| &message.fragments);
-            context.omissions.extend(not_utf8::omissions(facts, &slot.id, fragments));
-            context.messages.extend(messages);
-            continue;
-        }
-        let Some((fragments, inside)) = fill(slot, ground, &mut context.omissions) else {
-            continue;
-        };
-        context.omissions.extend(not_utf8::omissions(facts, &slot.id, &fragments));
-        let role = match slot.target {
-            SlotTarget::Instructions => {
-                context.instruct(fragments, &pack.layout.join);
-                continue;
-            }
-            SlotTarget::Developer => "developer",
-            SlotTarget::User | SlotTarget::Messages => "user",
-        };
-        context.messages.push(LayoutMessage { slot: slot.id.clone(), role, fragments, inside });
+        context.take(slot, ground);
     }
     let of_tools = pack.layout.tools.iter().map(|tool| (&tool.gates, &tool.file));
     for (gates, file) in of_tools {
@@ -92,7 +85,46 @@ pub fn assemble(pack: &Pack, facts: &Facts) -> Context {
     context
 }
 
+/// The messages with a place within the conversation, and what they lack.
+pub fn placed(pack: &Pack, facts: &Facts) -> (Vec<PlacedMessage>, Vec<Omission>) {
+    let ground = Ground { pack, facts, before: None };
+    let mut context = Context::default();
+    for slot in pack.layout.slots.iter().filter(|slot| slot.depth.is_some()) {
+        context.take(slot, ground);
+    }
+    (context.placed, context.omissions)
+}
+
 impl Context {
+    /// Takes what a slot gives.
+    fn take(&mut self, slot: &Slot, ground: Ground<'_>) {
+        let Ground { pack, facts, .. } = ground;
+        if slot.target == SlotTarget::Messages {
+            let messages = own_messages(slot, ground, &mut self.omissions);
+            let fragments = messages.iter().flat_map(|message| &message.fragments);
+            self.omissions.extend(not_utf8::omissions(facts, &slot.id, fragments));
+            messages.into_iter().for_each(|message| self.add(message, slot.depth));
+            return;
+        }
+        let Some((fragments, inside)) = fill(slot, ground, &mut self.omissions) else {
+            return;
+        };
+        self.omissions.extend(not_utf8::omissions(facts, &slot.id, &fragments));
+        let role = match slot.target {
+            SlotTarget::Instructions => return self.instruct(fragments, &pack.layout.join),
+            SlotTarget::Developer => "developer",
+            SlotTarget::User | SlotTarget::Messages => "user",
+        };
+        self.add(LayoutMessage { slot: slot.id.clone(), role, fragments, inside }, slot.depth);
+    }
+
+    fn add(&mut self, message: LayoutMessage, depth: Option<Depth>) {
+        match depth {
+            Some(depth) => self.placed.push(PlacedMessage { message, depth }),
+            None => self.messages.push(message),
+        }
+    }
+
     /// The text of the slot with a role, without its template.
     pub fn inside(&self, layout: &Layout, role: SlotRole) -> Option<String> {
         let slot = layout.slot_with(role)?;

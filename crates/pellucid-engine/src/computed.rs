@@ -42,6 +42,9 @@ pub(crate) const TOOLS: &str = "tools";
 /// The value with the files that the layout's `[bootstrap]` reads.
 pub(crate) const FILES: &str = "files";
 
+/// The value with recalled texts.
+pub(crate) const RECALLED: &str = "recalled";
+
 const DOCUMENTS: &str = "documents";
 const HOME_DOCUMENT: &str = "home_document";
 
@@ -62,10 +65,17 @@ pub const ROOTS: &[(&str, &str)] = &[
     ("mode", "`full`, `minimal` or `none`"),
     ("model", "the model: `slug`, `window` in tokens, if known"),
     ("policy", "what commands may do: `approval`, `sandbox`, `writable_roots`, `network` (true if it is open)"),
+    (RECALLED, "the texts that a caller recalled for the session"),
     ("shell", "the family of the user's shell"),
-    ("skills", "the skills that the model may choose: `name`, `description`, `path`, `scope`"),
+    (
+        "skills",
+        "the skills that the model may choose: `name`, `description`, `path`, `scope`, `allowed_tools` (a list)",
+    ),
     (TOOLS, "the tools that the layout offers: `name`, `description`, `summary` (its first line)"),
 ];
+
+/// The name of recalled texts in reports.
+pub(crate) const RECALLED_PLACE: &str = "memory";
 
 /// What may be looked at, and the limits.
 #[derive(Debug, Clone, Copy)]
@@ -155,6 +165,10 @@ impl Looking<'_> {
             "memory" => world.memory.as_ref().map_or(Value::None, |memory| Value::Text(document_text(&memory.summary))),
             FILES => Value::list(system.files.placed.iter().map(placed_file)),
             GIVEN => self.given(),
+            RECALLED => {
+                let origin = Origin::Provided { place: RECALLED_PLACE.into() };
+                Value::list(system.injection.memory.iter().map(|it| Value::text(origin.clone(), it.as_str())))
+            }
             "skills" => {
                 let offered = world.skills.all().iter().filter(|skill| skill.is_enabled() && skill.is_implicit());
                 Value::list(offered.map(|skill| {
@@ -162,10 +176,10 @@ impl Looking<'_> {
                     let word = |text: &str| Value::text(origin.clone(), text);
                     let (name, description) = (word(&skill.name), word(&skill.description));
                     let (path, scope) = (word(&skill.path), word(skill.scope.as_str()));
-                    Value::map(
-                        &origin,
-                        [("name", name), ("description", description), ("path", path), ("scope", scope)],
-                    )
+                    let allowed_tools = Value::list(skill.allowed_tools.iter().map(|tool| word(tool)));
+                    let own = [("path", path), ("scope", scope), ("allowed_tools", allowed_tools)];
+                    let named = [("name", name), ("description", description)];
+                    Value::map(&origin, named.into_iter().chain(own))
                 }))
             }
             TOOLS => Value::list(tool_list::offered(self.pack, self.facts).iter().map(|tool| {

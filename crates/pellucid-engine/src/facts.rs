@@ -17,6 +17,7 @@ use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::CollaborationMode;
 use pellucid_protocol::settings::CollaborationModeKind;
 use pellucid_protocol::settings::CollaborationSettings;
+use pellucid_protocol::settings::McpOffer;
 use pellucid_protocol::settings::Personality;
 use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::ReasoningEffort;
@@ -36,6 +37,7 @@ use crate::host::HostFacts;
 use crate::injection;
 use crate::mcp::ServerTool;
 use crate::skills::Skills;
+use crate::window::settings::WindowKeys;
 
 /// All facts that a layout may use, grouped by what writes them and how long they hold.
 #[derive(Debug, Clone, PartialEq)]
@@ -127,10 +129,28 @@ pub struct OutsideTools {
     pub has_mcp_servers: bool,
     /// Tools of MCP servers, in the order to be offered.
     pub mcp_tools: Arc<[ServerTool]>,
+    /// How the configuration wants these tools to be offered.
+    pub mcp_offers: McpOffers,
     /// Roles for other agents that the user defined, by name.
     pub agent_roles: Vec<AgentRole>,
     /// Tools that the client runs, in the order to be offered.
     pub dynamic_tools: Vec<DynamicTool>,
+}
+
+/// How the configuration wants the tools of MCP servers to be offered. The layout decides what is absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct McpOffers {
+    /// The rule for all servers.
+    pub all: Option<McpOffer>,
+    /// The rules for single servers, by name.
+    pub servers: BTreeMap<String, McpOffer>,
+}
+
+impl McpOffers {
+    /// Whether the tools of any server are to be deferred.
+    pub fn defer_any(&self) -> bool {
+        self.all.iter().chain(self.servers.values()).any(|offer| *offer == McpOffer::Deferred)
+    }
 }
 
 /// Facts that only the layouts of some systems use. For other layouts, they are not read.
@@ -220,6 +240,10 @@ pub struct InjectionFacts {
     pub store: Option<BTreeMap<String, String>>,
     /// Texts that were remembered earlier.
     pub memory: Vec<String>,
+    /// Names that system prompt and sections may have in double braces, with their values, in order.
+    pub variables: Vec<(String, String)>,
+    /// What a caller or the configuration sets for the window, over what the layout says.
+    pub window: WindowKeys,
     /// The folder that the process works in.
     pub process_dir: String,
     /// The user's home folder.
@@ -228,11 +252,12 @@ pub struct InjectionFacts {
 
 impl InjectionFacts {
     /// What sources may read.
-    pub fn inputs(&self) -> injection::Inputs<'_> {
+    pub fn inputs<'a>(&'a self, texts: &'a injection::SourceTexts) -> injection::Inputs<'a> {
         injection::Inputs {
             attributes: &self.attributes,
             places: &self.places,
             store: self.store.as_ref(),
+            texts,
             process_dir: &self.process_dir,
             home: &self.home,
         }
@@ -244,8 +269,8 @@ impl InjectionFacts {
     }
 
     /// The items of all sources in a mode, and the outcome of each source.
-    pub fn collect(&self, mode: PromptMode) -> injection::Collected {
-        injection::collect(&self.sources, &self.inputs(), mode, &self.reads)
+    pub fn collect(&self, mode: PromptMode, texts: &injection::SourceTexts) -> injection::Collected {
+        injection::collect(&self.sources, &self.inputs(texts), mode, &self.reads)
     }
 }
 

@@ -13,6 +13,7 @@ use pellucid_script::Program;
 
 use crate::computed;
 use crate::computed::Looking;
+use crate::deferred;
 use crate::facts::Facts;
 use crate::fragment::Omission;
 use crate::fragment::Why;
@@ -34,6 +35,8 @@ pub enum Gate {
     ModelTool(String),
     /// Some MCP server is configured, or connected apps are on, which come from one.
     AnyMcpServer,
+    /// Some tool of an MCP server is offered by name.
+    DeferredTools,
     /// The hosted web search is offered.
     WebSearch,
     /// The prompt has one of these modes.
@@ -52,6 +55,7 @@ pub const ABOUT: &[(&str, &str)] = &[
     ("patch:freeform|function", "this form of the patch tool is the one to offer"),
     ("model_tool:NAME", "the model was trained on this further tool"),
     ("mcp:any", "some MCP server is configured, or the feature `apps` is on"),
+    ("mcp:deferred", "some tool of an MCP server is offered by name, without its schema"),
     ("web_search:on", "the hosted web search is offered"),
     ("mode:full|minimal|none", "the prompt has one of these modes"),
     ("if:CONDITION", "the condition holds; see *Texts that are computed*"),
@@ -73,6 +77,7 @@ impl Gate {
             ("patch", "function") => Self::Patch(ApplyPatchType::Function),
             ("model_tool", tool) if !tool.is_empty() => Self::ModelTool(tool.to_owned()),
             ("mcp", "any") => Self::AnyMcpServer,
+            ("mcp", "deferred") => Self::DeferredTools,
             ("web_search", "on") => Self::WebSearch,
             ("mode", modes) => Self::Mode(modes.split('|').map(PromptMode::from_word).collect::<Option<_>>()?),
             ("host", name) if !name.is_empty() => Self::Host(name.to_owned()),
@@ -113,6 +118,7 @@ impl Gate {
             Self::Patch(form) => patch_type(facts) == Some(*form),
             Self::ModelTool(tool) => facts.settings.model.experimental_supported_tools.contains(tool),
             Self::AnyMcpServer => facts.tools.has_mcp_servers || facts.settings.features.is_on(Feature::Apps),
+            Self::DeferredTools => deferred::is_any(pack, facts),
             Self::WebSearch => facts.settings.web_search != WebSearchMode::Disabled,
             Self::Mode(modes) => modes.contains(&facts.system.prompt_mode),
             Self::Host(name) => facts.system.host.open.contains(name),

@@ -55,6 +55,7 @@ pub mod computed;
 pub mod continuity;
 pub mod custom_prompt;
 pub mod cut;
+pub mod deferred;
 pub mod digest;
 pub mod documents;
 pub mod elicitation;

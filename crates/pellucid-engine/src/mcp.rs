@@ -91,7 +91,7 @@ pub fn offered(servers: &[(String, Vec<McpTool>)]) -> Vec<ServerTool> {
 
 /// The name that models call.
 fn qualified(raw: &str) -> String {
-    let clean: String = raw.chars().map(|it| if is_plain(it) { it } else { '_' }).collect();
+    let clean = plain_name(raw);
     if clean.len() <= NAME_MAX {
         return clean;
     }
@@ -101,6 +101,11 @@ fn qualified(raw: &str) -> String {
         let _ = write!(short, "{byte:02x}");
     }
     short
+}
+
+/// A name with `_` in place of what models cannot call.
+pub(crate) fn plain_name(name: &str) -> String {
+    name.chars().map(|it| if is_plain(it) { it } else { '_' }).collect()
 }
 
 fn is_plain(it: char) -> bool {

@@ -123,7 +123,7 @@ fn in_file(facts: &Facts, path: &str, used: Used) -> Option<NotUtf8> {
         return in_document(document, used);
     }
     let mut bootstrap = facts.system.files.read.iter();
-    if let Some(file) = bootstrap.find(|file| file.path == path) {
+    if let Some(file) = bootstrap.find(|file| file.text_path() == path) {
         return file.not_utf8;
     }
     let reads = facts.system.injection.reads.iter();

@@ -30,11 +30,14 @@ use std::sync::Arc;
 pub use layout::BudgetKeep;
 pub use layout::CompactionRules;
 pub use layout::CompactionStrategy;
+pub use layout::Depth;
 pub use layout::GivenToolForm;
 pub use layout::GivenToolRules;
+pub use layout::HistoryEnd;
 pub use layout::Layout;
 pub use layout::ModelTexts;
 pub use layout::SameName;
+pub use layout::Section;
 pub use layout::SkillRules;
 pub use layout::Slot;
 pub use layout::SlotPart;
@@ -64,7 +67,7 @@ use crate::digest::Digest;
 use crate::documents;
 use crate::file_version::FileVersion;
 use crate::memories;
-use crate::memory::layout::MemoryLayout;
+use crate::memory::texts;
 use crate::notice;
 use crate::presets;
 use crate::reinject::layout::ReinjectLayout;
@@ -80,9 +83,13 @@ use crate::tool_list;
 use crate::turn;
 use crate::update;
 use crate::user_message;
+use crate::window;
 
 /// The places of a template that wraps a whole slot.
 const SLOT_PLACES: &[TemplatePlace] = &[TemplatePlace::must("{{ text }}"), TemplatePlace::may("{{ directory }}")];
+
+/// The places of a section that is a plain text.
+const SECTION_PLACES: &[TemplatePlace] = &[TemplatePlace::may(Section::RECALLED)];
 
 /// The layout's file in a pack.
 pub const LAYOUT: &str = "pack.toml";
@@ -217,22 +224,22 @@ impl Pack {
         for file in files.filter(|file| !file.ends_with(EXTENSION)) {
             load(file, &Shape { trim: Trim::Newline, places: &[] })?;
         }
+        for section in layout.sections.iter().filter(|section| !section.file.ends_with(EXTENSION)) {
+            load(&section.file, &Shape { trim: Trim::Newline, places: SECTION_PLACES })?;
+        }
         let programs = Programs::load(&shelf, &layout)?;
         for file in layout.slots.iter().filter_map(|slot| slot.template.as_deref()) {
             load(file, &Shape::with(SLOT_PLACES))?;
-        }
-        if layout.compaction.strategy == CompactionStrategy::Window {
-            load(compaction::WINDOW_SUMMARY, &Shape { trim: Trim::Newline, places: &[] })?;
         }
         for texts in &layout.models {
             for file in texts.files() {
                 load(file, &Shape::VERBATIM)?;
             }
         }
-        for (file, shape, home) in wanted_elsewhere(&layout) {
-            // Any layout may need these files, so the built-in pack that owns them is the fallback.
+        for (file, shape) in wanted_elsewhere(&layout) {
+            // Any layout may need these files, so a built-in pack that has them is the fallback.
             let own = shelf.get(file).map(|file| (file.shown.clone(), file.text.clone()));
-            let stand_in = || builtin::files(home)?.remove(file).map(|text| (file.into(), text.into()));
+            let stand_in = || builtin::any_file(file).map(|text| (file.into(), text.into()));
             let missing = || PackError::MissingFile { file: file.to_owned() };
             let (shown, text): (FileVersion, Arc<str>) = own.or_else(stand_in).ok_or_else(missing)?;
             templates.insert(file.to_owned(), Template::parse(&shown, &shape, &text)?);
@@ -315,14 +322,13 @@ fn parse_layout(shelf: &Shelf, beneath: Option<&Layout>) -> Result<Layout, PackE
     layout_file::parse(&file.shown, &file.text, beneath)
 }
 
-/// Templates that what a layout or the configuration switches on uses, each with the built-in pack where it is at home.
-fn wanted_elsewhere(layout: &Layout) -> Vec<(&str, Shape, &'static str)> {
+/// Templates that what a layout or the configuration switches on uses.
+fn wanted_elsewhere(layout: &Layout) -> Vec<(&str, Shape)> {
     let reinject = layout.reinject.iter().flat_map(ReinjectLayout::templates);
-    let memory = layout.memory.iter().flat_map(MemoryLayout::templates);
-    let reinject = reinject.map(|(file, shape)| (file, shape, "ads"));
-    let documents = documents::TEMPLATES.iter().chain(memories::TEMPLATES);
-    let documents = documents.map(|(file, shape)| (*file, *shape, DEFAULT_BASE));
-    reinject.chain(memory.map(|(file, shape)| (file, shape, "risuai"))).chain(documents).collect()
+    let memory = layout.memory.iter().flat_map(|_| texts::TEMPLATES);
+    let window = (layout.compaction.strategy == CompactionStrategy::Window).then_some(window::summary::TEMPLATES);
+    let always = documents::TEMPLATES.iter().chain(memories::TEMPLATES).chain(window.into_iter().flatten());
+    reinject.chain(memory.chain(always).map(|(file, shape)| (*file, *shape))).collect()
 }
 
 /// The files of a pack with those of the built-in packs beneath it, and the layout beneath.

@@ -43,6 +43,7 @@ use crate::fragment::Why;
 use crate::hidden::Hidden;
 use crate::not_utf8::NotUtf8;
 use crate::reinject::again::SaidAgain;
+use crate::reinject::phases::ChosenPhase;
 use crate::report::texts::IMAGE;
 use crate::report::texts::RunText;
 use crate::report::texts::Texts;
@@ -74,6 +75,8 @@ pub struct Report {
     pub continuity: Option<Continuity>,
     /// The instructions repeated so far, by slot.
     pub said_again: BTreeMap<String, SaidAgain>,
+    /// The phase of work whose prompt goes before the input, and the setting that chose it.
+    pub phase: Option<ChosenPhase>,
     /// The name of the encoding that counted the tokens.
     pub counted_by: Arc<str>,
     /// The bytes of images, which a count leaves out; an estimate includes them.
@@ -182,6 +185,7 @@ impl Report {
             image_bytes: 0,
             continuity: None,
             said_again: BTreeMap::new(),
+            phase: None,
             watched: frame.view().watched,
         }
     }
@@ -312,6 +316,7 @@ impl Report {
             "changed_files": self.changed_files.iter().map(ChangedFile::to_json).collect::<Vec<_>>(),
             "continuity": self.continuity.as_ref().map(Continuity::to_json),
             "said_again": self.said_again,
+            "phase": self.phase,
             "notes": self.notes(),
         });
         ReportJson { report: self, head }

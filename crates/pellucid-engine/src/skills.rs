@@ -44,6 +44,8 @@ pub struct Skill {
     pub description: String,
     /// The same in fewer words, for people.
     pub short_description: Option<String>,
+    /// The tools that the skill asks for, as its head lists them.
+    pub allowed_tools: Vec<String>,
     /// The canonical path of its `SKILL.md`.
     pub path: String,
     /// The owner of the skill.

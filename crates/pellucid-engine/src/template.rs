@@ -124,6 +124,11 @@ impl Template {
         fragments
     }
 
+    /// Whether the text has a place.
+    pub(crate) fn has_place(&self, mark: &str) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Place(known) if *known == mark))
+    }
+
     /// The file it was read from.
     pub fn file(&self) -> &FileVersion {
         &self.file

@@ -97,7 +97,8 @@ fn read(facts: &Facts) -> impl Iterator<Item = Read<'_>> {
     let documents = documents.map(|it| Read { path: &it.path, size: it.size, bytes: &it.bytes, sha256: it.sha256 });
     let bootstrap = facts.system.files.read.iter().filter_map(|file| {
         let content = file.content.as_deref()?;
-        Some(Read { path: &file.path, size: content.len() as u64, bytes: content.as_bytes(), sha256: file.sha256 })
+        let (path, bytes) = (file.text_path(), content.as_bytes());
+        Some(Read { path, size: content.len() as u64, bytes, sha256: file.sha256 })
     });
     documents.chain(bootstrap)
 }

@@ -4,6 +4,7 @@ use include_dir::Dir;
 use include_dir::DirEntry;
 use include_dir::include_dir;
 
+use super::DEFAULT_BASE;
 use super::PackFiles;
 
 static PACKS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/packs");
@@ -16,6 +17,12 @@ pub(super) fn files(name: &str) -> Option<PackFiles> {
     let mut files = PackFiles::new();
     collect(PACKS.get_dir(name)?, &format!("{name}/"), &mut files);
     Some(files)
+}
+
+/// A file of the default pack, or else of the first other pack that has it.
+pub(super) fn any_file(name: &str) -> Option<String> {
+    let packs = [DEFAULT_BASE].into_iter().chain(names());
+    packs.filter_map(|pack| files(pack)?.remove(name)).next()
 }
 
 fn collect(dir: &Dir<'_>, prefix: &str, files: &mut PackFiles) {

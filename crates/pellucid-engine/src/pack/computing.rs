@@ -35,6 +35,7 @@ impl Programs {
             .iter()
             .flat_map(|slot| &slot.parts)
             .filter_map(|part| part.file.clone())
+            .chain(layout.sections.iter().map(|section| section.file.clone()))
             .filter(|file| file.ends_with(EXTENSION))
             .collect();
         while let Some(name) = wanted.pop() {
@@ -181,6 +182,7 @@ fn gates(layout: &Layout) -> impl Iterator<Item = (&[Gate], bool)> {
     });
     let of_tools = layout.tools.iter().map(|tool| tool.gates.as_slice());
     let of_tools = of_tools.chain(layout.tools_only.iter().map(|only| only.gates.as_slice()));
+    let of_slots = of_slots.chain(layout.sections.iter().map(|section| section.gates.as_slice()));
     of_slots.map(|gates| (gates, false)).chain(of_tools.map(|gates| (gates, true)))
 }
 

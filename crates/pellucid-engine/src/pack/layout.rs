@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pellucid_protocol::project_docs::ProjectDocs;
+use pellucid_protocol::settings::McpOffer;
 use pellucid_protocol::settings::SummaryFallback;
 use pellucid_protocol::settings::SummaryInput;
 use pellucid_protocol::settings::SummaryRequests;
@@ -17,10 +18,13 @@ use serde_json::Value;
 use super::SlotRole;
 use crate::bootstrap::FileSetLayout;
 use crate::gate::Gate;
+use crate::injection::SourceTexts;
 use crate::memory::layout::MemoryLayout;
+use crate::prompt_sizes::ReportLayout;
 use crate::reinject::layout::ReinjectLayout;
 use crate::source;
 use crate::update::Update;
+use crate::window::settings::WindowKeys;
 
 /// How the first context is laid out, and which tools are offered.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,10 +59,23 @@ pub struct Layout {
     pub values: BTreeMap<String, Program>,
     /// Sources of injected items, in order.
     pub injections: Vec<Value>,
+    /// What sources say unless their options say something else.
+    pub source_texts: SourceTexts,
+    /// Sections beside those of injected items.
+    pub sections: Vec<Section>,
     /// The rules for a long history.
     pub compaction: CompactionRules,
     /// How instruction files are used.
     pub project_docs: ProjectDocs,
+    /// Which parts of a prompt the report of sizes measures.
+    pub report: Option<ReportLayout>,
+}
+
+impl Layout {
+    /// Whether a slot has a place within the history.
+    pub fn has_depth(&self) -> bool {
+        self.slots.iter().any(|slot| slot.depth.is_some())
+    }
 }
 
 /// The rules for a long history.
@@ -66,10 +83,8 @@ pub struct Layout {
 pub struct CompactionRules {
     /// How the history is made shorter.
     pub strategy: CompactionStrategy,
-    /// How many tokens of the window are kept free for the answer.
-    pub reserved_output_tokens: i64,
-    /// How many tokens a summary of dropped turns has at most.
-    pub summary_max_output_tokens: Option<i64>,
+    /// What is set for the window, for the strategy that drops turns.
+    pub window: WindowKeys,
     /// The replacement when no summary comes; absent means that the turn ends.
     pub fallback: Option<SummaryFallback>,
     /// How many of the last turns stay word for word.
@@ -91,6 +106,26 @@ impl CompactionRules {
     pub fn is_checked(&self) -> bool {
         self.fallback == Some(SummaryFallback::Local) || self.requests == Some(SummaryRequests::Marked)
     }
+}
+
+/// A section of the system prompt beside those of injected items.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Section {
+    /// The text or the template of the section.
+    pub file: String,
+    /// The position among the sections.
+    pub order: i64,
+    /// Whether items of the same order come first.
+    pub after_items: bool,
+    /// The conditions of the section; all must hold.
+    pub gates: Vec<Gate>,
+    /// The text between two recalled texts, where a plain text has a place for them.
+    pub join: String,
+}
+
+impl Section {
+    /// The place for recalled texts in a plain text. Without such texts a section with the place is absent.
+    pub const RECALLED: &str = "{{ recalled }}";
 }
 
 /// How a long history is made shorter.
@@ -123,6 +158,28 @@ pub struct Slot {
     pub budget: Option<SourceBudget>,
     /// After how many turns its message is said again.
     pub again_turns: Option<u64>,
+    /// The place of its message within the history; absent for a text before the history.
+    pub depth: Option<Depth>,
+}
+
+/// A place within the history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Depth {
+    /// The number of messages between that end and the place.
+    pub messages: usize,
+    /// The end of the history that messages are counted from.
+    pub from: HistoryEnd,
+}
+
+/// The end of the history that a depth is counted from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HistoryEnd {
+    /// The first message of the conversation.
+    Start,
+    /// The last message of the conversation.
+    #[default]
+    End,
 }
 
 /// The part of the request that a slot belongs to.
@@ -200,10 +257,25 @@ pub struct ToolsOnly {
 }
 
 /// The rules for tools that MCP servers and clients describe.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GivenToolRules {
     /// The form of these tools in requests.
     pub form: GivenToolForm,
+    /// How tools of MCP servers are offered.
+    pub mcp: McpOffer,
+    /// Tools of MCP servers with at most so many tokens together are offered directly all the same.
+    pub direct_tokens: usize,
+    /// The maximum tokens of the list of deferred tools.
+    pub list_tokens: usize,
+}
+
+/// The maximum tokens of the list of deferred tools in a layout that does not say it.
+const LIST_TOKENS: usize = 2000;
+
+impl Default for GivenToolRules {
+    fn default() -> Self {
+        Self { form: GivenToolForm::default(), mcp: McpOffer::Direct, direct_tokens: 0, list_tokens: LIST_TOKENS }
+    }
 }
 
 /// How tools that others describe are written.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use pellucid_protocol::project_docs::ProjectDocs;
+use pellucid_protocol::settings::McpOffer;
 use pellucid_protocol::settings::SummaryFallback;
 use pellucid_protocol::settings::SummaryInput;
 use pellucid_protocol::settings::SummaryRequests;
@@ -21,11 +22,14 @@ use super::PackError;
 use super::SlotRole;
 use super::layout::CompactionRules;
 use super::layout::CompactionStrategy;
+use super::layout::Depth;
 use super::layout::GivenToolForm;
 use super::layout::GivenToolRules;
+use super::layout::HistoryEnd;
 use super::layout::Layout;
 use super::layout::ModelTexts;
 use super::layout::SameName;
+use super::layout::Section;
 use super::layout::SkillRules;
 use super::layout::Slot;
 use super::layout::SlotPart;
@@ -41,11 +45,15 @@ use crate::bootstrap::FileSetLayout;
 use crate::computed::ROOTS;
 use crate::gate::Gate;
 use crate::injection;
+use crate::injection::SourceTexts;
 use crate::memory::layout::MemoryLayout;
+use crate::prompt_sizes::ReportLayout;
 use crate::reinject::layout::ReinjectLayout;
 use crate::source;
 use crate::update;
 use crate::update::Update;
+use crate::window::settings::SettingsError;
+use crate::window::settings::WindowKeys;
 
 /// Reads a layout over the one beneath.
 pub(super) fn parse(file: &str, text: &str, beneath: Option<&Layout>) -> Result<Layout, PackError> {
@@ -91,16 +99,27 @@ pub(super) struct RawLayout {
     pub values: BTreeMap<String, Spanned<String>>,
     #[serde(default)]
     pub injection: Vec<RawInjection>,
+    pub source_texts: Option<Spanned<injection::SourceTextKeys>>,
+    #[serde(default)]
+    pub section: Vec<RawSection>,
     #[serde(default)]
     pub compaction: RawCompaction,
     #[serde(default)]
     pub project_docs: ProjectDocs,
 }
 
+impl RawLayout {
+    /// Whether every slot says where it goes, so that the slots are added to those beneath.
+    pub fn adds_slots(&self) -> bool {
+        self.slot.iter().all(|slot| slot.before.is_some() || slot.after.is_some() || slot.depth.is_some())
+    }
+}
+
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawInstructions {
     pub join: Option<Spanned<String>>,
+    pub report: Option<Spanned<ReportLayout>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -113,6 +132,20 @@ pub(super) struct RawSkills {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawGivenTools {
     form: Option<GivenToolForm>,
+    pub mcp: Option<Spanned<McpOffer>>,
+    pub direct_tokens: Option<Spanned<usize>>,
+    list_tokens: Option<usize>,
+}
+
+impl RawGivenTools {
+    fn over(&self, beneath: GivenToolRules) -> GivenToolRules {
+        GivenToolRules {
+            form: self.form.unwrap_or(beneath.form),
+            mcp: self.mcp.as_ref().map_or(beneath.mcp, |mcp| *mcp.get_ref()),
+            direct_tokens: self.direct_tokens.as_ref().map_or(beneath.direct_tokens, |tokens| *tokens.get_ref()),
+            list_tokens: self.list_tokens.unwrap_or(beneath.list_tokens),
+        }
+    }
 }
 
 /// `[compaction]`: what is absent is as beneath.
@@ -120,8 +153,11 @@ pub(super) struct RawGivenTools {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawCompaction {
     strategy: Option<CompactionStrategy>,
-    pub reserved_output_tokens: Option<Spanned<i64>>,
-    pub summary_max_output_tokens: Option<Spanned<i64>>,
+    pub context_window: Option<Spanned<toml::Value>>,
+    pub reserved_output_tokens: Option<Spanned<toml::Value>>,
+    pub summary_max_output_tokens: Option<Spanned<toml::Value>>,
+    pub memory_search_limit: Option<Spanned<toml::Value>>,
+    pub summarise: Option<Spanned<bool>>,
     fallback: Option<SummaryFallback>,
     keep_turns: Option<usize>,
     saving_min: Option<u8>,
@@ -132,12 +168,44 @@ pub(super) struct RawCompaction {
 }
 
 impl RawCompaction {
-    fn over(&self, beneath: CompactionRules) -> CompactionRules {
-        let tokens = |tokens: &Option<Spanned<i64>>| tokens.as_ref().map(|tokens| *tokens.get_ref());
-        CompactionRules {
+    /// The keys that only the strategy `window` has, with their places.
+    pub(super) fn of_window(&self) -> impl Iterator<Item = (&'static str, Spanned<()>)> {
+        let values = [
+            ("context_window", &self.context_window),
+            ("reserved_output_tokens", &self.reserved_output_tokens),
+            ("summary_max_output_tokens", &self.summary_max_output_tokens),
+            ("memory_search_limit", &self.memory_search_limit),
+        ];
+        let place = |(key, value): (&'static str, &Option<Spanned<toml::Value>>)| {
+            value.as_ref().map(|value| (key, Spanned::new(value.span(), ())))
+        };
+        let summarise = self.summarise.as_ref().map(|flag| ("summarise", Spanned::new(flag.span(), ())));
+        values.map(place).into_iter().flatten().chain(summarise).collect::<Vec<_>>().into_iter()
+    }
+
+    /// What is set for the window over the pack beneath.
+    fn window(&self, beneath: WindowKeys) -> Result<WindowKeys, SettingsError> {
+        let mut fields = Map::new();
+        for (key, value) in [
+            ("context_window", &self.context_window),
+            ("reserved_output_tokens", &self.reserved_output_tokens),
+            ("summary_max_output_tokens", &self.summary_max_output_tokens),
+            ("memory_search_limit", &self.memory_search_limit),
+        ] {
+            let value = value.as_ref().and_then(|value| serde_json::to_value(value.get_ref()).ok());
+            fields.extend(value.map(|value| (key.to_owned(), value)));
+        }
+        let own = WindowKeys::read_budget(&fields)?.over(WindowKeys::read_limits(&fields)?);
+        let summarise = self.summarise.as_ref().map(|flag| *flag.get_ref());
+        let all = WindowKeys { summarise, ..own }.over(beneath);
+        all.check(None)?;
+        Ok(all)
+    }
+
+    fn over(&self, beneath: CompactionRules) -> Result<CompactionRules, SettingsError> {
+        Ok(CompactionRules {
             strategy: self.strategy.unwrap_or(beneath.strategy),
-            reserved_output_tokens: tokens(&self.reserved_output_tokens).unwrap_or(beneath.reserved_output_tokens),
-            summary_max_output_tokens: tokens(&self.summary_max_output_tokens).or(beneath.summary_max_output_tokens),
+            window: self.window(beneath.window)?,
             fallback: self.fallback.or(beneath.fallback),
             keep_turns: self.keep_turns.unwrap_or(beneath.keep_turns),
             saving_min: self.saving_min.or(beneath.saving_min),
@@ -145,8 +213,21 @@ impl RawCompaction {
             input: self.input.or(beneath.input),
             requests: self.requests.or(beneath.requests),
             keep_skills: self.keep_skills.unwrap_or(beneath.keep_skills),
-        }
+        })
     }
+}
+
+/// A section beside those of injected items.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawSection {
+    pub file: Spanned<String>,
+    order: i64,
+    #[serde(default)]
+    after_items: bool,
+    #[serde(default)]
+    gate: Vec<Spanned<String>>,
+    pub join: Option<Spanned<String>>,
 }
 
 /// A source of injected items.
@@ -173,6 +254,10 @@ pub(super) struct RawSlot {
     #[serde(default)]
     pub parts: Vec<RawPart>,
     pub again_turns: Option<Spanned<u64>>,
+    pub depth: Option<Spanned<usize>>,
+    pub from: Option<Spanned<HistoryEnd>>,
+    pub before: Option<Spanned<String>>,
+    pub after: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -218,10 +303,10 @@ pub(super) struct Reader<'a> {
 impl Reader<'_> {
     fn layout(&self, raw: &RawLayout, beneath: Option<&Layout>) -> Result<Layout, PackError> {
         // Values of slots and tools come from the base layout together with them, or not at all.
-        let under_slots = beneath.filter(|_| raw.slot.is_empty());
+        let under_slots = beneath.filter(|_| raw.adds_slots());
         let under_tools = beneath.filter(|_| raw.tool.is_empty());
         let slots = match under_slots {
-            Some(beneath) => beneath.slots.clone(),
+            Some(beneath) => self.added(raw, &beneath.slots)?,
             None => raw.slot.iter().map(|slot| self.slot(slot)).collect::<Result<_, _>>()?,
         };
         let tools = match under_tools {
@@ -241,7 +326,6 @@ impl Reader<'_> {
             (own, _) => own.iter().map(|injection| self.injection(injection)).collect::<Result<_, _>>()?,
         };
         let join = raw.instructions.join.as_ref().map(|join| join.get_ref().clone());
-        let form = raw.given_tools.form.or(under_tools.map(|beneath| beneath.given_tools.form));
         let same_name = raw.skills.same_name.or(beneath.map(|beneath| beneath.skills.same_name));
         let models = match beneath {
             Some(beneath) if raw.model.is_empty() => beneath.models.clone(),
@@ -254,7 +338,7 @@ impl Reader<'_> {
             tools_only,
             updates,
             skills: SkillRules { same_name: same_name.unwrap_or_default() },
-            given_tools: GivenToolRules { form: form.unwrap_or_default() },
+            given_tools: raw.given_tools.over(under_tools.map(|beneath| beneath.given_tools).unwrap_or_default()),
             models,
             reinject: raw.reinject.as_ref().map(|own| own.get_ref().clone()),
             memory: raw.memory.as_ref().map(|own| own.get_ref().clone()),
@@ -263,8 +347,14 @@ impl Reader<'_> {
             facts: self.facts(raw, beneath)?,
             values: self.values(raw, beneath)?,
             injections,
-            compaction: raw.compaction.over(under_slots.map(|beneath| beneath.compaction).unwrap_or_default()),
+            source_texts: self.source_texts(raw, beneath)?,
+            sections: self.sections(raw, beneath)?,
+            compaction: self.compaction(raw, under_slots)?,
             project_docs: raw.project_docs.over(beneath.map(|beneath| beneath.project_docs).unwrap_or_default()),
+            report: match &raw.instructions.report {
+                Some(own) => Some(own.get_ref().clone()),
+                None => under_slots.and_then(|beneath| beneath.report.clone()),
+            },
         };
         if let Some(base) = beneath.and_then(|beneath| beneath.reinject.as_ref()) {
             layout.reinject.get_or_insert_default().complete(base);
@@ -280,8 +370,44 @@ impl Reader<'_> {
         let below = beneath.and_then(|beneath| beneath.bootstrap.as_ref());
         match &raw.bootstrap {
             Some(own) => own.get_ref().over(below).map(Some).map_err(|message| self.refused(own, message)),
-            None => Ok(below.filter(|_| raw.slot.is_empty()).cloned()),
+            None => Ok(below.filter(|_| raw.adds_slots()).cloned()),
         }
+    }
+
+    /// The rules for a long history, over those of the layout beneath.
+    fn compaction(&self, raw: &RawLayout, beneath: Option<&Layout>) -> Result<CompactionRules, PackError> {
+        let rules = raw.compaction.over(beneath.map(|beneath| beneath.compaction).unwrap_or_default());
+        rules.map_err(|error| {
+            let message = error.to_string();
+            let place = raw.compaction.of_window().find(|(key, _)| message.starts_with(key));
+            self.refused(&place.map_or_else(layout_check::whole_file, |(_, place)| place), message)
+        })
+    }
+
+    /// What sources say, over the layout beneath.
+    fn source_texts(&self, raw: &RawLayout, beneath: Option<&Layout>) -> Result<SourceTexts, PackError> {
+        let below = beneath.map(|beneath| beneath.source_texts.clone()).unwrap_or_default();
+        match &raw.source_texts {
+            Some(own) => own.get_ref().over(below).map_err(|message| self.refused(own, message)),
+            None => Ok(below),
+        }
+    }
+
+    /// The sections of a layout: its own, else those of the layout beneath, whatever slots it has.
+    fn sections(&self, raw: &RawLayout, beneath: Option<&Layout>) -> Result<Vec<Section>, PackError> {
+        if raw.section.is_empty() {
+            return Ok(beneath.map(|beneath| beneath.sections.clone()).unwrap_or_default());
+        }
+        let section = |raw: &RawSection| {
+            Ok(Section {
+                file: raw.file.get_ref().clone(),
+                order: raw.order,
+                after_items: raw.after_items,
+                gates: self.gates(&raw.gate)?,
+                join: raw.join.as_ref().map(|join| join.get_ref().clone()).unwrap_or_default(),
+            })
+        };
+        raw.section.iter().map(section).collect()
     }
 
     /// The values that a layout declares, over those of the layout beneath.
@@ -311,6 +437,38 @@ impl Reader<'_> {
         self.refused(at, format!("`{}`, column {}: {}", at.get_ref(), error.column, error.message))
     }
 
+    /// The slots beneath with those of this layout at their places among them. A slot with the id of one beneath replaces it.
+    fn added(&self, raw: &RawLayout, beneath: &[Slot]) -> Result<Vec<Slot>, PackError> {
+        let mut slots = beneath.to_vec();
+        for (n, own) in raw.slot.iter().enumerate() {
+            let id = own.id.get_ref();
+            if raw.slot[..n].iter().any(|earlier| earlier.id.get_ref() == id) {
+                return Err(self.refused(&own.id, format!("a slot before this one has the id `{id}` too")));
+            }
+            slots.retain(|slot| *slot.id != **id);
+            let place = |name: &Spanned<String>| {
+                let known = || slots.iter().map(|slot| slot.id.to_string()).collect();
+                let found = slots.iter().position(|slot| *slot.id == **name.get_ref());
+                found.ok_or_else(|| self.unknown("slot", name, known()))
+            };
+            let at = match (&own.before, &own.after) {
+                (Some(before), _) => place(before)?,
+                (None, Some(after)) => {
+                    // Slots that go behind the same one keep their order.
+                    let behind = place(after)? + 1;
+                    let is_same = |slot: &Slot| {
+                        let of_slot = raw.slot.iter().find(|own| *own.id.get_ref() == *slot.id);
+                        of_slot.and_then(|own| own.after.as_ref()).is_some_and(|it| it.get_ref() == after.get_ref())
+                    };
+                    behind + slots[behind..].iter().take_while(|slot| is_same(slot)).count()
+                }
+                (None, None) => slots.len(),
+            };
+            slots.insert(at, self.slot(own)?);
+        }
+        Ok(slots)
+    }
+
     fn slot(&self, raw: &RawSlot) -> Result<Slot, PackError> {
         let part =
             |source, file| SlotPart { source, gates: Vec::new(), before: String::new(), budget: raw.budget, file };
@@ -336,6 +494,10 @@ impl Reader<'_> {
             budget: raw.budget.filter(|_| !raw.parts.is_empty()),
             parts,
             again_turns: raw.again_turns.as_ref().map(|turns| *turns.get_ref()),
+            depth: raw.depth.as_ref().map(|messages| Depth {
+                messages: *messages.get_ref(),
+                from: raw.from.as_ref().map(|from| *from.get_ref()).unwrap_or_default(),
+            }),
         })
     }
 

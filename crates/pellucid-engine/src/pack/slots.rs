@@ -339,6 +339,9 @@ pub static SLOTS: &[KnownSlot] = &[
     ),
     KnownSlot::new("memory/card", "how a card of a session's memory is asked for", Upstream::Nowhere)
         .trimmed(Trim::Newline),
+    KnownSlot::new("memory/cards", "around the cards that a session's memory recalls", Upstream::Nowhere)
+        .with(&["{{ cards }}"])
+        .trimmed(Trim::Newline),
     KnownSlot::file_slot(
         "memory/consolidation",
         "how an agent is asked to merge what was extracted from past sessions",
@@ -346,6 +349,15 @@ pub static SLOTS: &[KnownSlot] = &[
     )
     .with(&["{{ memory_root }}"])
     .trimmed(Trim::Newline),
+    KnownSlot::new("memory/details", "around summaries and recalled details of a session's memory", Upstream::Nowhere)
+        .with(&["{{ summaries }}", "{{ details }}"])
+        .trimmed(Trim::Newline),
+    KnownSlot::new("memory/fragments", "around recalled fragments of earlier messages", Upstream::Nowhere)
+        .with(&["{{ fragments }}"])
+        .trimmed(Trim::Newline),
+    KnownSlot::new("memory/previous", "around a session's memory at the head of the conversation", Upstream::Nowhere)
+        .with(&["{{ memory }}"])
+        .trimmed(Trim::Newline),
     KnownSlot::file_slot(
         "memory/read_path",
         "what earlier sessions left to remember",
@@ -514,6 +526,9 @@ pub static SLOTS: &[KnownSlot] = &[
         "what to review: changes without a commit",
         constant(REVIEW_PROMPTS_RS, &["const UNCOMMITTED_PROMPT"]),
     ),
+    KnownSlot::new("sections/recalled", "recalled texts among injected sections", Upstream::Nowhere)
+        .with(&["{{ recalled }}"])
+        .trimmed(Trim::Newline),
     KnownSlot::literal(
         "skills/env_question",
         "asks the user for a variable that a skill needs",
@@ -686,6 +701,7 @@ pub static TOOLS: &[ToolUpstream] = &[
 /// The placeholders that a description of a tool may have, by the description's slot.
 pub fn tool_places(slot: &str) -> &'static [&'static str] {
     match slot {
+        "tools/find_tools" => &["{tools}"],
         "tools/request_user_input" => &["{modes}"],
         "tools/search_tool_bm25" => &["{{app_names}}"],
         "tools/spawn_agent.agent_type" => &["{roles}"],
@@ -697,6 +713,7 @@ pub fn tool_places(slot: &str) -> &'static [&'static str] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::deferred;
     use crate::pack::Pack;
     use crate::pack::core_templates;
     use crate::source;
@@ -725,7 +742,9 @@ mod tests {
     fn every_tool_with_descriptions_has_a_row() {
         let pack = Pack::builtin(crate::pack::DEFAULT_BASE).unwrap();
         for (name, tool) in pack.tools.iter(&pack.shelf) {
-            let has_row = TOOLS.iter().any(|row| row.tool == name);
+            // The Codex CLI has no such tools.
+            let is_own = [deferred::FIND, deferred::CALL].contains(&name);
+            let has_row = is_own || TOOLS.iter().any(|row| row.tool == name);
             assert_eq!(has_row, !tool.descriptions(name).is_empty(), "{name}");
         }
     }

@@ -55,7 +55,7 @@ fn a_slot_needs_one_thing_that_fills_it() {
             x.md: the pack has no such file
             /packs/mine/pack.toml:5:10: unknown variant `sidebar`, expected one of `instructions`, `developer`, `user`, `messages`
             /packs/mine/pack.toml:3:1: missing field `id`
-            /packs/mine/pack.toml:7:1: unknown field `colour`, expected one of `id`, `role`, `target`, `source`, `file`, `gate`, `template`, `budget`, `parts`, `again_turns`
+            /packs/mine/pack.toml:7:1: unknown field `colour`, expected one of `id`, `role`, `target`, `source`, `file`, `gate`, `template`, `budget`, `parts`, `again_turns`, `depth`, `from`, `before`, `after`
             /packs/mine/pack.toml:7:30: unknown variant `tail`, expected `head`
             /packs/mine/pack.toml:7:20: invalid value: integer `-1`, expected usize"#]],
     );
@@ -77,6 +77,7 @@ fn names_that_are_not_known_are_named_with_their_line() {
             "[tools_only]\ngate = ['any']\ntools = []\n",
             "[skills]\nsame_name = 'last'\n",
             "[given_tools]\nform = 'loose'\n",
+            "[given_tools]\nmcp = 'later'\n",
             "[compaction]\nstrategy = 'forget'\n",
             "[compaction]\nfallback = 'hope'\n",
             "[reinject]\nvariant = 'none'\n",
@@ -96,10 +97,11 @@ fn names_that_are_not_known_are_named_with_their_line() {
             /packs/mine/pack.toml:4: unknown gate `any`
             /packs/mine/pack.toml:4:13: unknown variant `last`, expected `all` or `first`
             /packs/mine/pack.toml:4:8: unknown variant `loose`, expected `as_given` or `canonical`
+            /packs/mine/pack.toml:4:7: unknown variant `later`, expected `direct` or `deferred`
             /packs/mine/pack.toml:4:12: unknown variant `forget`, expected `summarise` or `window`
             /packs/mine/pack.toml:4:12: unknown variant `hope`, expected `none` or `local`
             /packs/mine/pack.toml:4:11: unknown variant `none`, expected one of `design`, `current`, `initial`
-            /packs/mine/pack.toml:4:12: unknown variant `elephant`, expected one of `window`, `supa`, `hypa_v1`, `hypa_v2`, `hypa_v3`, `hanurai`
+            /packs/mine/pack.toml:4:12: unknown strategy `elephant`
             /packs/mine/pack.toml:4:14: unknown variant `fair`, expected one of `root-first`, `nearest-first`, `proportional`
             /packs/mine/pack.toml:4: unknown injection `hologram`"#]],
     );
@@ -123,6 +125,8 @@ fn keys_that_could_never_have_an_effect_are_refused() {
             "[bootstrap]\nnames = []\nunit = \"bytes\"\nmax_chars = 1\nhead_ratio = 1\ntail_ratio = 0\nmarker = \"\"\nmissing = \"\"\n",
             "[bootstrap]\nmax_chars = 1\ntotal_max_chars = 2\n",
             "[[injection]]\ntype = 'provided'\n[[slot]]\nid = 'a'\ntarget = 'user'\nsource = 'environment'\n",
+            "[given_tools]\ndirect_tokens = 5\n",
+            "[given_tools]\nmcp = 'deferred'\n[[tool]]\nfile = 'find_tools'\n",
             "[compaction]\nreserved_output_tokens = 5\n",
             "[compaction]\nsummary_max_output_tokens = 5\n",
             "[[model]]\nslugs = ['a', 'a']\ntemplate = []\ndefault = ''\nfriendly = ''\npragmatic = ''\n",
@@ -141,6 +145,8 @@ fn keys_that_could_never_have_an_effect_are_refused() {
             /packs/mine/pack.toml:3:1: [bootstrap] has no effect without a template that looks at `files`
             /packs/mine/pack.toml:3:1: [bootstrap] needs `names`
             /packs/mine/pack.toml:4:8: [[injection]] has no effect without a slot of source `injected_sections` or `injected_preamble`
+            /packs/mine/pack.toml:4:17: `direct_tokens` has no effect unless `mcp = "deferred"`
+            /packs/mine/pack.toml:4:7: `mcp = "deferred"` needs the tools `find_tools` and `call_tool`, and this layout does not list call_tool; add them as [[tool]] with gate = ["mcp:deferred"]
             /packs/mine/pack.toml:4:26: `reserved_output_tokens` has no effect unless `strategy = "window"`
             /packs/mine/pack.toml:4:29: `summary_max_output_tokens` has no effect unless `strategy = "window"`
             /packs/mine/pack.toml:1:1: two [[model]] name `a`, so one of them has no effect"#]],
@@ -208,9 +214,9 @@ fn settings_of_a_memory_that_its_strategy_does_not_read_are_refused() {
     expect![[r#"
         hypa_v3 chunk_tokens = 9: /packs/mine/pack.toml:3:1: `chunk_tokens` has no effect without a strategy that reads it
         supa chunk_tokens = 9: fine: mine
-        supa allocated_tokens = 9: /packs/mine/pack.toml:3:1: `allocated_tokens` has no effect without `strategy = "hypa_v2"`
+        supa allocated_tokens = 9: /packs/mine/pack.toml:3:1: `allocated_tokens` has no effect without `strategy = "summaries_and_details"`
         hypa_v2 allocated_tokens = 9: fine: mine
-        hypa_v2 recall_tokens = 9: /packs/mine/pack.toml:3:1: `recall_tokens` has no effect without `strategy = "hanurai"`
+        hypa_v2 recall_tokens = 9: /packs/mine/pack.toml:3:1: `recall_tokens` has no effect without `strategy = "recall"`
         hanurai recall_paragraphs = 9: /packs/mine/pack.toml:5:21: invalid type: integer `9`, expected a boolean
         hanurai recall_tokens = 9: fine: mine
         hypa_v2 remove_punctuation = true: /packs/mine/pack.toml:3:1: `remove_punctuation` has no effect without a strategy that reads it
@@ -218,7 +224,7 @@ fn settings_of_a_memory_that_its_strategy_does_not_read_are_refused() {
         supa summaries = 'lexical', summary_model = 'm': /packs/mine/pack.toml:3:1: `summary_model` has no effect without `summaries = "model"`
         supa vectors = 'lexical': /packs/mine/pack.toml:3:1: `vectors` has no effect without a strategy that compares texts
         hypa_v1 vectors = 'lexical', vector_model = 'm': /packs/mine/pack.toml:3:1: `vector_model` has no effect without `vectors = "provider"`
-        hypa_v1 [memory.preset], : /packs/mine/pack.toml:3:1: `preset` has no effect without `strategy = "hypa_v3"`"#]].assert_eq(&all.join("\n"));
+        hypa_v1 [memory.preset], : /packs/mine/pack.toml:3:1: `cards` has no effect without `strategy = "cards"`"#]].assert_eq(&all.join("\n"));
 }
 
 #[test]
@@ -498,4 +504,59 @@ fn every_source_has_a_name_of_its_own_and_says_what_it_gives() {
         assert!(!source::about(name).is_empty(), "{name}");
     }
     assert!(source::find("weather").is_none());
+}
+
+#[test]
+fn slots_that_say_where_they_go_are_added_to_those_beneath() {
+    let slot = |id: &str, more: &str| format!("[[slot]]\nid = '{id}'\ntarget = 'developer'\nfile = 'a.md'\n{more}\n");
+    let layout = [
+        slot("one", "after = 'permissions'"),
+        slot("two", "after = 'permissions'"),
+        slot("three", "before = 'permissions'"),
+        slot("deep", "depth = 2"),
+    ];
+    let layout = format!("name = 'mine'\nfrom = 'codex'\n{}", layout.concat());
+    let pack = Pack::load_user(&files(&[("pack.toml", &layout), ("a.md", "A.\n")]), FOLDER).unwrap();
+    let ids: Vec<&str> = pack.layout.slots.iter().map(|slot| &*slot.id).collect();
+    let at = ids.iter().position(|id| *id == "permissions").unwrap();
+    assert_eq!(ids[at - 1..at + 3], ["three", "permissions", "one", "two"]);
+    assert_eq!(ids.last(), Some(&"deep"));
+    assert_eq!(pack.layout.updates, Pack::builtin("codex").unwrap().layout.updates, "what belongs to slots stays");
+}
+
+#[test]
+fn places_that_mean_nothing_are_refused() {
+    let of = |lines: &str| {
+        let slot = format!("[[slot]]\nid = 'a'\nfile = 'a.md'\n{lines}\n");
+        error(&[("pack.toml", &format!("name = 'mine'\nfrom = 'codex'\n{slot}")), ("a.md", "A.\n")])
+    };
+    let all: Vec<String> = [
+        "target = 'developer'\nafter = 'nothing'",
+        "target = 'developer'\nafter = 'base'\ndepth = 1",
+        "target = 'developer'\nafter = 'base'\nbefore = 'base'",
+        "target = 'developer'\nfrom = 'start'",
+        "target = 'developer'\ndepth = -1",
+        "target = 'developer'\ndepth = 1\nfrom = 'middle'",
+        "target = 'instructions'\ndepth = 1",
+        "target = 'developer'\ndepth = 1\nagain_turns = 2",
+        "target = 'developer'\ndepth = 1\nrole = 'base'",
+        "target = 'developer'\nafter = 'base'\n[[slot]]\nid = 'b'\ntarget = 'developer'\nfile = 'a.md'",
+        "target = 'developer'\nafter = 'base'\n[[slot]]\nid = 'a'\ntarget = 'developer'\nfile = 'a.md'\ndepth = 1",
+    ]
+    .iter()
+    .map(|lines| of(lines))
+    .collect();
+    expect![[r#"
+        /packs/mine/pack.toml:7: unknown slot `nothing`
+        /packs/mine/pack.toml:7:9: slot `a`: a slot has one of `before`, `after` and `depth`
+        /packs/mine/pack.toml:8:10: slot `a`: a slot has one of `before`, `after` and `depth`
+        /packs/mine/pack.toml:7:8: slot `a`: `from` has no effect without `depth`
+        /packs/mine/pack.toml:7:9: invalid value: integer `-1`, expected usize
+        /packs/mine/pack.toml:8:8: unknown variant `middle`, expected `start` or `end`
+        /packs/mine/pack.toml:7:9: slot `a`: `depth` needs target `developer`, `user` or `messages`
+        /packs/mine/pack.toml:7:9: slot `a`: a text with `depth` is placed again in every turn, so `again_turns` has no effect
+        /packs/mine/pack.toml:7:9: slot `a`: a text with `depth` is made again in every turn, so `role` has no effect
+        /packs/mine/pack.toml:7:9: slot `a`: another slot has no `before`, `after` or `depth`, so the slots of this file replace those beneath, in their order
+        /packs/mine/pack.toml:9:6: a slot before this one has the id `a` too"#]]
+    .assert_eq(&all.join("\n"));
 }

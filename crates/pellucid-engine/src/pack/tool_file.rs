@@ -78,6 +78,9 @@ pub struct Parameter {
     /// The separate file of the description, if there is one.
     #[serde(skip)]
     pub description_file: Option<FileVersion>,
+    /// Whether an object may have properties that are not listed.
+    #[serde(default)]
+    pub open: bool,
     /// Properties of an object, or of an array's elements.
     #[serde(default, rename = "property")]
     pub properties: Vec<Self>,
@@ -230,6 +233,9 @@ impl Parameter {
         }
         if self.items.is_some() && self.kind != ParameterType::Array {
             return refused("items");
+        }
+        if self.open && self.kind != ParameterType::Object {
+            return refused("open");
         }
         let has_object = self.kind == ParameterType::Object || self.items == Some(ParameterType::Object);
         if !self.properties.is_empty() && !has_object {

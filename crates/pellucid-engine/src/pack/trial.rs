@@ -92,6 +92,7 @@ fn samples() -> Vec<Facts> {
         name: "mend".to_owned(),
         description: "Mends <things> & more.".to_owned(),
         short_description: None,
+        allowed_tools: Vec::new(),
         path: "/user/skills/mend/SKILL.md".to_owned(),
         scope: SkillOwner::User,
         switch: Switch::On,

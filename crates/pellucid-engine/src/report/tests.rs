@@ -17,6 +17,7 @@ fn report(rows: Vec<Row>, omissions: Vec<Omission>, candidates: Vec<Candidate>) 
         changed_files: Vec::new(),
         continuity: None,
         said_again: BTreeMap::new(),
+        phase: None,
         counted_by: Estimate::NAME.into(),
         image_bytes: 0,
         watched: None,

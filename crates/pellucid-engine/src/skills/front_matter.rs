@@ -5,6 +5,7 @@
 //! request. Whatever else a head may be is left to the parser; a test holds that both agree.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 /// How many characters a name may have.
 pub const NAME_CHARS_MAX: usize = 64;
@@ -23,6 +24,8 @@ pub struct FrontMatter {
     pub description: String,
     /// The same in fewer words.
     pub short_description: Option<String>,
+    /// The tools that the skill asks for: the entries of a list, or a text as it is.
+    pub allowed_tools: Vec<String>,
 }
 
 /// Why a file is no skill.
@@ -78,7 +81,13 @@ pub fn parse(text: &str) -> Result<FrontMatter, SkillError> {
     if let Some(short) = &short_description {
         check("metadata.short-description", short, DESCRIPTION_CHARS_MAX)?;
     }
-    Ok(FrontMatter { name, description, short_description })
+    let allowed_tools = match raw.allowed_tools {
+        RawTools::Text(text) => vec![text],
+        RawTools::List(tools) => tools,
+        RawTools::Other(_) => Vec::new(),
+    };
+    let allowed_tools = allowed_tools.iter().map(|tool| one_line(tool)).filter(|tool| !tool.is_empty()).collect();
+    Ok(FrontMatter { name, description, short_description, allowed_tools })
 }
 
 /// A text with every run of white space made one space.
@@ -132,13 +141,30 @@ fn check(field: &'static str, value: &str, max: usize) -> Result<(), SkillError>
     Ok(())
 }
 
-#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[derive(Debug, PartialEq, Deserialize)]
 #[serde(expecting = "a mapping")]
 struct RawHead {
     name: String,
     description: String,
     #[serde(default)]
     metadata: RawMetadata,
+    #[serde(default, rename = "allowed-tools")]
+    allowed_tools: RawTools,
+}
+
+/// A list of tools: a text, a list, or anything else, which counts as none.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+enum RawTools {
+    Text(String),
+    List(Vec<String>),
+    Other(IgnoredAny),
+}
+
+impl Default for RawTools {
+    fn default() -> Self {
+        Self::List(Vec::new())
+    }
 }
 
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
@@ -163,7 +189,7 @@ fn plain_head(head: &str) -> Option<RawHead> {
         let field = match key {
             "name" => &mut name,
             "description" => &mut description,
-            "metadata" => return None,
+            "metadata" | "allowed-tools" => return None,
             _ if is_plain_key(key) => continue,
             _ => return None,
         };
@@ -172,7 +198,7 @@ fn plain_head(head: &str) -> Option<RawHead> {
         }
     }
     let (name, description) = (name?.to_owned(), description?.to_owned());
-    Some(RawHead { name, description, metadata: RawMetadata::default() })
+    Some(RawHead { name, description, metadata: RawMetadata::default(), allowed_tools: RawTools::default() })
 }
 
 fn is_plain_key(key: &str) -> bool {
@@ -214,9 +240,10 @@ mod tests {
     #[track_caller]
     fn check_skill(text: &str, expected: &Expect) {
         let actual = match parse(text) {
-            Ok(FrontMatter { name, description, short_description }) => {
+            Ok(FrontMatter { name, description, short_description, allowed_tools }) => {
                 let short = short_description.map(|short| format!(" | {short}")).unwrap_or_default();
-                format!("{name} | {description}{short}")
+                let tools = if allowed_tools.is_empty() { String::new() } else { format!(" {allowed_tools:?}") };
+                format!("{name} | {description}{short}{tools}")
             }
             Err(error) => format!("error: {error}"),
         };
@@ -231,7 +258,12 @@ mod tests {
             " --- \nname: '  two   words '\ndescription: |\n  Two lines\n  of   text.\nmetadata:\n  short-description: In  short.\n--- ",
             &expect!["two words | Two lines of text. | In short."],
         );
-        check_skill("---\nname: a\ndescription: b\nlicense: MIT\nallowed-tools: [x]\n---", &expect!["a | b"]);
+        check_skill(
+            "---\nname: a\ndescription: b\nlicense: MIT\nallowed-tools: [x]\n---",
+            &expect![[r#"a | b ["x"]"#]],
+        );
+        check_skill("---\nname: a\ndescription: b\nallowed-tools: x y\n---", &expect![[r#"a | b ["x y"]"#]]);
+        check_skill("---\nname: a\ndescription: b\nallowed-tools: 7\n---", &expect!["a | b"]);
         check_skill("---\nname: 12\ndescription: true\nmetadata:\n---", &expect!["12 | true"]);
         check_skill("---\nname: a\ndescription: b\nmetadata:\n  short-description: ' '\n---", &expect!["a | b"]);
     }

@@ -13,6 +13,7 @@ fn skill(name: &str, path: &str, scope: SkillOwner) -> Skill {
         name: name.to_owned(),
         description: String::new(),
         short_description: None,
+        allowed_tools: Vec::new(),
         path: path.to_owned(),
         scope,
         switch: Switch::On,

@@ -13,6 +13,7 @@ use pellucid_protocol::mcp::McpTool;
 use pellucid_protocol::model::ApplyPatchType;
 use pellucid_protocol::model::ShellType;
 use pellucid_protocol::provider::WireApi;
+use pellucid_protocol::settings::McpOffer;
 use serde_json::Value;
 use serde_json::json;
 
@@ -38,7 +39,7 @@ fn given() -> Facts {
         mcp_tools: offered(&[("s".to_owned(), tools)]).into(),
         dynamic_tools: vec![dynamic("mine", good), dynamic("wrong", bad)],
         has_mcp_servers: true,
-        agent_roles: Vec::new(),
+        ..OutsideTools::default()
     };
     Facts { tools, ..facts() }
 }
@@ -70,6 +71,9 @@ fn what_can_be_called_is_what_the_request_offers() {
     let facts = given();
     check(&facts);
     assert!(in_request(&facts, WireApi::Responses).contains("mcp__s__good"));
+    let mut deferred = facts.clone();
+    deferred.tools.mcp_offers.all = Some(McpOffer::Deferred);
+    check(&deferred);
     for &feature in Feature::ALL {
         let mut flipped = facts.clone();
         flipped.settings.features.set(feature, !flipped.settings.features.is_on(feature));

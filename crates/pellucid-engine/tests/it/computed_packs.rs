@@ -128,7 +128,7 @@ fn what_a_pack_gets_wrong_is_refused_with_its_place() {
         "",
         "one\n{{ cdw }}",
         expect![
-            "/packs/mine/only.jinja:2:4: unknown name `cdw`; known: `base`, `cwd`, `documents`, `effort`, `features`, `files`, `given`, `home_document`, `memory`, `mode`, `model`, `policy`, `shell`, `skills`, `tools`"
+            "/packs/mine/only.jinja:2:4: unknown name `cdw`; known: `base`, `cwd`, `documents`, `effort`, `features`, `files`, `given`, `home_document`, `memory`, `mode`, `model`, `policy`, `recalled`, `shell`, `skills`, `tools`"
         ],
     );
     check(

@@ -5,10 +5,12 @@ use pellucid_engine::gate::ABOUT;
 use pellucid_engine::gate::Gate;
 use pellucid_engine::gate::all_open;
 use pellucid_engine::gate::shell_type;
+use pellucid_engine::mcp::offered;
 use pellucid_engine::pack::Pack;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::model::ApplyPatchType;
 use pellucid_protocol::model::ShellType;
+use pellucid_protocol::settings::McpOffer;
 use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::WebSearchMode;
 
@@ -93,6 +95,17 @@ fn tools_of_models_servers_and_providers_open_theirs() {
     check_gate("mcp:any", |_| {}, false);
     check_gate("mcp:any", |facts| facts.tools.has_mcp_servers = true, true);
     check_gate("mcp:any", |facts| facts.settings.features.set(Feature::Apps, true), true);
+    check_gate("mcp:deferred", |facts| facts.tools.mcp_offers.all = Some(McpOffer::Deferred), false);
+    let with_tool = |facts: &mut Facts| {
+        let tool = serde_json::from_value(serde_json::json!({ "name": "t", "inputSchema": {} })).unwrap();
+        facts.tools.mcp_tools = offered(&[("s".to_owned(), vec![tool])]).into();
+    };
+    check_gate("mcp:deferred", with_tool, false);
+    let deferred = |facts: &mut Facts| {
+        with_tool(facts);
+        facts.tools.mcp_offers.all = Some(McpOffer::Deferred);
+    };
+    check_gate("mcp:deferred", deferred, true);
     for mode in WebSearchMode::ALL {
         check_gate("web_search:on", |facts| facts.settings.web_search = *mode, *mode != WebSearchMode::Disabled);
     }

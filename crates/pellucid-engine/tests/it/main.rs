@@ -7,6 +7,7 @@ mod callable;
 mod compactions;
 mod computed_packs;
 mod corpus;
+mod deferred;
 mod documents;
 mod fixture;
 mod gates;

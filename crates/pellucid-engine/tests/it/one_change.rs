@@ -167,7 +167,7 @@ fn judge(api: WireApi, change: &dyn Fn(&mut World)) -> (Continuity, Vec<u8>, Vec
     let divergence = world.transcript.take_divergence();
     let left = world.transcript.take_left();
     let (items, order) = (world.transcript.rendered(), &world.order);
-    let next = NextRequest { frame: &frame, request: &request, items, order, left, cause: world.cause };
+    let next = NextRequest { frame: &frame, request: &request, items, order, left, cause: world.cause, moved: None };
     let here = sent.continued_by(&next, divergence).unwrap();
     let mut later = recorded.continued_by(&next).unwrap();
     // The bytes of an item that differs may begin alike, which only shows while they are in memory.

@@ -32,6 +32,10 @@ use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::injection;
+use pellucid_engine::injection::FileRead;
+use pellucid_engine::injection::FileText;
+use pellucid_engine::injection::InjectionRead;
+use pellucid_engine::injection::RepoRead;
 use pellucid_engine::mcp::offered;
 use pellucid_engine::memories::extraction;
 use pellucid_engine::memories::files;
@@ -40,6 +44,7 @@ use pellucid_engine::notice;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::pack::SlotRole;
 use pellucid_engine::presets::presets;
+use pellucid_engine::prompt_sizes::PromptReport;
 use pellucid_engine::reinject::again;
 use pellucid_engine::reinject::again::AgainState;
 use pellucid_engine::request::Frame;
@@ -74,6 +79,7 @@ use pellucid_protocol::reply::ReplyEvent;
 use pellucid_protocol::review::ReviewOutput;
 use pellucid_protocol::review::ReviewTarget;
 use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::McpOffer;
 use pellucid_protocol::settings::Personality;
 use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::SandboxPolicy;
@@ -134,6 +140,13 @@ target = "messages"
 source = "injected_preamble"
 budget = { bytes = 12, keep = "head" }
 
+[[slot]]
+id = "note"
+target = "developer"
+depth = 1
+from = "start"
+file = "greeting.md"
+
 [updates]
 order = ["permissions"]
 
@@ -142,6 +155,7 @@ same_name = "first"
 
 [given_tools]
 form = "canonical"
+list_tokens = 9
 "#;
 
 /// A text that is longer than every budget of the pack above.
@@ -159,6 +173,11 @@ pub fn full() -> Facts {
     let summary = document("/m/memory_summary.md", "Ada likes tea.");
     facts.world.memory = Some(Memory { folder: "/m".to_owned(), summary });
     facts.settings.collaboration_mode.settings.developer_instructions = Some("Work together.".to_owned());
+    // The texts of a layout around the conversation.
+    let texts =
+        ["description", "persona", "jailbreak", "global_note", "author_note", "post_everything", "depth_prompt"];
+    facts.system.given = texts.iter().map(|name| ((*name).to_owned(), format!("Says {name}.").into())).collect();
+    facts.system.given.insert("lorebook".to_owned(), vec!["One.", "Two."].into());
     facts.world.home_document = Some(document("/h/AGENTS.md", "Home rules that are longer than twenty bytes."));
     facts.world.project_documents = vec![
         document("/p/AGENTS.md", "Project rules that are longer than forty bytes each.\n"),
@@ -182,14 +201,22 @@ pub fn full() -> Facts {
         input_schema: schema.clone(),
     };
     facts.tools.dynamic_tools = vec![client("two"), client("one")];
-    facts.system.injection.sources = injection::sources(&json!([{ "type": "provided" }]));
+    facts.system.injection.sources = injection::sources(&json!([
+        { "type": "provided" }, { "type": "file_set", "files": [{ "path": "gone.md" }] }, { "type": "repo_docs" },
+    ]));
+    let rules = FileText::whole("/p/RULES.md", "Rules of a source.\n");
+    let documents = vec![("RULES.md".to_owned(), FileRead::Text(rules))];
+    let repo = InjectionRead { repo: RepoRead { documents }, ..InjectionRead::default() };
+    facts.system.injection.reads = vec![InjectionRead::default(), InjectionRead::default(), repo];
     let items = json!([
         { "target": "system_section", "content": "A section.", "order": 300 },
+        { "target": "system_section", "content": "Beside what is recalled.", "order": 200 },
+        { "target": "system_section", "content": "Beside the skills.", "order": 800 },
         { "target": "preamble_message", "role": "user", "content": "A preamble.", "order": 1 },
         { "target": "preamble_message", "role": "assistant", "content": "Noted.", "order": 2 },
     ]);
     facts.system.injection.attributes.insert("prompt_injections".to_owned(), items);
-    facts.system.injection.memory = vec!["likes tea".to_owned()];
+    facts.system.injection.memory = vec!["likes tea".to_owned(), "has a cat".to_owned()];
     facts
 }
 
@@ -198,6 +225,7 @@ fn skill(name: &str, path: &str) -> Skill {
         name: name.to_owned(),
         description: format!("How to {name} what is broken or raw, in a few words that say it."),
         short_description: None,
+        allowed_tools: Vec::new(),
         path: path.to_owned(),
         scope: SkillOwner::User,
         switch: Switch::On,
@@ -253,6 +281,11 @@ fn request(pack: &Pack, facts: &Facts) -> String {
     for message in context.messages {
         transcript.record_draft(&Draft::from(message));
     }
+    for n in 0..5 {
+        let (role, origin) = if n % 2 == 0 { ("user", Origin::User) } else { ("assistant", Origin::Model) };
+        transcript.record(&Item::text(role, format!("Message {n}.")), &origin);
+    }
+    transcript.place(&context.placed);
     let body = String::from_utf8(frame.request(&mut transcript).body()).unwrap();
     let callable = callable(pack, facts, WireApi::Responses);
     let tools: Vec<String> =
@@ -268,6 +301,14 @@ fn requested(facts: Facts) -> Situation {
     Box::new(move |pack| request(pack, &facts))
 }
 
+/// The sizes of what is sent.
+fn measured(facts: Facts) -> Situation {
+    Box::new(move |pack| {
+        let prompt = concat(&assemble(pack, &facts).instructions);
+        format!("{:?}", PromptReport::of(pack, &facts, &prompt, &[]))
+    })
+}
+
 /// What is sent when facts change.
 fn told(before: Facts, change: impl FnOnce(&mut Facts)) -> Situation {
     let mut after = before.clone();
@@ -279,13 +320,32 @@ fn told(before: Facts, change: impl FnOnce(&mut Facts)) -> Situation {
     })
 }
 
+/// Tools of a server, each of about sixty tokens.
+fn server_tools(n_tools: usize) -> Vec<McpTool> {
+    let schema =
+        json!({ "type": "object", "properties": { "place": { "type": "string", "description": "Where it is." } } });
+    let tool = |n: usize| {
+        let tool = json!({ "name": format!("load_{n}"), "description": "Loads what is in one place of the depot, and says what is left of it. The place must exist.", "inputSchema": schema });
+        serde_json::from_value(tool).unwrap()
+    };
+    (0..n_tools).map(tool).collect()
+}
+
 /// Requests and updates of a coding agent.
 fn coding() -> Vec<Situation> {
     let mut situations = vec![
         requested(with(&ALL_SLOTS, everything)),
         requested(full()),
+        requested(with(&[], |facts| facts.system.prompt_mode = PromptMode::None)),
         requested(with(&[Feature::JsRepl, Feature::JsReplToolsOnly], everything)),
     ];
+    // Above and below what the layouts leave direct, and with an order to defer.
+    for (n_tools, offer) in [(40, None), (6, None), (6, Some(McpOffer::Deferred))] {
+        situations.push(requested(with(&[], |facts| {
+            facts.tools.mcp_tools = offered(&[("depot".to_owned(), server_tools(n_tools))]).into();
+            facts.tools.mcp_offers.all = offer;
+        })));
+    }
     for shell in [ShellType::Default, ShellType::Local, ShellType::ShellCommand] {
         situations.push(requested(with(&[], |facts| facts.settings.model.shell_type = shell)));
     }
@@ -442,7 +502,7 @@ fn summaries(pack: &Pack) -> String {
 
 /// Requests of an assistant in chats.
 fn chatting() -> Vec<Situation> {
-    let mut situations = Vec::new();
+    let mut situations = vec![measured(with(&[], chat))];
     for mode in [PromptMode::Full, PromptMode::Minimal, PromptMode::None] {
         situations.push(requested(with(&[], |facts| {
             facts.system.prompt_mode = mode;
@@ -552,7 +612,9 @@ fn in_small_windows() -> Vec<Situation> {
 /// Requests with injected items, in every mode.
 fn injecting() -> Vec<Situation> {
     let modes = [PromptMode::Full, PromptMode::Minimal, PromptMode::None];
-    modes.map(|mode| requested(with(&[], |facts| facts.system.prompt_mode = mode))).into_iter().collect()
+    let without_skills = with(&[], |facts| facts.world.skills = Skills::default());
+    let modes = modes.map(|mode| requested(with(&[], |facts| facts.system.prompt_mode = mode)));
+    modes.into_iter().chain([requested(without_skills)]).collect()
 }
 
 /// The situations that a pack is played in.

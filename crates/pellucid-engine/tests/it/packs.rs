@@ -41,7 +41,7 @@ fn an_unknown_gate_is_refused_with_the_known_ones() {
         "gate = [\"feature:apps\"]",
         "gate = [\"feature:aps\"]",
         &expect![
-            "pack.toml:50: unknown gate `feature:aps`; known: `not:GATE`, `feature:KEY`, `shell:default|local|unified_exec|shell_command`, `patch:freeform|function`, `model_tool:NAME`, `mcp:any`, `web_search:on`, `mode:full|minimal|none`, `if:CONDITION`, `host:NAME`"
+            "pack.toml:50: unknown gate `feature:aps`; known: `not:GATE`, `feature:KEY`, `shell:default|local|unified_exec|shell_command`, `patch:freeform|function`, `model_tool:NAME`, `mcp:any`, `mcp:deferred`, `web_search:on`, `mode:full|minimal|none`, `if:CONDITION`, `host:NAME`"
         ],
     );
 }

@@ -5,6 +5,7 @@ use expect_test::expect;
 use pellucid_engine::assemble::assemble;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::fragment::Origin;
+use pellucid_engine::pack::Pack;
 use pellucid_engine::report::Report;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::WireSettings;
@@ -39,7 +40,10 @@ pub struct Session {
 }
 
 pub fn session(facts: &Facts, wire: &WireSettings, prompt: &str) -> Session {
-    let pack = pack();
+    session_with(pack(), facts, wire, prompt)
+}
+
+pub fn session_with(pack: &Pack, facts: &Facts, wire: &WireSettings, prompt: &str) -> Session {
     let context = assemble(pack, facts);
     let mut transcript = Transcript::new(wire.ids, facts.settings.model.truncation_policy);
     for message in context.messages {

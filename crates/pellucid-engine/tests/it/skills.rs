@@ -48,6 +48,7 @@ fn skills(drawn: &str) -> Skills {
             name: name.to_owned(),
             description: format!("About {name}."),
             short_description: None,
+            allowed_tools: Vec::new(),
             path: format!("/h/{folder}/SKILL.md"),
             scope,
             switch: if rest.contains(&"off") { Switch::Off } else { Switch::On },

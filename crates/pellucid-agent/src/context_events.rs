@@ -20,6 +20,7 @@ pub struct ContextEvents {
 struct Switch {
     is_on: AtomicBool,
     has_usage_reader: AtomicBool,
+    has_request_reader: AtomicBool,
     n_joined: AtomicUsize,
 }
 
@@ -33,6 +34,16 @@ impl ContextEvents {
     /// A client joins that wants to know what each request cost, and nothing else.
     pub fn join_for_usage(&self) {
         self.switch.has_usage_reader.store(true, Ordering::Relaxed);
+    }
+
+    /// A client joins that wants to know each request with its digest. Sessions that this one opens from now on report theirs.
+    pub fn join_for_requests(&self) {
+        self.switch.has_request_reader.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a client wants to know each request with its digest.
+    pub(crate) fn are_requests_wanted(&self) -> bool {
+        self.switch.has_request_reader.load(Ordering::Relaxed)
     }
 
     /// Whether a client wants to know what each request cost.

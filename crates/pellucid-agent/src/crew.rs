@@ -41,6 +41,7 @@ use crate::door;
 use crate::door::Door;
 use crate::door::Inside;
 use crate::identity;
+use crate::phases::Phases;
 use crate::session::Session;
 
 /// How many levels of sessions may be above an agent.
@@ -84,6 +85,8 @@ pub struct NewChild {
     pub source: Value,
     /// Whether clients receive events about the parts of its requests.
     pub context_events: ContextEvents,
+    /// The phases of its work.
+    pub phases: Phases,
 }
 
 /// How an agent was opened.
@@ -224,6 +227,7 @@ impl Shared {
                     effort: facts.settings.effort,
                     source: session.setup.origin.source(),
                     context_events: session.setup.context_events.clone(),
+                    phases: session.setup.phases.clone(),
                 });
                 None
             }

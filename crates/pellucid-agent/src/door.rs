@@ -145,10 +145,14 @@ impl EventSender {
         *self.open_turn.lock().unwrap_or_else(PoisonError::into_inner) = open;
     }
 
-    /// Sends recorded items to clients that want them raw.
+    /// Sends recorded items to clients that want them raw, and requests to those that want to know them.
     async fn send_items(&self, log: &mut Log, id: &str) -> Result<(), ClientGone> {
         for item in log.take_raw() {
             let msg = EventMessage::RawResponseItem { item };
+            self.sender.send(Event { id: id.to_owned(), msg }).await.map_err(|_gone| ClientGone)?;
+        }
+        for request in log.take_noted() {
+            let msg = EventMessage::ContextRequestSent(request);
             self.sender.send(Event { id: id.to_owned(), msg }).await.map_err(|_gone| ClientGone)?;
         }
         Ok(())

@@ -73,6 +73,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         Task::UserCommand(_) => session.record_due_context(),
         Task::Answer | Task::Compact => {}
     }
+    session.events_are_about(&input.id, matches!(input.task, Task::Compact));
     let settings = session.turn_settings(&input.id);
     session.learn_server_tools();
     let questions = Questions::new(session.setup.origin.audience(), session.jobs.toolbox.grants());

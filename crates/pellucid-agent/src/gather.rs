@@ -20,6 +20,7 @@ use pellucid_engine::facts::Candidate;
 use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::facts::Fate;
+use pellucid_engine::facts::McpOffers;
 use pellucid_engine::facts::Memory;
 use pellucid_engine::facts::NetworkRules;
 use pellucid_engine::facts::OutsideTools;
@@ -74,6 +75,8 @@ pub struct Gathered {
     pub skill_search: SkillSearch,
     /// The path of the user's login shell.
     pub shell: PathBuf,
+    /// Warnings for clients, before the first turn.
+    pub warnings: Vec<String>,
 }
 
 impl Gathered {
@@ -319,11 +322,19 @@ pub fn gather(sources: &FactSources) -> Gathered {
     let tools = OutsideTools {
         has_mcp_servers: config.tools.mcp_servers.values().any(|server| server.enabled),
         mcp_tools: Arc::default(),
+        mcp_offers: mcp_offers(config),
         agent_roles: agent_roles(config),
         dynamic_tools: Vec::new(),
     };
     let facts = Facts { world, settings, tools, system: System::default() };
-    Gathered { facts, omissions, model_match, skill_search, shell: shell.path }
+    Gathered { facts, omissions, model_match, skill_search, shell: shell.path, warnings: Vec::new() }
+}
+
+/// How the configuration wants tools of MCP servers to be offered.
+fn mcp_offers(config: &Config) -> McpOffers {
+    let servers = config.tools.mcp_servers.iter();
+    let servers = servers.filter_map(|(name, server)| Some((name.clone(), server.offer?))).collect();
+    McpOffers { all: config.tools.mcp_tools, servers }
 }
 
 /// The slot under which instruction files are reported that are not read: the one that has their role. Without a layout, or

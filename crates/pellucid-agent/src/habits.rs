@@ -13,6 +13,7 @@ use pellucid_engine::documents::change::NewText;
 use pellucid_engine::file_states::FileStates;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Origin;
+use pellucid_engine::reinject::account::StandingAccount;
 use pellucid_engine::reinject::again::Again;
 use pellucid_engine::report::Report;
 use pellucid_engine::transcript::Draft;
@@ -48,7 +49,7 @@ pub(crate) trait Habit: Debug + Send + Sync {
 
     /// Puts something before a person's message.
     fn wrap(&mut self, _inputs: &[UserInput], draft: Draft) -> Wrapped {
-        Wrapped { draft, said_before: Vec::new(), events: Vec::new() }
+        Wrapped { draft, said_before: Vec::new(), injected: Vec::new() }
     }
 
     /// Adds the files that the next request is made from. `known` has their earlier states, the newest first.
@@ -91,8 +92,8 @@ pub(crate) struct Wrapped {
     pub draft: Draft,
     /// What of it the model has read before.
     pub said_before: Vec<Again>,
-    /// Events for clients that ask for events about the context.
-    pub events: Vec<EventMessage>,
+    /// What became of the files before the message.
+    pub injected: Vec<StandingAccount>,
 }
 
 /// Something that happened in a session.
@@ -212,14 +213,14 @@ impl Habits {
 
     /// Puts what habits have before a person's message.
     pub(crate) fn wrap(&mut self, inputs: &[UserInput], mut draft: Draft) -> Wrapped {
-        let (mut said_before, mut events) = (Vec::new(), Vec::new());
+        let (mut said_before, mut injected) = (Vec::new(), Vec::new());
         for habit in &mut self.0 {
             let wrapped = habit.wrap(inputs, draft);
             draft = wrapped.draft;
             said_before.extend(wrapped.said_before);
-            events.extend(wrapped.events);
+            injected.extend(wrapped.injected);
         }
-        Wrapped { draft, said_before, events }
+        Wrapped { draft, said_before, injected }
     }
 
     /// Adds the files that the next request is made from.

@@ -14,6 +14,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// How this program identifies itself to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientIdentity {
+    /// The client's own name, as people know it: the channel of what goes before their input.
+    pub name: String,
     /// The name of the client that runs the session, for the header `originator`.
     pub originator: String,
     /// The value of the header `User-Agent`.
@@ -26,16 +28,23 @@ impl ClientIdentity {
         Self::with(originator, None, env)
     }
 
+    /// The same client under the name that people know it by.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self }
+    }
+
     /// The same for a program that drives sessions through us.
     pub fn of_client(name: &str, version: &str, env: &Env) -> Self {
         Self::with(name, Some(&format!("{name}; {version}")), env)
     }
 
     fn with(originator: &str, client: Option<&str>, env: &Env) -> Self {
+        let name = originator.to_owned();
         let originator = env.text("CODEX_INTERNAL_ORIGINATOR_OVERRIDE").unwrap_or_else(|| originator.to_owned());
         let terminal = terminal(&|name| env.var_os(name));
         let user_agent = user_agent(&originator, VERSION, &Host::read(), &terminal, client);
-        Self { originator, user_agent }
+        Self { name, originator, user_agent }
     }
 }
 

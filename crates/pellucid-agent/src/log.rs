@@ -11,6 +11,7 @@ use pellucid_engine::facts::Facts;
 use pellucid_files::Disk;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawItems;
+use pellucid_protocol::event::RequestSent;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::item::Item;
 use pellucid_store::copy;
@@ -107,6 +108,11 @@ impl Log {
     /// Takes the recorded items that clients have not received yet.
     pub fn take_raw(&mut self) -> Vec<Item> {
         self.raw.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Takes the requests that clients have not received yet.
+    pub fn take_noted(&mut self) -> Vec<RequestSent> {
+        self.sent.take_noted()
     }
 
     /// Begins a new file.

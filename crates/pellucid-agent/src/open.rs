@@ -53,11 +53,13 @@ use crate::gather::Gathered;
 use crate::identity;
 use crate::identity::ClientIdentity;
 use crate::login;
+use crate::phases::Phases;
 use crate::prepare;
-use crate::prepare::InjectError;
+use crate::prepare::PrepareError;
 use crate::prices;
 use crate::prices::PriceFileError;
 use crate::prices::PricesToday;
+use crate::replay;
 use crate::revision::ProjectAt;
 use crate::session::Beginning;
 use crate::session::Session;
@@ -249,7 +251,7 @@ pub enum OpenError {
     Read(#[from] ReadError),
     /// A file that is to be injected cannot be used.
     #[error(transparent)]
-    Inject(#[from] InjectError),
+    Inject(#[from] PrepareError),
     /// There is a limit in money, and the user's prices cannot be used.
     #[error(transparent)]
     Prices(#[from] PriceFileError),
@@ -282,13 +284,23 @@ pub(crate) fn begin(mut setup: Setup, opening: Opening) -> Result<Session, OpenE
         _ if is_written && is_resumed => SideFile::open(&home, setup.session_id.as_str()),
         _ => SideFile::default(),
     };
+    let n_requests = match opening.file() {
+        _ if !setup.context_events.are_requests_wanted() => None,
+        None => Some(0),
+        // A session whose requests cannot be counted reports none.
+        Some(file) => replay::n_requests(&home, file, None).ok(),
+    };
     let session = match opening {
         Opening::New { .. } => Session::open(setup, recorder, Beginning::Nothing),
         Opening::History { items, .. } => Session::open(setup, recorder, Beginning::Items(&items)),
         Opening::Resumed { file, .. } => Session::open(setup, recorder, Beginning::Resumed(&file)),
         Opening::Forked { file, upto, .. } => Session::open(setup, recorder, Beginning::Forked(&file, upto)),
     };
-    Ok(session?)
+    let mut session = session?;
+    if let Some(n_before) = n_requests {
+        session.note_requests(n_before);
+    }
+    Ok(session)
 }
 
 /// The limits that the configuration sets. Prices are only read where money is limited.
@@ -341,6 +353,7 @@ pub(crate) fn setup(plan: SessionPlan, opening: &Opening) -> Result<Setup, OpenE
     gathered.facts.tools.dynamic_tools = dynamic_tools;
     prepare::prepare(&mut gathered, &pack, &sources)?;
     notices.extend(untrusted_notice(&gathered, &sources.config));
+    notices.extend(gathered.warnings.iter().cloned().map(|message| EventMessage::Warning { message }));
     if source::lacks_tones(&gathered.facts, &pack) {
         let model = &gathered.facts.settings.model.slug;
         tracing::warn!(%model, "`personality` has no effect: there are no instructions with a place for it");
@@ -362,6 +375,7 @@ pub(crate) fn setup(plan: SessionPlan, opening: &Opening) -> Result<Setup, OpenE
         notices,
         side: SideFile::default(),
         crew,
+        phases: Phases::default(),
     })
 }
 

@@ -11,12 +11,18 @@ use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_engine::bootstrap::SessionKey;
 use pellucid_engine::computed::GIVEN;
+use pellucid_engine::deferred;
 use pellucid_engine::documents::listed::InstructionFile;
 use pellucid_engine::documents::listed::instruction_files;
+use pellucid_engine::fragment::Omission;
+use pellucid_engine::fragment::Why;
+use pellucid_engine::pack::CompactionStrategy;
 use pellucid_engine::pack::Pack;
 use pellucid_protocol::settings::PromptMode;
 
-pub use self::injected::InjectError;
+use self::injected::Injecting;
+pub use self::injected::PrepareError;
+pub(crate) use self::injected::configured_window;
 use crate::documents;
 use crate::gather;
 use crate::gather::FactSources;
@@ -26,7 +32,7 @@ use crate::gather::Gathered;
 ///
 /// # Errors
 /// If a file with what is to be injected cannot be used.
-pub fn prepare(gathered: &mut Gathered, pack: &Pack, sources: &FactSources) -> Result<(), InjectError> {
+pub fn prepare(gathered: &mut Gathered, pack: &Pack, sources: &FactSources) -> Result<(), PrepareError> {
     let config = &sources.config;
     let settings = &config.prompt.assistant;
     let has_source = |prefix: &str| {
@@ -45,10 +51,14 @@ pub fn prepare(gathered: &mut Gathered, pack: &Pack, sources: &FactSources) -> R
         let surroundings = documents::surroundings(sources, &config.folders.cwd);
         facts.world.imports = surroundings.imports(own, project, n_steps, &documents::user_home(sources));
     }
+    let missing = deferred::missing_tools(&pack.layout);
+    if facts.tools.mcp_offers.defer_any() && !missing.is_empty() {
+        return Err(PrepareError::NoDeferredTools { pack: pack.name.clone(), missing: missing.join(" and ") });
+    }
     facts.system.prompt_mode = config.prompt.mode.unwrap_or_else(|| mode_of_key(settings.session_key.as_deref()));
     if let Some(set) = &pack.layout.bootstrap {
-        let (files, left_out) = files::files(sources, set);
-        gathered.omissions.extend(gather::left_out(&left_out, &slot));
+        let (files, left_out) = files::files(sources, set, &slot);
+        gathered.omissions.extend(left_out);
         facts.system.files = files;
     }
     if pack.looks(GIVEN) {
@@ -59,9 +69,36 @@ pub fn prepare(gathered: &mut Gathered, pack: &Pack, sources: &FactSources) -> R
         && (is_asked_for || !pack.layout.injections.is_empty() || has_source("injected_sections"))
     {
         let home = sources.env.text("HOME").unwrap_or_else(|| shown(&config.folders.home));
-        facts.system.injection = injected::injection_facts(config, pack, facts.system.prompt_mode, home)?;
+        let Injecting { facts: injection, mode, system_prompt, unused } =
+            injected::injecting(config, pack, facts.system.prompt_mode, home)?;
+        facts.system.injection = injection;
+        let unusable = |what: &str, error: String| Omission {
+            slot: slot.clone(),
+            what: what.to_owned(),
+            why: Why::Unusable { error },
+        };
+        match mode {
+            Some(Ok(mode)) => facts.system.prompt_mode = mode,
+            Some(Err(word)) => {
+                facts.system.prompt_mode = PromptMode::Full;
+                let error =
+                    format!("there is no mode `{word}`, so `full` is used; known: {}", PromptMode::WORDS.join(", "));
+                gathered.warnings.push(format!("prompt_mode: {error}"));
+                gathered.omissions.push(unusable("prompt_mode", error));
+            }
+            None => {}
+        }
+        if facts.settings.base_instructions.is_none() {
+            facts.settings.base_instructions = system_prompt;
+        }
+        gathered.omissions.extend(unused.into_iter().map(|(what, why)| unusable(&what, why)));
     } else if is_asked_for {
-        return Err(InjectError::NoSlot { pack: pack.name.clone() });
+        return Err(PrepareError::NoSlot { pack: pack.name.clone() });
+    }
+    if pack.layout.compaction.strategy == CompactionStrategy::Window {
+        let keys = facts.system.injection.window.over(configured_window(config)).over(pack.layout.compaction.window);
+        let refused = |source| PrepareError::Settings { place: "[compaction]".to_owned(), source };
+        keys.check(facts.settings.model.context_window).map_err(refused)?;
     }
     Ok(())
 }
@@ -82,7 +119,7 @@ pub fn instruction_files_of_project(
     config: Config,
     env: Env,
     pack: &Pack,
-) -> Result<Vec<InstructionFile>, InjectError> {
+) -> Result<Vec<InstructionFile>, PrepareError> {
     let root = config.folders.project_root.clone();
     let real = root.canonicalize().unwrap_or_else(|_| root.clone());
     let sources = FactSources::new(config, env).showing_all();

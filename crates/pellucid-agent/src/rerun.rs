@@ -12,7 +12,7 @@ use crate::open::OpenError;
 use crate::open::Opening;
 use crate::open::Persistence;
 use crate::open::SessionPlan;
-use crate::prepare::InjectError;
+use crate::prepare::PrepareError;
 use crate::replay::SaidSession;
 use crate::session;
 use crate::session::RerunVisit;
@@ -34,8 +34,8 @@ impl From<ReadError> for RerunError {
     }
 }
 
-impl From<InjectError> for RerunError {
-    fn from(error: InjectError) -> Self {
+impl From<PrepareError> for RerunError {
+    fn from(error: PrepareError) -> Self {
         Self::Open(error.into())
     }
 }

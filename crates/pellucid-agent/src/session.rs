@@ -10,6 +10,7 @@
 //! - `shortening`: summaries that replace the history
 //! - `turns`: what changed since the last turn, and what a turn begins and ends with
 //! - `asked_skills`: skills that a person's input asks for
+//! - `placing`: texts of the layout within the conversation
 //! - `crate::habits`: what the pack does around turns; `recall`: the memory among them
 //!
 //! `next` runs a turn up to its first request without sending it, `beside` copies a session to be looked at, `rerun` has a recorded conversation again, `apart` asks questions beside the conversation, `mcp`
@@ -26,6 +27,7 @@ mod mcp;
 mod next;
 mod notices;
 mod opening;
+mod placing;
 mod recall;
 mod requests;
 mod rerun;
@@ -44,6 +46,7 @@ use pellucid_engine::facts::Facts;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::pack::Pack;
+use pellucid_engine::reinject::account::StandingAccount;
 use pellucid_exec::snapshot;
 use pellucid_model::catalogue::CatalogueMatch;
 use pellucid_protocol::event::EventMessage;
@@ -64,6 +67,7 @@ pub use self::next::TurnPreview;
 pub use self::next::UnfinishedRequest;
 use self::notices::Notices;
 pub use self::opening::Beginning;
+use self::placing::Placing;
 use self::requests::Requests;
 pub use self::rerun::RerunRequest;
 pub use self::rerun::RerunVisit;
@@ -83,6 +87,7 @@ use crate::jobs::Jobs;
 use crate::log::Log;
 use crate::mcp::Attached;
 use crate::memories;
+use crate::phases::Phases;
 use crate::restore::SetAside;
 use crate::sandbox;
 use crate::sandbox::SandboxReport;
@@ -102,8 +107,11 @@ pub struct Session {
     notices: Notices,
     shortening: Shortening,
     last_turn: LastTurn,
+    placing: Placing,
     skills: AskedSkills,
     habits: Habits,
+    /// What became of the files before an input, until a request with that input is recorded.
+    injected: Vec<StandingAccount>,
     /// The work on memories of past sessions beside this one.
     memories: Option<memories::Background>,
 }
@@ -175,6 +183,13 @@ impl Session {
         situation
     }
 
+    /// Lets the client learn each request from now on, with its number and digest. So many requests come before them, as
+    /// [`crate::replay::n_requests`] counts. Sessions that this one opens report theirs, too.
+    pub fn note_requests(&mut self, n_before: u64) {
+        self.setup.context_events.join_for_requests();
+        self.log.sent_from_start().note_requests(n_before);
+    }
+
     /// What the first context leaves out or cuts.
     pub fn omissions(&self) -> &[Omission] {
         self.notices.omissions()
@@ -228,6 +243,16 @@ impl Session {
     /// What confines the session's commands, and why that. Mechanisms are tried if none was tried yet.
     pub fn sandbox(&self) -> SandboxReport {
         sandbox::report(&self.setup.sources.config, &self.setup.gathered.facts.settings.sandbox_policy)
+    }
+
+    /// What became of the files before an input that no request was sent with yet.
+    pub fn injected(&self) -> &[StandingAccount] {
+        &self.injected
+    }
+
+    /// The phases of work, which clients can change while the session runs.
+    pub fn phases(&self) -> &Phases {
+        &self.setup.phases
     }
 
     /// The base instructions, which come before the conversation.

@@ -6,6 +6,7 @@ use pellucid_engine::facts::Facts;
 use pellucid_engine::mcp::ServerTool;
 use pellucid_engine::pack::ToolKind;
 use pellucid_engine::tool_list;
+use pellucid_engine::tool_list::Callable;
 use pellucid_exec::environment;
 use pellucid_exec::environment::NetworkReach;
 use pellucid_exec::process::Variables;
@@ -51,9 +52,10 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
         tools: ToolsAtHand {
             offered,
             app_tools: Vec::new(),
-            mcp_tools: routes(facts, &callable.given),
+            mcp_tools: routes(facts, &callable),
             dynamic_tools: clients_tools(facts, &callable.given),
             only: callable.only,
+            deferred: callable.deferred,
             shell_is_on,
         },
         agents: None,
@@ -68,11 +70,13 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
     }
 }
 
-/// Which tools of servers the model can call: those that it is offered.
-fn routes(facts: &Facts, offered: &[String]) -> Vec<McpRoute> {
+/// Which tools of servers the model can call: those that it is offered, directly or by name.
+fn routes(facts: &Facts, callable: &Callable<'_>) -> Vec<McpRoute> {
+    let direct = facts.tools.mcp_tools.iter().filter(|tool| callable.given.contains(&tool.name));
+    let all = direct.chain(callable.deferred.iter().map(|it| it.tool));
     let route =
         |tool: &ServerTool| McpRoute { name: tool.name.clone(), server: tool.server.clone(), tool: tool.tool.clone() };
-    facts.tools.mcp_tools.iter().filter(|tool| offered.contains(&tool.name)).map(route).collect()
+    all.map(route).collect()
 }
 
 /// Which tools of the program that drives the session the model can call: those that it is offered.

@@ -14,6 +14,7 @@ use pellucid_protocol::feature::Features;
 use pellucid_protocol::project_docs::ProjectDocs;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::McpOffer;
 use pellucid_protocol::settings::Personality;
 use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::ReasoningEffort;
@@ -40,6 +41,7 @@ use crate::guard::Acceptance;
 use crate::keys;
 use crate::layers::Layers;
 use crate::layers::Location;
+use crate::mcp;
 use crate::mcp::McpServer;
 use crate::requirements::Requirements;
 use crate::value::Table;
@@ -262,6 +264,14 @@ pub struct CompactionSettings {
     pub requests: Option<SummaryRequests>,
     /// Whether the texts of used skills stay.
     pub keep_skills: Option<bool>,
+    /// How many tokens of the window are kept free for the answer, in packs that drop turns.
+    pub reserved_output_tokens: Option<i64>,
+    /// How many tokens a summary has at most, in packs that drop turns.
+    pub summary_max_output_tokens: Option<i64>,
+    /// How many recalled texts are used at most.
+    pub memory_search_limit: Option<i64>,
+    /// Whether dropped turns are summarised.
+    pub summarise: Option<bool>,
 }
 
 /// The settings of an assistant that answers in chats.
@@ -275,6 +285,12 @@ pub struct AssistantSettings {
     pub bootstrap_total_max_chars: Option<f64>,
     /// Patterns of further bootstrap files.
     pub extra_files: Vec<String>,
+    /// For names of bootstrap files, the files of the workspace whose texts they get.
+    pub swap_files: BTreeMap<String, String>,
+    /// The names of bootstrap files that are left out.
+    pub leave_out_files: Vec<String>,
+    /// Files of the workspace that are added, with any name.
+    pub add_files: Vec<String>,
     /// A text that is added to the system prompt.
     pub extra_system_prompt: Option<String>,
     /// The user's time zone, as an IANA name.
@@ -334,6 +350,8 @@ pub struct ToolSettings {
     pub agent_roles: BTreeMap<String, AgentRoleConfig>,
     /// MCP servers by name.
     pub mcp_servers: BTreeMap<String, McpServer>,
+    /// How requests offer the tools of MCP servers, if the pack does not decide.
+    pub mcp_tools: Option<McpOffer>,
     /// The skills that the user switched on or off.
     pub skills: Vec<SkillSwitch>,
     /// What snapshots for undo leave out.
@@ -600,6 +618,13 @@ impl Config {
             .into_iter()
             .find(|mode| allows(*mode))
             .unwrap_or(WebSearchMode::Disabled)
+    }
+
+    /// Adds an MCP server that a client brings for one session, in place of a configured one of this name. Gives whether
+    /// there was one. The administrator's requirements count for it too.
+    pub fn add_server(&mut self, name: &str, mut server: McpServer) -> bool {
+        mcp::forbid(name, &mut server, &self.requirements);
+        self.tools.mcp_servers.insert(name.to_owned(), server).is_some()
     }
 
     /// The keys that are set but have no effect in this version, each with the reason.

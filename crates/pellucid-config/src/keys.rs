@@ -5,6 +5,7 @@
 //!
 //! Not here: what the program does with a value.
 
+mod assistant;
 pub(crate) mod default;
 mod elsewhere;
 mod table;

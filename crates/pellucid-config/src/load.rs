@@ -17,6 +17,7 @@ use pellucid_protocol::project_docs::Cut;
 use pellucid_protocol::project_docs::OnChange;
 use pellucid_protocol::project_docs::ProjectDocs;
 use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::McpOffer;
 use pellucid_protocol::settings::Personality;
 use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::ReasoningEffort;
@@ -377,6 +378,7 @@ fn tools(reader: &Reader<'_>, layers: &Layers) -> Result<ToolSettings, ConfigErr
         agents_max,
         agent_roles: agent_roles(reader),
         mcp_servers: BTreeMap::new(),
+        mcp_tools: reader.word("mcp_tools", McpOffer::from_word),
         skills: layers.user().map(skills).unwrap_or_default(),
         snapshots: SnapshotSettings {
             large_file_bytes: reader
@@ -498,6 +500,10 @@ fn compaction(reader: &Reader<'_>) -> CompactionSettings {
         input: reader.word("compaction.input", SummaryInput::from_word),
         requests: reader.word("compaction.requests", SummaryRequests::from_word),
         keep_skills: reader.flag("compaction.keep_skills"),
+        reserved_output_tokens: reader.integer("compaction.reserved_output_tokens"),
+        summary_max_output_tokens: reader.integer("compaction.summary_max_output_tokens"),
+        memory_search_limit: reader.integer("compaction.memory_search_limit"),
+        summarise: reader.flag("compaction.summarise"),
     }
 }
 
@@ -507,6 +513,9 @@ fn assistant(reader: &Reader<'_>) -> AssistantSettings {
         bootstrap_max_chars: reader.value("assistant.bootstrap_max_chars").and_then(Value::as_number),
         bootstrap_total_max_chars: reader.value("assistant.bootstrap_total_max_chars").and_then(Value::as_number),
         extra_files: reader.texts("assistant.extra_files").unwrap_or_default(),
+        swap_files: reader.map("assistant.swap_files").unwrap_or_default(),
+        leave_out_files: reader.texts("assistant.leave_out_files").unwrap_or_default(),
+        add_files: reader.texts("assistant.add_files").unwrap_or_default(),
         extra_system_prompt: reader.text("assistant.extra_system_prompt"),
         time_zone: reader.text("assistant.time_zone"),
         owner_numbers: reader.texts("assistant.owner_numbers").unwrap_or_default(),

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use pellucid_protocol::settings::McpOffer;
+
 use crate::check::Problem;
 use crate::keys::default;
 use crate::reader::Reader;
@@ -36,6 +38,8 @@ pub struct McpServer {
     pub enabled_tools: Option<Vec<String>>,
     /// The tools that are not offered.
     pub disabled_tools: Option<Vec<String>>,
+    /// How requests offer the tools, if the server has its own rule.
+    pub offer: Option<McpOffer>,
 }
 
 /// How an MCP server is reached.
@@ -115,7 +119,24 @@ pub(crate) fn servers(
     Ok(servers)
 }
 
-fn forbid(name: &str, server: &mut McpServer, requirements: &Requirements) {
+impl McpServer {
+    /// A server that is reached in this way, with the defaults of all other keys.
+    pub fn reached_by(transport: McpTransport) -> Self {
+        Self {
+            transport,
+            enabled: true,
+            disabled_reason: None,
+            required: false,
+            startup_timeout: None,
+            tool_timeout: None,
+            enabled_tools: None,
+            disabled_tools: None,
+            offer: None,
+        }
+    }
+}
+
+pub(crate) fn forbid(name: &str, server: &mut McpServer, requirements: &Requirements) {
     let Some(required) = &requirements.mcp_servers else { return };
     let is_allowed = match (required.servers.get(name), &server.transport) {
         (Some(McpIdentity::Command { command: allowed }), McpTransport::Stdio { command, .. }) => allowed == command,
@@ -142,6 +163,7 @@ fn server(table: &Table) -> Result<McpServer, String> {
         tool_timeout: seconds("tool_timeout_sec")?,
         enabled_tools: table.get("enabled_tools").and_then(texts),
         disabled_tools: table.get("disabled_tools").and_then(texts),
+        offer: table.get("offer").and_then(Value::as_str).and_then(McpOffer::from_word),
     })
 }
 

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use pellucid_protocol::failure::AnswerCut;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::item::ReasoningContentPart;
 use pellucid_protocol::reply::ReplyError;
@@ -137,10 +138,11 @@ impl ChatDecoder {
         }
         match choice.finish_reason.as_deref() {
             None => {}
-            Some("length") => return Err(failure::context_window_exceeded()),
+            Some("length") => return Err(failure::context_window_exceeded().cut_by(AnswerCut::OutputLimit)),
             Some("content_filter") => {
                 let message = "The provider's content filter ended the answer.";
-                return Err(ReplyError::new(ReplyErrorKind::InvalidRequest, message));
+                let error = ReplyError::new(ReplyErrorKind::InvalidRequest, message);
+                return Err(error.cut_by(AnswerCut::ContentFilter));
             }
             Some(_) => self.stop(events),
         }

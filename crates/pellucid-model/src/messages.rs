@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use pellucid_protocol::failure::AnswerCut;
 use pellucid_protocol::failure::FailureCode;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::item::ReasoningSummaryPart;
@@ -195,7 +196,8 @@ impl MessagesDecoder {
             "max_tokens" => return Err(cut()),
             "refusal" => {
                 let message = "The provider's safety rules ended the answer.";
-                return Err(ReplyError::new(ReplyErrorKind::InvalidRequest, message));
+                let error = ReplyError::new(ReplyErrorKind::InvalidRequest, message);
+                return Err(error.cut_by(AnswerCut::ContentFilter));
             }
             _ => {}
         }
@@ -226,6 +228,7 @@ fn cut() -> ReplyError {
         ReplyErrorKind::Local,
         "The answer reached the maximum output tokens. Raise max_output_tokens of the provider.",
     )
+    .cut_by(AnswerCut::OutputLimit)
 }
 
 fn thought(text: String, encrypted_content: Option<String>) -> Item {

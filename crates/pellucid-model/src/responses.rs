@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use pellucid_protocol::failure::AnswerCut;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
@@ -281,7 +282,12 @@ fn incomplete(response: Option<&RawValue>) -> ReplyError {
         .and_then(|response| response.pointer("/incomplete_details/reason"))
         .and_then(Value::as_str)
         .unwrap_or("unknown");
-    ReplyError::stream(format_args!("Incomplete response returned, reason: {reason}"))
+    let error = ReplyError::stream(format_args!("Incomplete response returned, reason: {reason}"));
+    match reason {
+        "max_output_tokens" => error.cut_by(AnswerCut::OutputLimit),
+        "content_filter" => error.cut_by(AnswerCut::ContentFilter),
+        _ => error,
+    }
 }
 
 /// The delay in a text such as `Please try again in 1.5s.`: a number of `s`, `ms` or `seconds`.

@@ -11,6 +11,8 @@ pub enum CommandGate {
     Modes,
     /// The feature `personality`, and a model that knows personalities.
     Personality,
+    /// A pack that has phases of work.
+    Phases,
 }
 
 /// A command of the client.
@@ -58,6 +60,7 @@ pub enum SlashCommand {
     Preview,
     Cache,
     Pack,
+    Phase,
     Time,
     Seen,
     Inspect,
@@ -206,6 +209,14 @@ pub const COMMANDS: &[CommandRow] = {
             command: C::Pack,
             name: "pack",
             help: "show the same facts under other packs",
+            takes_words: true,
+            ..ALWAYS
+        },
+        CommandRow {
+            command: C::Phase,
+            name: "phase",
+            help: "show or set the phase of work: NAME, next or clear",
+            gate: Some(CommandGate::Phases),
             takes_words: true,
             ..ALWAYS
         },

@@ -80,6 +80,8 @@ pub enum HostCall {
     Open(OpenWish),
     /// Answer a question with text: which settings there are, which servers.
     Describe(Topic),
+    /// Change the phase of work: the name of a phase, `next` or `clear`.
+    Phase(String),
     /// Make the entries of a menu.
     List(Menu),
     /// Switch a skill on or off, by the path of its file.
@@ -124,6 +126,8 @@ pub enum Topic {
     McpServers,
     /// The address of the page about the session, which is served from then on.
     Page,
+    /// The phases of work, and the one that holds.
+    Phases,
 }
 
 /// A menu whose entries the program knows.

@@ -225,7 +225,8 @@ impl Conversation {
         let of: usize = before.iter().map(|item| item.lead.len() + item.bytes.len()).sum();
         let divergence = (n_common < before.len()).then(|| Divergence { kept: kept.min(of.saturating_sub(1)), of });
         let order = taken.format.wire().reading_order();
-        let next = NextRequest { frame: &frame, request: &request, items: rows, order, left: None, cause: None };
+        let next =
+            NextRequest { frame: &frame, request: &request, items: rows, order, left: None, cause: None, moved: None };
         let continuity = self.sent.as_ref().and_then(|sent| sent.continued_by(&next, divergence));
         self.sent = Some(SentRequest::new(&frame, self.transcript.shown_len(), rows.len()));
         self.base = base;

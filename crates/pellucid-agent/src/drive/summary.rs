@@ -99,7 +99,9 @@ impl Driver<'_> {
             }
             self.ask_for_summary(turn, inside).await?;
         } else {
+            let drops_recalled = compaction.recalled_left().is_some();
             let rebuilt = self.session.rebuild(compaction, &facts);
+            self.frame_again(drops_recalled);
             self.events.push_back(TurnEvent::Rebuilt(rebuilt));
         }
         Ok(())
@@ -121,7 +123,17 @@ impl Driver<'_> {
                 return TurnEvent::SummaryRefused(error);
             }
         }
-        summary.running.rebuild(self.session)
+        let drops_recalled = summary.running.compaction.recalled_left().is_some();
+        let rebuilt = summary.running.rebuild(self.session);
+        self.frame_again(drops_recalled);
+        rebuilt
+    }
+
+    /// Puts the base instructions as they are now around the turn's next requests, if recalled texts in them had to go.
+    fn frame_again(&mut self, drops_recalled: bool) {
+        if drops_recalled {
+            self.frame = self.session.frame(self.input.output_schema.clone());
+        }
     }
 
     /// Asks the model or the provider for the summary that is being made.

@@ -1,21 +1,26 @@
 //! The files that a layout begins with, read from the workspace and brought within their budgets.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use pellucid_engine::bootstrap;
 use pellucid_engine::bootstrap::BootstrapFile;
+use pellucid_engine::bootstrap::FileChangeKeys;
 use pellucid_engine::bootstrap::FileSetLayout;
 use pellucid_engine::bootstrap::LoadedFiles;
 use pellucid_engine::facts::Candidate;
+use pellucid_engine::fragment::Omission;
+use pellucid_engine::fragment::Why;
 use pellucid_workspace::bootstrap_files;
 use pellucid_workspace::bootstrap_files::ExtraFiles;
 use pellucid_workspace::bootstrap_files::May;
 
 use super::shown;
+use crate::gather;
 use crate::gather::FactSources;
 
-/// The files that a layout's `[bootstrap]` asks for, and those that must not be read.
-pub(super) fn files(sources: &FactSources, set: &FileSetLayout) -> (LoadedFiles, Vec<Candidate>) {
+/// The files that a layout's `[bootstrap]` asks for, and what is left out of them in the slot of instructions.
+pub(super) fn files(sources: &FactSources, set: &FileSetLayout, slot: &Arc<str>) -> (LoadedFiles, Vec<Omission>) {
     let config = &sources.config;
     let settings = &config.prompt.assistant;
     let workspace = &config.folders.cwd;
@@ -27,18 +32,35 @@ pub(super) fn files(sources: &FactSources, set: &FileSetLayout) -> (LoadedFiles,
     let total = limit(settings.bootstrap_total_max_chars, set.rules.total);
     let key = settings.session_key.as_deref();
     let is_untrusted = config.layers().is_untrusted();
-    let (standard, left_out) = bootstrap(sources, set, workspace, is_untrusted);
-    let mut files = set.for_session(standard, key);
-    let extra = if is_untrusted { Vec::new() } else { settings.extra_files.clone() };
-    let extra = ExtraFiles::new(extra).load(set, workspace);
-    if !extra.is_empty() {
-        files = set.for_session(files.into_iter().chain(extra).collect(), key);
-    }
+    let bounds = sources.bounds(workspace);
+    let may = if is_untrusted { May::None } else { May::Within(&bounds) };
+
+    let (standard, mut left_out) = bootstrap(sources, set, workspace, is_untrusted);
+    let files = set.for_session(standard, key);
+    let extra = ExtraFiles::new(set.extra.iter().chain(&settings.extra_files));
+    let (extra, refused) = extra.load(set, workspace, &may);
+    left_out.extend(refused);
+    let files = set.with_extra(files, extra, key);
+    let own = FileChangeKeys {
+        swap: settings.swap_files.clone(),
+        leave_out: settings.leave_out_files.clone(),
+        add: settings.add_files.clone(),
+    };
+    let (changes, refused) = bootstrap_files::changes(&set.changes.clone().then(&own), workspace, &may);
+    left_out.extend(refused);
+    let (files, notes) = bootstrap::changed(files, &changes);
+
+    let mut omissions = gather::left_out(&left_out, slot);
+    omissions.extend(notes.into_iter().map(|note| Omission {
+        slot: slot.clone(),
+        what: note.what,
+        why: note.reason.map_or(Why::SwitchedOff, |error| Why::Unusable { error }),
+    }));
     let fitted = set.fit(&files, Some(max), Some(total));
     for warning in &fitted.warnings {
         tracing::warn!("{warning}");
     }
-    (LoadedFiles { read: files, placed: fitted.files, limits: Some((max, total)) }, left_out)
+    (LoadedFiles { read: files, placed: fitted.files, limits: Some((max, total)) }, omissions)
 }
 
 /// The bootstrap files of a workspace, and those that must not be read.

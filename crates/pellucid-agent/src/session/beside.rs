@@ -58,6 +58,7 @@ impl Session {
         let mut setup = self.setup.clone();
         setup.side = setup.side.read_only();
         setup.context_events = context_events;
+        setup.phases = setup.phases.copied();
         let session = Self {
             setup,
             conversation: self.conversation.clone(),
@@ -68,8 +69,10 @@ impl Session {
             notices: self.notices.clone(),
             shortening: self.shortening.clone(),
             last_turn: self.last_turn.clone(),
+            placing: self.placing,
             skills: self.skills.clone(),
             habits: self.habits.copied(),
+            injected: self.injected.clone(),
             memories: None,
         };
         SessionCopy { session, is_in_turn }

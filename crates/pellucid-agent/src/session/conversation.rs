@@ -21,7 +21,7 @@ use crate::restore::SetAside;
 pub(crate) struct Conversation {
     transcript: Transcript,
     meter: Meter,
-    /// The base instructions, which stay the same for the whole session.
+    /// The base instructions, which stay the same until recalled texts in them have to go.
     instructions: Vec<Fragment>,
     /// Snapshots that the work tree was brought back to.
     undone: BTreeSet<String>,
@@ -63,6 +63,11 @@ impl Conversation {
 
     pub(crate) fn instructions(&self) -> &[Fragment] {
         &self.instructions
+    }
+
+    /// Puts other base instructions in place of those so far.
+    pub(super) fn instruct(&mut self, instructions: Vec<Fragment>) {
+        self.instructions = instructions;
     }
 
     pub(crate) fn meter(&self) -> &Meter {

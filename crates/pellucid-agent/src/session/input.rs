@@ -9,6 +9,7 @@ use pellucid_engine::notice;
 use pellucid_engine::transcript::Draft;
 use pellucid_engine::user_message::image_message;
 use pellucid_engine::user_message::user_message;
+use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::item::Item;
 use pellucid_tools::desk::Notice;
@@ -69,13 +70,17 @@ impl Session {
         let images = images::load(inputs);
         self.notices.omit(images.iter().filter_map(|(path, image)| image_omission(path, image)));
         let draft = user_message(&self.setup.pack, inputs, &images);
-        let Wrapped { draft, said_before, events } = self.habits.wrap(inputs, draft);
+        let Wrapped { draft, said_before, injected } = self.habits.wrap(inputs, draft);
         for again in &said_before {
             self.note_again(again);
         }
         if self.setup.context_events.are_wanted() {
-            events.into_iter().for_each(|event| self.notices.send(event));
+            for account in &injected {
+                let account = serde_json::to_value(account).unwrap_or_default();
+                self.notices.send(EventMessage::ContextInjection { account });
+            }
         }
+        self.injected.extend(injected);
         self.record_draft(&draft);
     }
 

@@ -21,7 +21,6 @@ use pellucid_engine::turn::TurnEvent;
 use pellucid_engine::turn::TurnSettings;
 use pellucid_engine::turn::Wish;
 use pellucid_engine::turn::compacting::CompactionWish;
-use pellucid_engine::window::summary::output_tokens;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::input::UserInput;
@@ -258,9 +257,8 @@ impl Session {
 
     /// How many tokens a summary has at most.
     fn summary_tokens_max(&self, facts: &Facts) -> Option<i64> {
-        let layout = self.setup.pack.layout.compaction;
-        let of_layout =
-            (layout.strategy == CompactionStrategy::Window).then(|| output_tokens(layout.summary_max_output_tokens));
+        let is_by_window = self.setup.pack.layout.compaction.strategy == CompactionStrategy::Window;
+        let of_layout = is_by_window.then(|| self.window_summary_tokens());
         let of_provider = self.setup.wire(None).output_tokens_max.and_then(|max| i64::try_from(max).ok());
         of_layout.or(of_provider).or_else(|| facts.settings.model.effective_window())
     }

@@ -7,6 +7,7 @@ use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Why;
 use pellucid_engine::report::why_text;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::id::TurnId;
 
 /// The end of the message that refuses input with `--strict-context`.
 const STRICT: &str = "with --strict-context nothing is sent then";
@@ -19,6 +20,10 @@ pub(super) struct Notices {
     is_strict: bool,
     /// Events that clients have not received yet.
     events: Vec<EventMessage>,
+    /// The turn that events are about, once there was one.
+    turn: Option<TurnId>,
+    /// Whether a person asked for a summary in that turn.
+    is_summary_asked: bool,
 }
 
 impl Notices {
@@ -66,6 +71,21 @@ impl Notices {
         }
         self.omissions.extend(new);
         Ok(lost)
+    }
+
+    /// Notes which turn the next events are about.
+    pub(super) fn turn_is(&mut self, turn: &TurnId, is_summary_asked: bool) {
+        self.turn = Some(turn.clone());
+        self.is_summary_asked = is_summary_asked;
+    }
+
+    pub(super) fn turn(&self) -> Option<&TurnId> {
+        self.turn.as_ref()
+    }
+
+    /// Why the history is made shorter: a person asked for it, or it would not fit.
+    pub(super) fn cause_of_summary(&self) -> &'static str {
+        if self.turn.is_none() || self.is_summary_asked { "asked" } else { "limit" }
     }
 
     /// Keeps an event until the driver sends it.

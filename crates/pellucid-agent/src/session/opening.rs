@@ -7,8 +7,10 @@ use pellucid_engine::fragment::Origin;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::pack::SlotRole;
+use pellucid_engine::reinject::phases::PhaseNames;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::Item;
+use pellucid_store::phase::PhaseFile;
 use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
 use pellucid_store::recorder::Recorder;
@@ -22,15 +24,20 @@ use super::Session;
 use super::asked_skills::AskedSkills;
 use super::conversation::Conversation;
 use super::notices::Notices;
+use super::placing::Placing;
 use super::requests::Requests;
 use super::setup::Past;
 use super::setup::Setup;
 use super::shortening::Shortening;
 use super::turns::LastTurn;
+use crate::child::StartedBy;
 use crate::habits::Habits;
 use crate::habits::Happened;
 use crate::jobs::Jobs;
 use crate::log::Log;
+use crate::phases::PhaseOwner;
+use crate::phases::PhaseScope;
+use crate::phases::Phases;
 use crate::sandbox;
 use crate::sent::Extent;
 use crate::sent::OpeningRecord;
@@ -67,6 +74,7 @@ impl Session {
     /// The file of the history cannot be read.
     pub fn open(mut setup: Setup, recorder: Recorder, beginning: Beginning<'_>) -> Result<Self, ReadError> {
         let file = beginning.file(&recorder)?;
+        setup.phases = phases(&setup, &recorder, beginning);
         let mut context = assemble::assemble(&setup.pack, &setup.gathered.facts);
         let user_instructions = user_instructions(&setup.pack, &context);
         let mut past = file.map(|(file, upto)| setup.restore(file, upto, &context)).transpose()?;
@@ -128,12 +136,14 @@ impl Session {
         let omissions = setup.gathered.omissions.iter().chain(&context.omissions).cloned().collect();
         Self {
             habits: Habits::of(&mut setup),
+            injected: Vec::new(),
             jobs: Jobs::new(toolbox(&setup, &log)),
             conversation,
             requests: Requests::default(),
             notices: Notices::new(omissions),
             shortening: Shortening::default(),
             last_turn,
+            placing: Placing::default(),
             skills: AskedSkills::default(),
             servers: None,
             memories: None,
@@ -164,6 +174,35 @@ impl Session {
         }
         self.look_at_files();
     }
+}
+
+/// The phase settings of a session that begins. A copy has the phase of the session that it is a copy of, and an agent that
+/// of the session that started it.
+fn phases(setup: &Setup, recorder: &Recorder, beginning: Beginning<'_>) -> Phases {
+    let home = &setup.sources.config.folders.home;
+    let config = setup.sources.config.prompt.phase.clone();
+    let cwd = &setup.gathered.facts.settings.cwd;
+    let owner = PhaseOwner { names: PhaseNames::of(&setup.pack), home, config, cwd: cwd.as_ref() };
+    // What cannot be read of another session is reported where that session is opened.
+    let of_stored = |file: &SessionFile| PhaseFile::of_session(home, &file.meta.id).get().ok().flatten();
+    let taken_over = match (&setup.origin, beginning) {
+        (StartedBy::Spawned { .. }, Beginning::Nothing) => setup.phases.of_session().ok().flatten(),
+        (_, Beginning::Forked(file, _)) => of_stored(file),
+        _ => None,
+    };
+    let id = setup.session_id.as_str();
+    if recorder.path().is_none() || recorder.is_held() {
+        let resumed = match beginning {
+            Beginning::Resumed(file) => of_stored(file),
+            _ => None,
+        };
+        return Phases::held(owner, resumed.or(taken_over));
+    }
+    let phases = Phases::kept(owner, id);
+    if let Some(Err(error)) = taken_over.map(|phase| phases.set(PhaseScope::Session, &phase)) {
+        tracing::warn!(%error, "the session does not have the phase of the session that it comes from");
+    }
+    phases
 }
 
 /// Writes the head of a new file, and notes in the record how the session was opened.

@@ -39,7 +39,9 @@ impl Session {
         let memory = self.habits.memory()?;
         let facts = &self.setup.gathered.facts;
         let context = assemble::assemble(&self.setup.pack, facts);
-        let context: usize = context.messages.iter().map(|message| concat(&message.fragments).len()).sum();
+        let placed = context.placed.iter().map(|placed| &placed.message);
+        let messages = context.messages.iter().chain(placed);
+        let context: usize = messages.map(|message| concat(&message.fragments).len()).sum();
         let around = tokens_of_bytes(frame.n_bytes() + context) as f64;
         let (model, window) = (&facts.settings.model.slug, facts.settings.model.effective_window());
         let is_due = is_first || memory.is_over(model, window, around);
@@ -112,9 +114,12 @@ impl Session {
             true => format!("memory: {failure}; {}", way_on(id)),
             false => format!("memory: {failure}"),
         })?;
-        self.requests.expect_break(Cause::Memory);
+        let changes_view = memory.changes_view(&done);
+        if changes_view {
+            self.requests.expect_break(Cause::Memory);
+        }
         let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
-        let is_recorded = self.log.is_recording() && memory.changes_view(&done);
+        let is_recorded = self.log.is_recording() && changes_view;
         let before = is_recorded.then(|| self.conversation.items());
         memory.show(&done, self.conversation.transcript_mut(), context);
         if let (Some(before), Some((sent, at))) = (before, self.log.sent()) {

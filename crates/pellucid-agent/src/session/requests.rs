@@ -26,6 +26,8 @@ use pellucid_engine::report::Row;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
 use pellucid_engine::transcript::Divergence;
+use pellucid_engine::transcript::KeptPlace;
+use pellucid_engine::transcript::Rendered;
 use pellucid_engine::transcript::Transcript;
 use pellucid_model::failure::OVERFLOW_ADVICE;
 use pellucid_model::socket::KnownPrefix;
@@ -49,6 +51,7 @@ use self::size::Size;
 use super::setup::Setup;
 use crate::context_events::ContextEvents;
 use crate::least::Least;
+use crate::memory::PART as MEMORY;
 use crate::replay::Before;
 use crate::replay::Reader;
 
@@ -64,16 +67,27 @@ pub(super) struct Requests {
     restored_from: Option<Box<SessionFile>>,
     /// The last request of an earlier process, until a request of this one is compared with it.
     recorded: Option<Box<Recorded>>,
+    /// The texts that the last request of an earlier process had between items.
+    recorded_places: Vec<KeptPlace>,
     spent: UsageSplit,
     files: FilesSeen,
     cache: CacheState,
     /// Why the next request may not extend the last one.
     cause: Option<Cause>,
+    /// The slot whose text within the conversation moved or changed since the last request.
+    moved: Option<Arc<str>>,
     /// Whether a request that diverges from the one before without an expected cause is refused.
     refuses_breaks: bool,
     ledger: Ledger,
     /// The rows that the last report to clients had.
     reported_rows: Vec<Row>,
+}
+
+/// The byte of the body behind the memory of the session, if the request has one.
+fn end_of_memory(frame: &Frame, items: &[Rendered]) -> Option<usize> {
+    let is_memory = |item: &Rendered| item.spans.iter().any(|span| &*span.part == MEMORY);
+    let last = items.iter().rposition(is_memory)?;
+    Some(frame.head_bytes().len() + items[..=last].iter().map(Rendered::len).sum::<usize>())
 }
 
 /// What the last request was made of.
@@ -111,6 +125,12 @@ impl Requests {
     /// Gives the reason if the next request does not extend the last one.
     pub(super) fn expect_break(&mut self, cause: Cause) {
         self.cause = Some(cause);
+    }
+
+    /// Names the slot whose text within the conversation moved or changed, so that the next request does not extend the last one.
+    pub(super) fn text_moved(&mut self, slot: Arc<str>) {
+        self.cause = None;
+        self.moved = Some(slot);
     }
 
     /// Makes the request with everything recorded so far.
@@ -158,6 +178,13 @@ impl Requests {
         divergence: Option<Divergence>,
     ) -> Option<Continuity> {
         let left = transcript.take_left();
+        let known = std::mem::take(&mut self.recorded_places);
+        let moved = self.moved.take().or_else(|| {
+            let places = transcript.places();
+            let is_same = |(known, now): (&KeptPlace, &KeptPlace)| known.before == now.before && known.item == now.item;
+            let n_same = known.iter().zip(&places).take_while(|pair| is_same(*pair)).count();
+            known.get(n_same).map(KeptPlace::slot)
+        });
         let next = continuity::NextRequest {
             frame,
             request,
@@ -165,11 +192,20 @@ impl Requests {
             order: setup.provider.reading_order(),
             left,
             cause: self.cause.take(),
+            moved: moved.as_deref(),
         };
-        match &self.last {
-            Some(last) => last.sent.continued_by(&next, divergence),
-            None => self.recorded.take()?.continued_by(&next),
+        let recorded = self.recorded.take();
+        let compared = |next: &continuity::NextRequest<'_>| match &self.last {
+            Some(last) => last.sent.continued_by(next, divergence),
+            None => recorded.as_ref()?.continued_by(next),
+        };
+        let continuity = compared(&next)?;
+        // A memory that is what it was is not the cause of a difference behind it.
+        let is_behind = end_of_memory(frame, next.items).is_some_and(|end| continuity.items_end >= end);
+        if next.moved.is_some() && next.cause == Some(Cause::Memory) && is_behind {
+            return compared(&continuity::NextRequest { cause: None, ..next });
         }
+        Some(continuity)
     }
 
     /// How a request that is no continuation of the conversation, such as one for a summary, continues the last request.
@@ -182,7 +218,7 @@ impl Requests {
     ) -> Option<Continuity> {
         self.recall(setup, is_recording);
         let order = setup.provider.reading_order();
-        let next = continuity::NextRequest { frame, request, items: &[], order, left: None, cause: None };
+        let next = continuity::NextRequest { frame, request, items: &[], order, left: None, cause: None, moved: None };
         let Some(last) = self.last.as_ref() else {
             return self.recorded.as_ref()?.continued_by(&next);
         };
@@ -211,6 +247,7 @@ impl Requests {
         if let Some(request) = before.request {
             self.cache.recall(&request);
             self.recorded = Some(Box::new(request.sent));
+            self.recorded_places = request.places;
         }
     }
 

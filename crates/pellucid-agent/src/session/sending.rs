@@ -53,6 +53,7 @@ impl Session {
 
     /// The request with everything recorded so far.
     pub fn request(&mut self, frame: &Frame) -> Request {
+        self.place_texts();
         let is_recording = self.log.is_recording();
         self.requests.make(frame, self.conversation.transcript_mut(), &self.setup, is_recording)
     }
@@ -92,7 +93,9 @@ impl Session {
         };
         self.log_origins();
         let sent_at = self.requests.sends();
+        let injected = std::mem::take(&mut self.injected);
         if let (Some((frame, account)), Some((sent, at))) = (self.requests.last_account(), self.log.sent()) {
+            sent.injections_are(&injected);
             match attempt {
                 Attempt::First => sent.request(at, turn, Purpose::Answer, frame, account, cache_break, sent_at),
                 Attempt::Again => {
@@ -105,7 +108,9 @@ impl Session {
 
     /// Records that a turn ended before it sent anything.
     pub(crate) fn log_not_sent(&mut self, turn: &TurnId, why: &str) {
+        let injected = std::mem::take(&mut self.injected);
         if let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) {
+            sent.injections_are(&injected);
             sent.not_sent(at, turn, why);
         }
     }

@@ -42,8 +42,9 @@ use crate::gather;
 use crate::gather::FactSources;
 use crate::gather::Gathered;
 use crate::identity::ClientIdentity;
+use crate::phases::Phases;
 use crate::prepare;
-use crate::prepare::InjectError;
+use crate::prepare::PrepareError;
 use crate::replay::Recalled;
 use crate::restore;
 use crate::restore::RestoreOptions;
@@ -85,6 +86,8 @@ pub struct Setup {
     pub side: SideFile,
     /// The agents that the session started.
     pub crew: Crew,
+    /// The phases of work. A session that begins makes them.
+    pub phases: Phases,
 }
 
 /// The history of a session file, as a session that continues or copies it begins with it.
@@ -131,9 +134,12 @@ impl Setup {
     ///
     /// # Errors
     /// A file that is to be injected cannot be used.
-    pub(crate) fn gathered_now(&self) -> Result<Gathered, InjectError> {
+    pub(crate) fn gathered_now(&self) -> Result<Gathered, PrepareError> {
         let mut gathered = gather::gather(&self.sources);
         prepare::prepare(&mut gathered, &self.pack, &self.sources)?;
+        // Recalled texts that had to go stay away.
+        let n_recalled = self.gathered.facts.system.injection.memory.len();
+        gathered.facts.system.injection.memory.truncate(n_recalled);
         Ok(gathered)
     }
 

@@ -3,11 +3,11 @@
 use pellucid_engine::assemble;
 use pellucid_engine::assemble::Context;
 use pellucid_engine::assemble::LayoutMessage;
+use pellucid_engine::boundary;
 use pellucid_engine::compaction::Compaction;
 use pellucid_engine::compaction::CompactionError;
 use pellucid_engine::compaction::Fit;
 use pellucid_engine::compaction::Region;
-use pellucid_engine::compaction::WINDOW_SUMMARY;
 use pellucid_engine::compaction::local_summary;
 use pellucid_engine::continuity::Cause;
 use pellucid_engine::continuity::Continuity;
@@ -27,6 +27,8 @@ use pellucid_engine::turn::CompactionEffect;
 use pellucid_engine::turn::SummarisedBy;
 use pellucid_engine::turn::SummaryModel;
 use pellucid_engine::turn::Takeover;
+use pellucid_engine::window::settings::WindowKeys;
+use pellucid_engine::window::summary::INSTRUCTIONS;
 use pellucid_engine::window::summary::output_tokens;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::TurnId;
@@ -35,11 +37,13 @@ use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::SummaryInput;
 use pellucid_protocol::settings::SummaryRequests;
 use pellucid_store::requests::entry::Purpose;
+use serde_json::Value;
 use serde_json::json;
 
 use super::Session;
 use super::conversation::Conversation;
 use crate::habits::Happened;
+use crate::prepare::configured_window;
 use crate::sent::Extent;
 
 /// What is known of the history's summaries.
@@ -51,7 +55,15 @@ pub(super) struct Shortening {
     running: Option<String>,
     /// How many messages of the layout the history begins with.
     n_context: usize,
+    /// How many summaries this process has made of the history.
+    n_summaries: usize,
+    /// How many messages of the history these summaries stand for.
+    cursor: usize,
 }
+
+/// Why dropped turns have no summary.
+const NO_SUMMARY: &str = "no summary came, so the dropped turns are lost";
+const NOT_SUMMARISED: &str = "the settings ask for no summary, so the dropped turns are lost";
 
 /// A summary that is not recorded yet.
 #[derive(Debug, Clone)]
@@ -87,7 +99,7 @@ impl Shortening {
     ) {
         if compaction.is_by_window() {
             self.n_context = context.messages.len();
-            self.running = compaction.rebuild_window(conversation.transcript_mut(), context);
+            self.running = compaction.rebuild_window(conversation.transcript_mut(), context, pack);
             let message = self.running.clone().unwrap_or_default();
             let replacement = Some(conversation.items_to_keep());
             self.pending = Some(Pending { message, replacement, rebuilt: None });
@@ -104,6 +116,11 @@ impl Shortening {
             Pending { message, replacement: None, rebuilt }
         });
     }
+}
+
+/// How many turns a history has.
+fn n_turns(items: &[Item]) -> usize {
+    items.iter().filter(|item| boundary::begins_user_turn(item)).count()
 }
 
 /// A request for a summary, with its report.
@@ -126,8 +143,21 @@ impl Session {
             input: given.input.or(own.input),
             requests: given.requests.or(own.requests),
             keep_skills: given.keep_skills.unwrap_or(own.keep_skills),
+            window: self.window_keys(),
             ..own
         }
+    }
+
+    /// What is set for the window: by a caller, else by the configuration, else by the pack.
+    fn window_keys(&self) -> WindowKeys {
+        let configured = configured_window(&self.setup.sources.config);
+        let of_caller = self.setup.gathered.facts.system.injection.window;
+        of_caller.over(configured).over(self.setup.pack.layout.compaction.window)
+    }
+
+    /// How many tokens a summary of dropped turns has at most.
+    pub(super) fn window_summary_tokens(&self) -> i64 {
+        output_tokens(self.window_keys().summary_max_output_tokens)
     }
 
     /// Puts a summary that is made without a model in place of the history.
@@ -139,13 +169,15 @@ impl Session {
     }
 
     /// Reports what a summary did to clients that ask for it.
-    fn report_compaction(&mut self, by: &str, before: &[Item], rebuilt: &CompactionEffect) {
+    fn report_compaction(&mut self, by: &str, before: &[Item], rebuilt: &CompactionEffect, made: Value) {
         if !self.setup.context_events.are_wanted() {
             return;
         }
         let after: Vec<Item> = self.conversation.items();
         let Loss { paths, identifiers, open_tasks, constraints } = Loss::of(before, &after);
-        let account = json!({
+        let mut account = json!({
+            "run_id": self.setup.session_id,
+            "turn_id": self.notices.turn(),
             "summarised_by": by,
             "tokens_before": rebuilt.tokens_before,
             "tokens_after": rebuilt.tokens_after,
@@ -159,6 +191,10 @@ impl Session {
                 "constraints": constraints,
             },
         });
+        if let (Value::Object(account), Value::Object(made)) = (&mut account, made) {
+            account.extend(made.into_iter().filter(|(_, value)| !value.is_null()));
+            account.retain(|_, value| !value.is_null());
+        }
         self.notices.send(EventMessage::ContextCompaction { account });
     }
 
@@ -176,10 +212,9 @@ impl Session {
                 Frame::for_summary(pack, facts, self.conversation.instructions(), &self.setup.wire(None))
             }
             CompactionStrategy::Window => {
-                let instructions = pack.template(WINDOW_SUMMARY).text();
+                let instructions = pack.template(INSTRUCTIONS).text();
                 let mut wire = self.setup.wire(None);
-                let tokens = output_tokens(pack.layout.compaction.summary_max_output_tokens);
-                wire.output_tokens_max = u64::try_from(tokens).ok();
+                wire.output_tokens_max = u64::try_from(self.window_summary_tokens()).ok();
                 Frame::for_summary(pack, facts, &instructions, &wire)
             }
         }
@@ -212,6 +247,7 @@ impl Session {
             input,
             summary: self.shortening.running.as_deref(),
             n_context: self.shortening.n_context,
+            keys: self.window_keys(),
         })
     }
 
@@ -277,7 +313,19 @@ impl Session {
         let (before, tokens_before) = (self.conversation.items(), self.conversation.tokens());
         let context = assemble::assemble(&self.setup.pack, facts);
         self.shortening.replace(compaction, items, &mut self.conversation, context);
-        self.shortened("provider", &before, tokens_before, 0)
+        self.shortening.n_summaries += 1;
+        self.shortening.cursor += before.len();
+        let account = json!({
+            "cause": self.notices.cause_of_summary(),
+            "dropped_messages": before.len(),
+            "dropped_turns": n_turns(&before),
+            "compaction_count": self.shortening.n_summaries,
+            "cursor_before": self.shortening.cursor - before.len(),
+            "cursor_after": self.shortening.cursor,
+            "summary_bytes": 0,
+            "ok": true,
+        });
+        self.shortened("provider", &before, tokens_before, 0, Some(account))
     }
 
     /// Puts the summary in place of the history, with the context as it is now.
@@ -288,18 +336,74 @@ impl Session {
 
     fn rebuild_by(&mut self, by: &str, before: &[Item], compaction: Compaction, facts: &Facts) -> CompactionEffect {
         let (tokens_before, n_dropped) = (self.conversation.tokens(), compaction.n_dropped());
+        let (turns, had_question) = (compaction.dropped_turns(), compaction.has_question());
+        let is_by_window = compaction.is_by_window();
+        if let Some(left) = compaction.recalled_left() {
+            self.forget_recalled(left);
+        }
         let context = assemble::assemble(&self.setup.pack, facts);
         let is_recording = self.log.is_recording();
+        let summary_before = self.shortening.running.clone();
         self.shortening.rebuild(compaction, &mut self.conversation, context, &self.setup.pack, is_recording);
-        self.shortened(by, before, tokens_before, n_dropped)
+        let is_made = !is_by_window || (had_question && self.shortening.running != summary_before);
+        let cursor_before = self.shortening.cursor;
+        if is_made {
+            self.shortening.n_summaries += 1;
+            self.shortening.cursor += if is_by_window { turns.messages } else { before.len() };
+        }
+        // Nothing but recalled texts had to go.
+        let is_silent = is_by_window && turns.messages == 0;
+        let made = (!is_silent).then(|| {
+            json!({
+                "cause": self.notices.cause_of_summary(),
+                "dropped_messages": if is_by_window { turns.messages } else { before.len() },
+                "dropped_turns": if is_by_window { turns.turns } else { n_turns(before) },
+                "summary_bytes": self.summary_bytes(),
+                "cursor_before": cursor_before,
+                "cursor_after": self.shortening.cursor,
+                "compaction_count": self.shortening.n_summaries,
+                "ok": is_made,
+                "error": (!is_made).then_some(if had_question { NO_SUMMARY } else { NOT_SUMMARISED }),
+            })
+        });
+        self.shortened(by, before, tokens_before, n_dropped, made)
+    }
+
+    /// Leaves only the first recalled texts in the base instructions, and reports that to clients that ask for it.
+    fn forget_recalled(&mut self, left: usize) {
+        let memory = &mut self.setup.gathered.facts.system.injection.memory;
+        let count = memory.len().saturating_sub(left);
+        memory.truncate(left);
+        let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
+        self.conversation.instruct(context.instructions);
+        self.requests.expect_break(Cause::Memory);
+        if self.setup.context_events.are_wanted() {
+            let account = json!({ "run_id": self.setup.session_id, "turn_id": self.notices.turn(), "count": count });
+            self.notices.send(EventMessage::ContextMemoryDropped { account });
+        }
+    }
+
+    /// How many bytes the last summary has.
+    fn summary_bytes(&self) -> usize {
+        let running = self.shortening.running.clone().or_else(|| self.last_summary());
+        running.map_or(0, |summary| summary.len())
     }
 
     /// Notes that the history was replaced, and reports it to clients that ask for it.
-    fn shortened(&mut self, by: &str, before: &[Item], tokens_before: usize, n_dropped: usize) -> CompactionEffect {
+    fn shortened(
+        &mut self,
+        by: &str,
+        before: &[Item],
+        tokens_before: usize,
+        n_dropped: usize,
+        made: Option<Value>,
+    ) -> CompactionEffect {
         self.requests.expect_break(Cause::Compaction);
         self.habits.note(&mut self.setup, &Happened::Shortened);
         let rebuilt = CompactionEffect { tokens_before, tokens_after: self.conversation.tokens(), n_dropped };
-        self.report_compaction(by, before, &rebuilt);
+        if let Some(made) = made {
+            self.report_compaction(by, before, &rebuilt, made);
+        }
         rebuilt
     }
 

@@ -80,6 +80,7 @@ impl Session {
 
     /// Records what changed since the last turn began, before the next one does.
     pub fn begin_turn(&mut self) {
+        self.placing.turn_begins();
         self.habits.note(&mut self.setup, &Happened::TurnBegins);
         let text = if self.last_turn.context_is_due { NewText::Above } else { NewText::Here };
         self.record_due_context();

@@ -8,6 +8,7 @@ use pellucid_agent::gather;
 use pellucid_agent::gather::FactSources;
 use pellucid_agent::identity;
 use pellucid_agent::identity::ClientIdentity;
+use pellucid_agent::phases::Phases;
 use pellucid_agent::prepare;
 use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
@@ -77,6 +78,7 @@ pub fn setup_with(files: &Workspace, pack: impl FnOnce(&str) -> Pack, model: imp
         raw_reasoning: RawReasoning::Hidden,
         raw_items: RawItems::Hidden,
         compact_prompt: None,
+        phases: Phases::default(),
         context_events: ContextEvents::default(),
         notices: Vec::new(),
     }

@@ -200,7 +200,10 @@ fn windowed() -> Vec<Stage> {
     stage.config = stage.config.replace("notes.json", &stage.files.folder("work").join("notes.json").to_string_lossy());
     let mut other = Stage::new(&files, "model_context_window = 5200\n", on_messages, long());
     other.wire = "messages";
-    vec![stage, other]
+    // Turns with calls of a tool leave the window more than once.
+    let many = (0..12).map(|n| say(&format!("{n}\n{}", "x".repeat(4_000)))).collect();
+    let called = Stage::new(&files, "model_context_window = 5200\n", |_| MockReply::made_from(calling), many);
+    vec![stage, other, called]
 }
 
 fn on_messages(n: usize) -> MockReply {
@@ -233,14 +236,19 @@ fn packs() -> Vec<(&'static str, Files, Vec<Stage>)> {
         files
     };
     let current_layout = "name = \"x\"\nfrom = \"codex\"\n[reinject]\nvariant = \"current\"\ninstructions = \"templates/instructions.md\"\nturns = 3\nrules_turns = 2\nenabled = true\n";
-    let supa = "name = \"x\"\nfrom = \"codex\"\n[memory]\nstrategy = \"supa\"\nmax_context = 100000\nchunk_tokens = 300\nremove_punctuation = true\n";
+    let running = "name = \"x\"\nfrom = \"codex\"\n[memory]\nstrategy = \"running_summary\"\nmax_context = 100000\nchunk_tokens = 300\nremove_punctuation = true\n";
+    let fragments =
+        "name = \"x\"\nfrom = \"codex\"\n[memory]\nstrategy = \"summary_and_fragments\"\nchunk_tokens = 300\n";
+    let details = "name = \"x\"\nfrom = \"codex\"\n[memory]\nstrategy = \"summaries_and_details\"\nchunk_tokens = 600\nallocated_tokens = 400\ndepth = 2\nfrom = \"start\"\n";
     vec![
         ("ads", builtin("ads"), standing()),
         ("ads, current", over("ads", current_layout), current()),
         ("agentcore", builtin("agentcore"), windowed()),
         ("openclaw", builtin("openclaw"), begun()),
         ("risuai", builtin("risuai"), remembering()),
-        ("risuai, supa", over("risuai", supa), remembering()),
+        ("risuai, running", over("risuai", running), remembering()),
+        ("risuai, fragments", over("risuai", fragments), remembering()),
+        ("risuai, details", over("risuai", details), remembering()),
     ]
 }
 

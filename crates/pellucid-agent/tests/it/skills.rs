@@ -15,6 +15,7 @@ use pellucid_agent::gather;
 use pellucid_agent::gather::FactSources;
 use pellucid_agent::identity;
 use pellucid_agent::identity::ClientIdentity;
+use pellucid_agent::phases::Phases;
 use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
 use pellucid_agent::session::Setup;
@@ -96,6 +97,7 @@ impl World {
                 provider: Provider::default(),
                 model: Model::scripted(script),
                 identity,
+                phases: Phases::default(),
                 raw_reasoning: RawReasoning::Hidden,
                 raw_items: RawItems::Hidden,
                 compact_prompt: None,

@@ -14,6 +14,7 @@ use crate::config::LoginMethod;
 use pellucid_protocol::provider::DeveloperRole;
 use pellucid_protocol::provider::ReadSection;
 use pellucid_protocol::provider::WireApi;
+use pellucid_protocol::settings::McpOffer;
 
 const TELEMETRY: &str = "Pellucid sends no telemetry";
 
@@ -226,6 +227,20 @@ pub(super) const MCP_SERVERS: KeySection = KeySection {
             ValueKind::STRINGS,
             "no tools",
             "The tools that are not offered.",
+        ),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.offer",
+            ValueKind::words(McpOffer::WORDS),
+            "what `mcp_tools` says",
+            "How requests offer the server's tools. See `docs/mcp.md`.",
+        ),
+        top(
+            FREE,
+            "mcp_tools",
+            ValueKind::words(McpOffer::WORDS),
+            "what the pack says, else `direct`",
+            "How requests offer the tools of MCP servers: `direct` with their schemas, or `deferred`, by name. See `docs/mcp.md`.",
         ),
         top(ACCEPTED, "mcp_servers.<name>.scopes", ValueKind::STRINGS, "", "The OAuth scopes that a login requests.")
             .not_used("there is no login to MCP servers yet"),

@@ -1,4 +1,4 @@
-//! The rows: every key with what it accepts and what it is for. Some sections are in `elsewhere`.
+//! The rows: every key with what it accepts and what it is for. Some sections are in `assistant` and `elsewhere`.
 
 use pellucid_protocol::environment::Inherit;
 use pellucid_protocol::project_docs::Allocation;
@@ -27,6 +27,7 @@ use super::KeySection;
 use super::Scope;
 use super::TERMINAL;
 use super::ValueKind;
+use super::assistant;
 use super::elsewhere;
 use crate::config::MemoryScope;
 use crate::config::ResumeSettings;
@@ -225,6 +226,34 @@ pub const SECTIONS: &[KeySection] = &[
             ),
             top(
                 FREE,
+                "compaction.reserved_output_tokens",
+                ValueKind::Integer(IntegerBounds { min: 0, max: i64::MAX, name: "i64" }),
+                "the pack's, else 0",
+                "How many tokens of the window are kept free for the answer, in packs that drop the oldest turns.",
+            ),
+            top(
+                FREE,
+                "compaction.summary_max_output_tokens",
+                ValueKind::Integer(IntegerBounds { min: 1, max: i64::MAX, name: "i64" }),
+                "the pack's, else 512",
+                "How many tokens a summary has at most, in packs that drop the oldest turns.",
+            ),
+            top(
+                FREE,
+                "compaction.memory_search_limit",
+                ValueKind::Integer(IntegerBounds { min: 1, max: i64::MAX, name: "i64" }),
+                "the pack's, else all",
+                "How many recalled texts are used at most, in packs that drop the oldest turns.",
+            ),
+            top(
+                FREE,
+                "compaction.summarise",
+                ValueKind::Bool,
+                "the pack's, else `true`",
+                "Whether dropped turns are summarised, in packs that drop the oldest turns.",
+            ),
+            top(
+                FREE,
                 "facts",
                 ValueKind::Map(&FACT),
                 "the pack's, else `{}`",
@@ -360,77 +389,7 @@ pub const SECTIONS: &[KeySection] = &[
             ),
         ],
     },
-    KeySection {
-        title: "Assistant",
-        keys: &[
-            top(
-                FREE,
-                "assistant.session_key",
-                ValueKind::String,
-                "",
-                "The key of the chat session; keys of sub-agents and jobs have another form.",
-            ),
-            top(
-                FREE,
-                "assistant.bootstrap_max_chars",
-                ValueKind::Float,
-                "the pack's",
-                "How much of one bootstrap file is used, in UTF-16 units.",
-            ),
-            top(
-                FREE,
-                "assistant.bootstrap_total_max_chars",
-                ValueKind::Float,
-                "the pack's",
-                "How much of all bootstrap files is used.",
-            ),
-            top(
-                FREE,
-                "assistant.extra_files",
-                ValueKind::STRINGS,
-                "`[]`",
-                "Further bootstrap files of the workspace: paths and patterns.",
-            ),
-            top(
-                FREE,
-                "assistant.extra_system_prompt",
-                ValueKind::String,
-                "",
-                "A text that is added to the system prompt: from a group chat, or from the agent that this one works for.",
-            ),
-            top(
-                FREE,
-                "assistant.time_zone",
-                ValueKind::String,
-                "the system's",
-                "The user's time zone, such as `Europe/Paris`.",
-            ),
-            top(
-                ACCEPTED,
-                "assistant.owner_numbers",
-                ValueKind::STRINGS,
-                "`[]`",
-                "The phone numbers whose owners may command the assistant.",
-            ),
-            top(FREE, "assistant.heartbeat_prompt", ValueKind::String, "", "The prompt of a heartbeat."),
-            top(FREE, "assistant.docs_path", ValueKind::Path, "", "The folder with the documentation."),
-            top(
-                FREE,
-                "assistant.channel",
-                ValueKind::String,
-                "",
-                "The chat channel that answers go to, such as `telegram`.",
-            ),
-            top(
-                FREE,
-                "assistant.capabilities",
-                ValueKind::STRINGS,
-                "`[]`",
-                "The capabilities of that channel, such as `inlineButtons`.",
-            ),
-            top(FREE, "assistant.voice_hint", ValueKind::String, "", "How to write an answer that is read aloud."),
-        ],
-    },
+    assistant::ASSISTANT,
     elsewhere::PROVIDERS,
     KeySection {
         title: "Permissions",

@@ -92,7 +92,7 @@ impl ErrorFields {
         let message = self.message.ok_or("an `error` with a `kind` needs its `message`")?;
         let kind = kind.read(self.status);
         Ok(ReplyError {
-            failure: Failure { code: self.code.unwrap_or(kind.code()), plain: self.plain },
+            failure: Failure { code: self.code.unwrap_or(kind.code()), plain: self.plain, cut: None },
             retry_after: self.retry_after_ms.map(Duration::from_millis),
             rate_limits: self.rate_limits.map(Box::new),
             via: self.via.into(),

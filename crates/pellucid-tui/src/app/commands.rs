@@ -89,6 +89,8 @@ impl App {
             SlashCommand::Time => Self::ask_time(effects),
             SlashCommand::Cache => Self::ask_cache(effects),
             SlashCommand::Pack => Self::ask_packs(words, effects),
+            SlashCommand::Phase if words.is_empty() => effects.push(Effect::Ask(HostCall::Describe(Topic::Phases))),
+            SlashCommand::Phase => effects.push(Effect::Ask(HostCall::Phase(words.to_owned()))),
             SlashCommand::Inspect => effects.push(Effect::Ask(HostCall::Describe(Topic::Page))),
         }
     }

@@ -171,6 +171,7 @@ impl App {
             Topic::Configuration => "/debug-config",
             Topic::McpServers => "/mcp",
             Topic::Page => "/inspect",
+            Topic::Phases => "/phase",
         };
         self.say(NoticeKind::Info, name, Some(lines.join("\n")));
     }

@@ -126,7 +126,7 @@ mod tests {
         let error = |message: &str, plain: Option<&str>| EventMessage::Error {
             message: message.to_owned(),
             codex_error_info: None,
-            failure: Failure { code: FailureCode::Other, plain: plain.map(str::to_owned) },
+            failure: Failure { code: FailureCode::Other, plain: plain.map(str::to_owned), cut: None },
         };
         check_notice(
             &error("That was bad input, and much too long.", None),

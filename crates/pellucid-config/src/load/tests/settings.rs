@@ -206,6 +206,7 @@ tool_timeout_sec = 3
                         ],
                     ),
                     disabled_tools: None,
+                    offer: None,
                 },
                 "web": McpServer {
                     transport: Http {
@@ -227,6 +228,7 @@ tool_timeout_sec = 3
                     ),
                     enabled_tools: None,
                     disabled_tools: None,
+                    offer: None,
                 },
             }"#]],
     );

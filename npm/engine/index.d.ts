@@ -64,6 +64,9 @@ export interface FactsInput {
     attributes?: Record<string, unknown>;
     store?: Record<string, string>;
     memory?: string[];
+    variables?: Record<string, unknown>;
+    /** The settings of an agent, as one document of version 1. */
+    settings?: Record<string, unknown>;
   };
 }
 

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use pellucid_agent::ground::Ground;
 use pellucid_files::Folder;
 use pellucid_inspect::server::StartedFor;
 use pellucid_model::Script;
 use pellucid_protocol::secret::Secret;
-use pellucid_server::ground::Ground;
 use pellucid_server::methods;
 use pellucid_server::schema;
 use pellucid_server::schema::MethodStage;

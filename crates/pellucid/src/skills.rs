@@ -120,6 +120,7 @@ mod tests {
             name: name.to_owned(),
             description: "d".to_owned(),
             short_description: None,
+            allowed_tools: Vec::new(),
             path: format!("/h/{name}/SKILL.md"),
             scope,
             switch,

@@ -86,6 +86,8 @@ pub const UNUSABLE_RULES: &str =
 /// Which of this program's clients opens a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caller {
+    /// The name of the client for people: the channel of what goes before their input.
+    name: &'static str,
     /// The name of the client, for the header `originator`.
     originator: &'static str,
     /// The name of the client in session files.
@@ -94,9 +96,9 @@ pub struct Caller {
 
 impl Caller {
     /// A command that asks no person.
-    const EXEC: Self = Self { originator: "pellucid_exec", source: "exec" };
+    const EXEC: Self = Self { name: "exec", originator: "pellucid_exec", source: "exec" };
     /// The terminal client.
-    const TERMINAL: Self = Self { originator: "codex_cli_rs", source: "cli" };
+    const TERMINAL: Self = Self { name: "terminal", originator: "codex_cli_rs", source: "cli" };
 }
 
 /// Why the program stops: lines for standard error, without the word `error`, and the kind of failure.
@@ -401,7 +403,7 @@ impl Start {
             asked.model = asked.model.recorded(tape);
         }
         Ok(SessionPlan {
-            identity: ClientIdentity::new(caller.originator, &env),
+            identity: ClientIdentity::new(caller.originator, &env).named(caller.name),
             config: Arc::new(config),
             env,
             policy,

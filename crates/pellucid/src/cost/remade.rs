@@ -46,11 +46,6 @@ pub fn requests(
         let unknown = |why: &dyn std::fmt::Display| {
             CostRefusal::unknown(format!("`{}` cannot be simulated for {id}: {why}", setting.name()))
         };
-        if *setting == CostSetting::DeferredMcp {
-            return Err(unknown(
-                &"every request of this program offers all tools of its MCP servers; mcp=off leaves them out",
-            ));
-        }
         let folder = Path::new(&session.file.meta.cwd);
         if !folder.is_dir() {
             let folder = folder.to_string_lossy();
@@ -163,6 +158,7 @@ impl Remaking<'_> {
         match setting {
             Some(CostSetting::Pack(pack)) => shared.pack = Some(pack.clone()),
             Some(CostSetting::PromptMode(mode)) => shared.config.push(format!("prompt_mode=\"{}\"", mode.as_str())),
+            Some(CostSetting::McpTools(offer)) => shared.config.push(format!("mcp_tools=\"{}\"", offer.as_str())),
             _ => {}
         }
         let is_scripted = meta.model_provider.as_deref() == Some(SCRIPTED);

@@ -104,7 +104,7 @@ mod tests {
                 ("turn/abort.md", "x"),
             ],
             &expect![[r#"
-                error: mine/pack.toml:3:1: unknown field `colour`, expected one of `name`, `from`, `slot`, `tool`, `tools_only`, `updates`, `skills`, `given_tools`, `model`, `reinject`, `memory`, `instructions`, `bootstrap`, `facts`, `values`, `injection`, `compaction`, `project_docs`
+                error: mine/pack.toml:3:1: unknown field `colour`, expected one of `name`, `from`, `slot`, `tool`, `tools_only`, `updates`, `skills`, `given_tools`, `model`, `reinject`, `memory`, `instructions`, `bootstrap`, `facts`, `values`, `injection`, `source_texts`, `section`, `compaction`, `project_docs`
                 error: mine/permissions/writable_root_one.md: variable `{root}` is missing, its content would be lost
                 error: mine/memory/read_path.md:2: unknown variable `{{ memory }}`; known here: `{{ base_path }}`, `{{ memory_summary }}`
                 error: mine/collaboration/default.md:1: unknown variable `{{KNOWN_MODES}}`; known here: `{{KNOWN_MODE_NAMES}}`, `{{REQUEST_USER_INPUT_AVAILABILITY}}`

@@ -9,6 +9,8 @@ use pellucid_agent::door::Door;
 use pellucid_agent::identity::new_turn_id;
 use pellucid_agent::login;
 use pellucid_agent::own_git;
+use pellucid_agent::phases::PhaseScope;
+use pellucid_agent::phases::Phases;
 use pellucid_agent::session::Session;
 use pellucid_config::Config;
 use pellucid_config::Env;
@@ -50,6 +52,8 @@ use crate::fork;
 use crate::fork::CopyEnd;
 use crate::inspect;
 use crate::inspect::ServedPage;
+use crate::phase;
+use crate::phase::PhaseWish;
 use crate::start::Opening;
 use crate::start::Persistence;
 use crate::start::ProgramFailure;
@@ -99,6 +103,7 @@ pub struct SessionHost {
     door: Door,
     looks: Looks,
     pasts: Pasts,
+    phases: Phases,
     running: Task<Session>,
     page: Option<ServedPage>,
 }
@@ -135,6 +140,7 @@ impl SessionHost {
         let (home, folder) = (config.folders.home.clone(), config.folders.cwd.clone());
         let pasts = Pasts::new(PastOf { home, folder, file, door: &door });
         session.context_events_switch().join_for_usage();
+        let phases = session.phases().clone();
         let running = Task::spawn("session", door::run(session, inside));
         let history = settings::history(&config);
         let (drafts, clipboard) = (DraftFile::default(), ClipboardImages::default());
@@ -152,6 +158,7 @@ impl SessionHost {
             door,
             looks,
             pasts,
+            phases,
             running,
             page,
         };
@@ -356,6 +363,11 @@ impl Host for SessionHost {
             HostCall::Describe(Topic::Page) => match self.serve_page() {
                 Ok(url) => HostAnswer::Text(Topic::Page, vec![url, PAGE_ENDS.to_owned()]),
                 Err(failure) => HostAnswer::Failed(failure.text().to_owned()),
+            },
+            HostCall::Describe(Topic::Phases) => HostAnswer::Text(Topic::Phases, self.phases.view().lines()),
+            HostCall::Phase(words) => match phase::changed(&self.phases, PhaseScope::Session, PhaseWish::of(&words)) {
+                Ok(view) => HostAnswer::Text(Topic::Phases, view.lines()),
+                Err(error) => HostAnswer::Failed(error.to_string()),
             },
             HostCall::List(menu) => match entries::of(menu, &self.config, &self.env, &self.provider_id).await {
                 Ok(entries) => HostAnswer::Entries(menu, entries),

@@ -9,6 +9,7 @@ use pellucid_config::Env;
 use pellucid_config::config::terminal::NotifyMethod;
 use pellucid_engine::custom_prompt::Chosen;
 use pellucid_engine::custom_prompt::CustomPrompt;
+use pellucid_engine::reinject::phases::PhaseNames;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_tui::app::manner::Manner;
@@ -29,6 +30,7 @@ use pellucid_tui::screen::Insertion;
 use pellucid_tui::text::palette::ColourDepth;
 use pellucid_workspace::custom_prompts;
 
+use crate::pack;
 use crate::start::Start;
 use crate::tui::history::HistoryFile;
 
@@ -42,6 +44,8 @@ pub fn read(start: &Start, first: Option<FirstMessage>) -> AppSettings {
         None => true,
         Some(CommandGate::Modes) => has_modes,
         Some(CommandGate::Personality) => has(Feature::Personality),
+        // A pack that cannot be loaded is reported when the session opens.
+        Some(CommandGate::Phases) => pack::selected(config).is_ok_and(|pack| !PhaseNames::of(&pack).names.is_empty()),
     };
     let terminal = &config.terminal;
     let provider = &config.model.provider;

@@ -15,8 +15,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// Tools that change nothing outside of the session.
-const HARMLESS: [&str; 11] = [
+const HARMLESS: [&str; 12] = [
     "apply_patch",
+    "find_tools",
     "grep_files",
     "list_dir",
     "list_mcp_resource_templates",

@@ -146,7 +146,7 @@ fn a_phase_goes_before_every_input() {
     assert!(ran.out().contains("\n\nPhase: review. Change nothing."), "{}", ran.out());
     assert!(ran.out().contains("a way to see it.\n\nlook\n"), "{}", ran.out());
     let ran = world.run(&["exec", "--pack", "ads", "-c", "phase=rest", "--script", "script.toml", "look"]);
-    let warning = "warning: phase `rest`: the pack `ads` knows implementation, requirements, review";
+    let warning = "warning: phase `rest`: the pack `ads` knows requirements, implementation, review";
     assert!(ran.stderr.lines().any(|line| line == warning), "{}", ran.stderr);
     let said = said(&world);
     assert!(is_injected(&said[0]) && said[0].ends_with("Use tabs.\n\nlook"), "only the phase is left out: {said:#?}");
@@ -177,14 +177,14 @@ fn every_injection_has_an_account_of_each_file() {
     let size = run(&["--session-id", ID, "one"]);
     let instructions = size[0].clone();
     assert!(instructions.starts_with("instructions.md sha1:40 instructions injected "), "{instructions}");
-    assert!(instructions.ends_with(" initial 0 pellucid_exec"), "{instructions}");
-    assert_eq!(size[1..], ["rules.md sha1:40 rules injected 10 9 initial 0 pellucid_exec"]);
+    assert!(instructions.ends_with(" initial 0 exec"), "{instructions}");
+    assert_eq!(size[1..], ["rules.md sha1:40 rules injected 10 9 initial 0 exec"]);
     assert_eq!(run(&["resume", ID, "two"]), [""; 0]);
     fs::remove_file(world.files.path("work/.ads/rules.md")).unwrap();
     assert_eq!(run(&["resume", ID, "three"]), [""; 0], "rules that are gone are no reason");
     fs::write(world.files.path("work/.ads/rules.md"), "Use spaces.\n").unwrap();
     let updated = run(&["resume", ID, "four"]);
-    assert_eq!(updated[1..], ["rules.md sha1:40 rules injected 12 11 rules-updated 3 pellucid_exec"]);
+    assert_eq!(updated[1..], ["rules.md sha1:40 rules injected 12 11 rules-updated 3 exec"]);
     let plain = world.run(&["exec", "--json", "--pack", "ads", "--script", "script.toml", "one"]);
     assert_eq!(accounts(&plain), [""; 0], "only clients that ask for it");
 }

@@ -46,12 +46,13 @@ usage = { input = 1500, output = 10 }
 "#;
 
 /// The program as a server of one client.
-struct Client {
+#[derive(Debug)]
+pub struct Client {
     server: Child,
     said: ChildStdin,
     heard: BufReader<ChildStdout>,
     /// Notifications, in their order.
-    notified: Vec<Value>,
+    pub notified: Vec<Value>,
 }
 
 impl Drop for Client {
@@ -62,8 +63,13 @@ impl Drop for Client {
 }
 
 impl Client {
-    fn start(world: &World, script: &str) -> Self {
-        let mut command = world.command(&["app-server", "--script", script, "--enable", "multi_agent"]);
+    pub fn start(world: &World, script: &str) -> Self {
+        Self::of(world, &["--script", script, "--enable", "multi_agent"])
+    }
+
+    /// Starts the program with these arguments.
+    pub fn of(world: &World, args: &[&str]) -> Self {
+        let mut command = world.command(&[&["app-server"], args].concat());
         let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (said, heard) = (server.stdin.take().unwrap(), BufReader::new(server.stdout.take().unwrap()));
         Self { server, said, heard, notified: Vec::new() }
@@ -75,7 +81,13 @@ impl Client {
         serde_json::from_str(&line).unwrap()
     }
 
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
+    /// Waits for one notification more.
+    pub fn hear_one(&mut self) {
+        let message = self.hear();
+        self.notified.push(message);
+    }
+
+    pub fn ask(&mut self, method: &str, params: &Value) -> Value {
         writeln!(self.said, "{}", json!({ "id": method, "method": method, "params": params })).unwrap();
         loop {
             let message = self.hear();
@@ -86,13 +98,13 @@ impl Client {
         }
     }
 
-    fn introduce(&mut self, capabilities: &Value) -> Value {
+    pub fn introduce(&mut self, capabilities: &Value) -> Value {
         let client = json!({ "name": "test", "version": "1" });
         self.ask("initialize", &json!({ "clientInfo": client, "capabilities": capabilities }))
     }
 
     /// Waits for a notification.
-    fn until(&mut self, is_meant: impl Fn(&Value) -> bool) {
+    pub fn until(&mut self, is_meant: impl Fn(&Value) -> bool) {
         while !self.notified.iter().any(&is_meant) {
             let message = self.hear();
             self.notified.push(message);
@@ -100,13 +112,13 @@ impl Client {
     }
 
     /// Runs a turn in a thread to its end, and gives the thread and the turn.
-    fn turn(&mut self, method: &str, params: &Value, text: &str) -> (String, String) {
+    pub fn turn(&mut self, method: &str, params: &Value, text: &str) -> (String, String) {
         let opened = self.ask(method, params);
         let thread = opened["result"]["thread"]["id"].as_str().unwrap().to_owned();
         let input = json!([{ "type": "text", "text": text }]);
         let began = self.ask("turn/start", &json!({ "threadId": thread, "input": input }));
         let turn = began["result"]["turn"]["id"].as_str().unwrap().to_owned();
-        self.until(|it| it["method"] == "turn/completed");
+        self.until(|it| it["method"] == "turn/completed" && it["params"]["turn"]["id"] == turn.as_str());
         (thread, turn)
     }
 }
@@ -116,6 +128,10 @@ fn stable(event: &Value, id: &str) -> Value {
     let mut event: Value = serde_json::from_str(&event.to_string().replace(id, "ID")).unwrap();
     if let Some(cache) = event["cache"].as_object_mut() {
         cache.remove("idle_ms");
+    }
+    if let Some(turn) = event.get_mut("turn_id") {
+        assert!(turn.is_string(), "{turn}");
+        *turn = "TURN".into();
     }
     event
 }

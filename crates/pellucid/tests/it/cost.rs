@@ -246,10 +246,17 @@ fn no_servers_cost_what_a_run_without_them_does() {
         let servers = format!("mcp_servers.depot = {{ {} }}", tools.config().trim().replace('\n', ", "));
         check_as(wire, "mcp=off", [&servers, ""], wire);
     }
-    let (world, id) = session("chat", |_| {});
-    let ran = world.run(&["cost", &id, "--as", "mcp=deferred"]);
-    assert_eq!(ran.status, 3, "{}", ran.stderr);
-    assert!(ran.stderr.contains("every request of this program offers all tools of its MCP servers"), "{}", ran.stderr);
+}
+
+#[test]
+fn tools_by_name_cost_what_a_run_with_them_does() {
+    for wire in WIRES {
+        let tools = McpScript::new(&["echo", "count"]);
+        let servers = format!("mcp_servers.depot = {{ {} }}", tools.config().trim().replace('\n', ", "));
+        let deferred = format!("mcp_tools = \"deferred\"\n{servers}");
+        check_as(wire, "mcp=deferred", [&servers, &deferred], wire);
+        check_as(wire, "mcp=direct", [&deferred, &servers], wire);
+    }
 }
 
 #[test]

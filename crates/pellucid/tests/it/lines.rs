@@ -362,7 +362,7 @@ fn what_a_pack_puts_among_the_messages_is_listed_for_every_pack() {
     for (pack, part, origin) in [
         ("codex", "user_instructions", "AGENTS.md"),
         ("risuai", "memory", "memory"),
-        ("ads", "user", "rules.md"),
+        ("ads", "rules", "rules.md"),
         ("agentcore", "repo_docs", "AGENTS.md"),
     ] {
         let ran = world.run(&["context", "--pack", pack, "--form", "injections", "hi"]);

@@ -14,10 +14,12 @@ mod capsule;
 mod certified;
 #[cfg(unix)]
 mod client;
+mod completion;
 mod context_events;
 mod cost;
 mod crashes;
 mod damaged;
+mod deferred;
 mod diff;
 mod doc_examples;
 mod errors;
@@ -39,11 +41,13 @@ mod one_change;
 mod orphans;
 mod other_agents;
 mod other_packs;
+mod own_pack;
 #[cfg(target_os = "linux")]
 mod pack_sources;
 mod packs;
 #[cfg(target_os = "linux")]
 mod pausing;
+mod phases;
 mod promises;
 mod provider_failures;
 mod readme;
@@ -64,6 +68,7 @@ mod session_refs;
 mod sessions;
 mod shown;
 mod skills;
+mod sources;
 mod statuses;
 mod steady;
 mod store;

@@ -18,6 +18,7 @@ use pellucid_engine::prompt_sizes::reply::ReplyKind;
 use pellucid_engine::prompt_sizes::reply::SessionTokens;
 use pellucid_engine::prompt_sizes::reply::reply;
 use pellucid_protocol::model::ModelInfo;
+use pellucid_testkit::McpScript;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
 use serde_json::Value;
@@ -173,14 +174,11 @@ fn what_cannot_be_injected_is_said() {
         said(&["--pack", "./bare", "--inject", "items.json"]),
         said(&["--pack", "agentcore", "--inject", "no.json"]),
         said(&["--pack", "agentcore", "--inject", "odd.json"]),
-        said(&["--form", "list"]),
     ];
     expect![[r#"
         error: the pack `bare` has no slot for injected items; add slots with the sources `injected_items` and `injected_preamble` to it
         error: ROOT/work/no.json: No such file or directory (os error 2)
-        error: ROOT/work/odd.json: unknown field `itens`, expected one of `items`, `sources`, `store`, `attributes`, `memory`; a list of items is expected, or a table with items, sources, store, attributes or memory
-        note: these bytes are not certain to be sent: no message was given, so the request stops before it; a session gets its id when it begins, and its requests have it; --session-id gives one
-        error: the pack `codex` is not for an assistant, so it has no such report; use --pack openclaw, or --form map or injections
+        error: ROOT/work/odd.json: unknown field `itens`, expected one of `items`, `sources`, `store`, `attributes`, `memory`, `variables`; a list of items is expected, or a table with items, sources, store, attributes, memory, variables or settings of an agent
     "#]].assert_eq(&all.concat());
 }
 
@@ -302,7 +300,7 @@ fn the_page_about_agentcore_is_up_to_date() {
     for message in &context.messages {
         prompt += &format!("\n[{}]\n{}\n", message.role, concat(&message.fragments));
     }
-    let collected = facts.system.injection.collect(facts.system.prompt_mode);
+    let collected = facts.system.injection.collect(facts.system.prompt_mode, &pack.layout.source_texts);
     let line = |it: &injection::Injected| format!("{}\n", serde_json::to_value(it).unwrap());
     let injections: String = collected.injected.iter().map(line).collect();
     check_page("agentcore.md", &[("prompt", prompt), ("injections", injections)]);
@@ -345,7 +343,47 @@ fn the_page_about_our_own_pack_is_up_to_date() {
     let sums = columns.iter().map(|column| column.iter().map(|(_, tokens)| tokens).sum::<u64>());
     let [codex, full, minimal] = sums.collect::<Vec<_>>()[..] else { panic!("three columns") };
     table += &format!("{:<28} {codex:>7} {full:>9} {minimal:>9}", "all");
-    check_page("pellucid.md", &[("tokens", table)]);
+    check_page("pellucid.md", &[("tokens", table), ("deferred", tokens_of_servers())]);
+}
+
+/// The tokens of tools of an MCP server, by how many there are and how they are offered.
+fn tokens_of_servers() -> String {
+    let tools = McpScript::new(&[]);
+    let world = World::new("//- work/empty\n");
+    world
+        .files
+        .write("home/config.toml", format!("[mcp_servers.depot]\n{}startup_timeout_sec = 600\n", tools.config()));
+    let mut table = format!("{:>5} {:>8} {:>9} {:>9}", "tools", "direct", "deferred", "pellucid");
+    for n_tools in [3, 10, 15, 20, 50, 100, 300] {
+        tools.answers("tools/list", &json!({ "tools": (0..n_tools).map(usual_tool).collect::<Vec<_>>() }));
+        let of = |options: &[&str]| {
+            let parts = tokens_of_parts(&world, &[&["--mcp", "connect", "--pack", "pellucid"], options].concat());
+            let is_counted =
+                |part: &str| part.starts_with("tools/mcp__") || ["tools/find_tools", "tools/call_tool"].contains(&part);
+            parts.iter().filter(|(part, _)| is_counted(part)).map(|(_, tokens)| tokens).sum::<u64>()
+        };
+        let (direct, deferred) = (of(&["-c", "mcp_tools=direct"]), of(&["-c", "mcp_tools=deferred"]));
+        table += &format!("\n{n_tools:>5} {direct:>8} {deferred:>9} {:>9}", of(&[]));
+    }
+    table
+}
+
+/// A tool of usual size: a description of two sentences, and three arguments.
+fn usual_tool(n: usize) -> Value {
+    let argument = |about: &str| json!({ "type": "string", "description": about });
+    json!({
+        "name": format!("list_records_{n}"),
+        "description": "Lists the records of a project that match a filter. Results have pages of 50, the newest record first.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "project": argument("The id of the project whose records are listed."),
+                "filter": argument("An expression such as state:open or label:bug."),
+                "cursor": argument("The cursor that the page before ended with."),
+            },
+            "required": ["project"],
+        },
+    })
 }
 
 #[test]

@@ -236,18 +236,6 @@ fn nothing_is_written_outside_of_the_home_folder() {
 }
 
 #[test]
-fn every_shell_has_completions() {
-    let world = World::new("");
-    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let ran = world.run(&["completion", shell]);
-        assert_eq!(ran.status, 0, "{shell}: {}", ran.stderr);
-        for word in ["pellucid", "sessions", "forget-session"] {
-            assert!(ran.out().contains(word), "{shell} does not complete {word}");
-        }
-    }
-}
-
-#[test]
 fn a_resumed_session_may_keep_its_settings() {
     let world = World::new("//- work/script.toml\n[[reply]]\nsay = \"done\"\n");
     let first = ["-m", "gpt-5.1", "-c", "model_reasoning_effort=high", "-c", "developer_instructions=Be kind."];

@@ -106,7 +106,12 @@ const COMMANDS: &[Taking] = &[
     Taking { status: 1, ..taking("memory edit 1 text --session SESSION") },
     Taking { status: 1, ..taking("memory pin 1 --session SESSION") },
     Taking { status: 1, ..taking("memory forget 1 --session SESSION") },
+    Taking { status: 1, ..taking("memory merge 1,2 text --session SESSION") },
     taking("memory forget-session --dry-run SESSION"),
+    asking("phase show --session SESSION --pack ads"),
+    Taking { is_changing: true, ..asking("phase set review --session SESSION --pack ads") },
+    Taking { is_changing: true, ..asking("phase next --session SESSION --pack ads") },
+    Taking { is_changing: true, ..asking("phase clear --session SESSION --pack ads") },
     taking("sessions show SESSION"),
     taking("sessions show SESSION --json"),
     changing("sessions rename SESSION new-name"),
@@ -129,7 +134,7 @@ impl Taking {
     /// The names of the command, without its arguments.
     fn path(&self) -> Vec<&'static str> {
         let n = match self.words.split(' ').next() {
-            Some("sessions" | "memory") => 2,
+            Some("sessions" | "memory" | "phase") => 2,
             Some("exec") => 2,
             Some("context") if !self.words.starts_with("context --") => 2,
             _ => 1,

@@ -87,6 +87,7 @@ const REPORTS: &[&str] = &[
 
 /// Commands that act and print a line or two, or whose output is a text or data of its own.
 const OTHERS: &[&str] = &[
+    "acp",
     "app-server generate-json-schema",
     "app-server generate-ts",
     "apply",
@@ -113,6 +114,12 @@ const OTHERS: &[&str] = &[
     "memory edit",
     "memory forget",
     "memory forget-session",
+    "memory merge",
+    "phase clear",
+    "phase next",
+    "phase set",
+    "phase show",
+    "man",
     "memory pin",
     "memory run",
     "memory show",

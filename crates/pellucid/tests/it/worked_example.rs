@@ -5,9 +5,6 @@
 use std::fs;
 use std::path::Path;
 
-const OPEN: &str = "<!-- example: made by a test -->\n";
-const CLOSE: &str = "<!-- end of the example -->\n";
-
 /// The rows of one part of a report, its origins included, without the column of tokens: without an exact count, they
 /// depend on how long the names of folders are.
 pub fn rows_of(report: &str, part: &str) -> String {
@@ -31,13 +28,20 @@ pub fn rows_of(report: &str, part: &str) -> String {
 /// Compares the example of a page of `docs/packs/` with what came of running it.
 #[track_caller]
 pub fn check_page(page: &str, example: &str) {
+    check_example(page, "example", example);
+}
+
+/// The same for one of several examples of a page, by the name that is between its marks.
+#[track_caller]
+pub fn check_example(page: &str, name: &str, example: &str) {
+    let (open, close) = (format!("<!-- {name}: made by a test -->\n"), format!("<!-- end of the {name} -->\n"));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/packs").join(page);
     let text = fs::read_to_string(&path).unwrap();
-    let (before, rest) = text.split_once(OPEN).unwrap();
-    let (written, after) = rest.split_once(CLOSE).unwrap();
+    let (before, rest) = text.split_once(&open).unwrap();
+    let (written, after) = rest.split_once(&close).unwrap();
     let example = format!("\n```text\n{}\n```\n\n", example.trim_end());
     if std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1") {
-        fs::write(&path, format!("{before}{OPEN}{example}{CLOSE}{after}")).unwrap();
+        fs::write(&path, format!("{before}{open}{example}{close}{after}")).unwrap();
         return;
     }
     assert_eq!(written, example, "docs/packs/{page} shows something else; run the tests with UPDATE_EXPECT=1");

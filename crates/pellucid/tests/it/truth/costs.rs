@@ -65,6 +65,8 @@ fn reasons(situation: &str, pack: Pack) -> &'static [&'static str] {
         ("resume" | "memory chosen again" | "injected items", _) => &[OTHER_FILES],
         // The file of rules that this pack says again changes after the first turn.
         ("re-injection", Pack::Ads) => &[OTHER_FILES],
+        // The server lists other tools in the second turn.
+        ("deferred tools", _) => &[OTHER_FILES],
         ("fork", _) => &[COPY],
         // Sessions that another session began have other tools and instructions.
         ("review" | "child agent", _) => &[OTHER_FILES],

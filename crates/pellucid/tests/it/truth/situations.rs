@@ -2,6 +2,7 @@
 
 mod given;
 mod others;
+mod placed;
 mod plain;
 mod shortened;
 
@@ -52,7 +53,7 @@ pub fn ensure(is_so: bool, what: &str) -> Result<(), String> {
 }
 
 /// All situations, in the order of the table.
-pub static SITUATIONS: [Situation; 14] = [
+pub static SITUATIONS: [Situation; 16] = [
     plain::FIRST_TURN,
     plain::TOOL_CALLS,
     plain::RESUME,
@@ -63,8 +64,10 @@ pub static SITUATIONS: [Situation; 14] = [
     shortened::WINDOW,
     given::REINJECTION,
     given::INJECTED,
+    placed::AT_A_DEPTH,
     others::REVIEW,
     others::CHILD,
     given::IMAGES,
     given::MCP,
+    given::DEFERRED,
 ];

@@ -52,6 +52,8 @@ pub enum Step {
     Review(Vec<MockReply>),
     /// The session of the agent that was started last is the current one.
     ToChild,
+    /// The server of tools has these from now on.
+    Tools(&'static [&'static str]),
     /// A file of the project or the home folder changes.
     Write(&'static str, String),
 }
@@ -219,6 +221,7 @@ impl Stage {
                 self.child.clone_from(&child);
                 self.session = child.or(self.session.take());
             }
+            Step::Tools(names) => self.tools.lists(names),
             Step::Write(path, text) => {
                 let written = self.world.files.path(path);
                 self.earlier.extend(fs::read(&written).ok().map(|before| (written, before)));

@@ -135,3 +135,38 @@ pub const MCP: Situation = Situation {
         ensure(stage.tools.asked().iter().any(|it| it["method"] == "tools/call"), "the server was not called")
     },
 };
+
+pub const DEFERRED: Situation = Situation {
+    name: "deferred tools",
+    about: "tools of a server by name: the schema of one is asked for, it is called, then another process with another list",
+    impossible: possible,
+    config: |stage: &Stage| {
+        let answer = json!({ "content": [{ "type": "text", "text": "pong \"é\"" }] });
+        stage.tools.answers("tools/call_echo", &answer);
+        Config {
+            top: "mcp_tools = \"deferred\"\n".to_owned(),
+            tables: format!("[mcp_servers.depot]\n{}", stage.tools.config()),
+            ..Config::default()
+        }
+    },
+    steps: |cell| {
+        let find = cell.wire.call("c1", "find_tools", &json!({ "names": ["depot/echo"] }));
+        let call = cell.wire.call("c2", "call_tool", &json!({ "name": "depot/echo", "arguments": { "a": 1 } }));
+        let foresight = Foresight::With(&["--mcp", "connect"]);
+        vec![
+            Turn::new("Call it.", [find, call, cell.wire.say("Pong.")]).foreseen(foresight).step(),
+            Step::Tools(&["echo", "weigh"]),
+            Turn::new("Again?", [cell.wire.say("No.")]).foreseen(foresight).step(),
+        ]
+    },
+    n_requests: |_| 4,
+    happened: |stage| {
+        let bodies = stage.bodies();
+        ensure(bodies.iter().all(|body| body.contains("- echo: Does echo")), "the server's tools were not listed")?;
+        ensure(!bodies.iter().any(|body| body.contains("mcp__depot")), "a tool was described without being asked for")?;
+        ensure(bodies[1].contains("\\\"input_schema\\\""), "the schema was not sent")?;
+        ensure(bodies[2].contains("pong"), "the server's answer was not sent")?;
+        ensure(bodies[2].contains("- count") && bodies[3].contains("- weigh"), "the list is not the server's")?;
+        ensure(stage.tools.asked().iter().any(|it| it["method"] == "tools/call"), "the server was not called")
+    },
+};

@@ -53,7 +53,7 @@ fn an_unknown_key_is_refused() {
         "id = \"environment\"",
         "id = \"environment\"\ncolour = 1",
         &expect![
-            "pack.toml:73:1: unknown field `colour`, expected one of `id`, `role`, `target`, `source`, `file`, `gate`, `template`, `budget`, `parts`, `again_turns`"
+            "pack.toml:73:1: unknown field `colour`, expected one of `id`, `role`, `target`, `source`, `file`, `gate`, `template`, `budget`, `parts`, `again_turns`, `depth`, `from`, `before`, `after`"
         ],
     );
 }

@@ -118,9 +118,9 @@ impl<'a> Scan<'a> {
     }
 
     fn text(&mut self, inside: &[u8]) -> Option<()> {
-        if self.n_found < self.n_chars {
+        // A line end comes between two texts, and is the last character that counts if the texts before lack just one.
+        if self.n_found <= self.n_chars {
             let text = beginning(inside, self.n_chars)?;
-            // A line end comes between two texts.
             self.n_found += text.chars().count() + 1;
             self.texts.push(text);
         }
@@ -222,6 +222,14 @@ mod tests {
         #[test]
         fn any_bytes_are_looked_at(bytes in any::<Vec<u8>>()) {
             Glance::of(&bytes, N_CHARS);
+        }
+    }
+
+    #[test]
+    fn the_line_end_before_the_next_text_is_the_last_character() {
+        for n_chars in [N_CHARS - 2, N_CHARS - 1, N_CHARS] {
+            let item = json!([{ "text": "é".repeat(n_chars) }, { "text": "" }, { "text": "b" }]);
+            assert_eq!(Glance::of(item.to_string().as_bytes(), N_CHARS), Some(parsed(&item)), "{n_chars}");
         }
     }
 

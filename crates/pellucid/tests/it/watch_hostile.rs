@@ -28,6 +28,10 @@ use crate::watch::world;
 /// No exchange of these tests takes this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// It says that the connection closes, as it does: a client would keep the connection otherwise, and might send the next request
+/// before it learns that the server is gone.
+const SHORT_ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
+
 const CHAT: &str = r#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#;
 
 /// A server that does with every request what a function does with the connection, and tells how it ended.
@@ -303,7 +307,7 @@ fn a_flood_is_forwarded_and_takes_bounded_memory() {
 #[test]
 fn bodies_of_any_bytes_reach_the_server_and_the_record() {
     let world = world();
-    let server = RawServer::start(|stream| stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"));
+    let server = RawServer::start(|stream| stream.write_all(SHORT_ANSWER));
     let watching = Watching::start(&world, &server.url);
     let base = watching.urls["OPENAI_BASE_URL"].clone();
     let packed = packed(CHAT.as_bytes());
@@ -328,7 +332,7 @@ fn bodies_of_any_bytes_reach_the_server_and_the_record() {
 #[test]
 fn headers_reach_the_server_as_the_command_sent_them() {
     let world = world();
-    let server = RawServer::start(|stream| stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"));
+    let server = RawServer::start(|stream| stream.write_all(SHORT_ANSWER));
     let watching = Watching::start(&world, &server.url);
     let given = "x-two: a\r\nx-two: b\r\nauthorization: Bearer k\r\nx-odd: \u{e9}\r\n";
     let lines = |head: Vec<u8>| {
@@ -359,7 +363,7 @@ fn headers_reach_the_server_as_the_command_sent_them() {
 #[test]
 fn neighbours_without_the_path_cannot_hold_back_the_command() {
     let world = world();
-    let server = RawServer::start(|stream| stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"));
+    let server = RawServer::start(|stream| stream.write_all(SHORT_ANSWER));
     let watching = Watching::start(&world, &server.url);
     let base = watching.urls["OPENAI_BASE_URL"].clone();
     let (host, _) = base.strip_prefix("http://").unwrap().split_once('/').unwrap();

@@ -13,16 +13,16 @@
 //! - [`entry`], [`count`]: the entries of a chat, and their cost in tokens
 //! - [`ask`]: questions and answers
 //! - [`ranking`]: likeness, and vectors that are known already
-//! - [`data`], [`preset`], [`cards`]: the memory, its settings, and how people see it
+//! - [`data`], [`card_settings`], [`cards`]: the memory, its settings, and how people see it
 //! - [`chat_markup`], [`request`]: the request for a summary
 //! - [`rate_limiter`]: limits the rate of questions
 //! - [`lexical`]: likeness and summaries without a model
 //! - [`layout`], [`texts`]: `[memory]` of a pack, and its texts
-//! - `names`: words of files of another system
 //!
 //! Not here: asking a model, keeping files (`pellucid-agent`).
 
 pub mod ask;
+pub mod card_settings;
 pub mod cards;
 pub mod chat_markup;
 pub mod count;
@@ -30,8 +30,6 @@ pub mod data;
 pub mod entry;
 pub mod layout;
 pub mod lexical;
-mod names;
-pub mod preset;
 pub mod ranking;
 pub mod rate_limiter;
 pub mod recall;

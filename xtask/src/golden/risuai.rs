@@ -3,6 +3,7 @@
 mod chats;
 mod helpers;
 mod memories;
+mod presets;
 mod prompt;
 mod toy;
 mod window;

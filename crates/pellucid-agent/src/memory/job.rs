@@ -8,13 +8,13 @@ use pellucid_engine::memory::Stop;
 use pellucid_engine::memory::StrategyOutcome;
 use pellucid_engine::memory::ask::Answers;
 use pellucid_engine::memory::ask::MemoryAnswer;
+use pellucid_engine::memory::card_settings::CardSettings;
 use pellucid_engine::memory::count::EntryCounter;
 use pellucid_engine::memory::data::CardData;
 use pellucid_engine::memory::data::DetailData;
 use pellucid_engine::memory::entry::ChatEntry;
 use pellucid_engine::memory::layout::MemoryLayout;
 use pellucid_engine::memory::layout::MemoryStrategy;
-use pellucid_engine::memory::preset;
 use pellucid_engine::memory::recall;
 use pellucid_engine::memory::running_summary;
 use pellucid_engine::memory::summaries_and_details;
@@ -34,7 +34,7 @@ const WINDOW: f64 = 100_000.0;
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
     pub layout: MemoryLayout,
-    pub cards: preset::CardSettings,
+    pub cards: CardSettings,
     prompt: String,
     texts: MemoryTexts,
     model: String,

@@ -300,8 +300,7 @@ impl Asker {
 
     /// Asks for summaries, as many at once and as fast as the settings allow.
     async fn summaries(&self, requests: &[Vec<SummaryMessage>], job: &Job) -> Vec<Result<String, String>> {
-        let per_minute = job.cards.summarization_requests_per_minute;
-        let at_once = job.cards.summarization_max_concurrent;
+        let (per_minute, at_once) = job.cards.pace_of_summaries();
         limited(per_minute, at_once, requests.len(), |task| self.summary(&requests[task])).await
     }
 
@@ -317,8 +316,7 @@ impl Asker {
     async fn vectors(&self, texts: &[String], job: &Job) -> Result<Vec<Vec<f32>>, String> {
         let name = vector_model(&job.layout);
         let batches: Vec<&[String]> = texts.chunks(VECTORS_MAX).collect();
-        let per_minute = job.cards.embedding_requests_per_minute;
-        let at_once = job.cards.embedding_max_concurrent;
+        let (per_minute, at_once) = job.cards.pace_of_vectors();
         let ask = |task: usize| {
             let (model, name, batch) = (self.model.clone(), name.to_owned(), batches[task].to_vec());
             let attempts = Attempts::default();

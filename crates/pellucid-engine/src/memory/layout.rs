@@ -2,8 +2,7 @@
 
 use serde::Deserialize;
 
-use super::names;
-use super::preset;
+use super::card_settings::CardSettings;
 use crate::pack::Depth;
 use crate::pack::HistoryEnd;
 
@@ -44,92 +43,31 @@ pub struct MemoryLayout {
     pub from: Option<HistoryEnd>,
     /// Settings of cards; `preset` in files of another system.
     #[serde(alias = "preset")]
-    pub cards: Option<CardTable>,
-}
-
-/// `[memory.cards]` of a layout.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(try_from = "toml::Table")]
-pub struct CardTable {
-    /// The settings; a key that is absent is as usual.
-    pub settings: preset::CardSettings,
-    /// The keys that are written.
-    keys: Vec<String>,
-}
-
-/// Keys that presets of the reference have and this program has no use for.
-const UNUSED: [&str; 4] = ["summarizationModel", "reSummarizationPrompt", "processRegexScript", "alwaysToggleOn"];
-
-impl TryFrom<toml::Table> for CardTable {
-    type Error = String;
-
-    fn try_from(table: toml::Table) -> Result<Self, String> {
-        let keys: Vec<String> = table.keys().cloned().collect();
-        if let Some(key) = keys.iter().find(|key| UNUSED.contains(&key.as_str())) {
-            return Err(format!("`{key}` of a preset has no effect in a layout"));
-        }
-        let mut in_file = toml::Table::new();
-        for (key, value) in table {
-            let file_key = names::file_key(&key);
-            if in_file.insert(file_key.to_owned(), value).is_some() {
-                return Err(format!("`{key}` is the same setting as `{}`; write one of them", other_key(&key, &keys)));
-            }
-        }
-        let in_our_words = |error: toml::de::Error| names::in_our_words(error.message());
-        let settings: preset::CardSettings = in_file.try_into().map_err(in_our_words)?;
-        if settings.max_chats_per_summary < 1.0 {
-            return Err("`messages_per_card` must be at least 1".to_owned());
-        }
-        let keys = keys.iter().map(|key| names::key(key).to_owned()).collect();
-        Ok(Self { settings, keys })
-    }
-}
-
-/// Another key of the table that means the same.
-fn other_key<'a>(key: &str, keys: &'a [String]) -> &'a str {
-    let is_same = |other: &&String| *other != key && names::file_key(other) == names::file_key(key);
-    keys.iter().find(is_same).map_or("", String::as_str)
+    pub cards: Option<CardSettings>,
 }
 
 /// The strategies that keep a chat within its window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[serde(rename_all = "snake_case")]
 pub enum MemoryStrategy {
     /// The oldest entries go.
     Window,
     /// One running summary of the chat.
+    #[serde(alias = "supa")]
     RunningSummary,
     /// The same with fragments of the past.
+    #[serde(alias = "hypa_v1")]
     SummaryAndFragments,
     /// Summaries, and details that are recalled.
+    #[serde(alias = "hypa_v2")]
     SummariesAndDetails,
     /// Summaries as cards that are recalled.
     #[default]
+    #[serde(alias = "hypa_v3")]
     Cards,
     /// The past itself, by likeness.
+    #[serde(alias = "hanurai")]
     Recall,
-}
-
-impl MemoryStrategy {
-    /// Every strategy with its word in layouts.
-    pub const WORDS: [(&'static str, Self); 6] = [
-        ("window", Self::Window),
-        ("running_summary", Self::RunningSummary),
-        ("summary_and_fragments", Self::SummaryAndFragments),
-        ("summaries_and_details", Self::SummariesAndDetails),
-        ("cards", Self::Cards),
-        ("recall", Self::Recall),
-    ];
-}
-
-impl TryFrom<String> for MemoryStrategy {
-    type Error = String;
-
-    fn try_from(word: String) -> Result<Self, String> {
-        let found = Self::WORDS.iter().find(|(known, _)| *known == names::strategy(&word));
-        let known = || Self::WORDS.map(|(known, _)| format!("`{known}`")).join(", ");
-        found.map(|(_, strategy)| *strategy).ok_or_else(|| format!("unknown strategy `{word}`; known: {}", known()))
-    }
 }
 
 /// The source of summaries.
@@ -169,8 +107,8 @@ impl MemoryLayout {
     }
 
     /// The settings of cards.
-    pub fn cards(&self) -> preset::CardSettings {
-        self.cards.clone().unwrap_or_default().settings
+    pub fn cards(&self) -> CardSettings {
+        self.cards.clone().unwrap_or_default()
     }
 
     /// Why a key of this table could never have an effect in the whole layout, if there is one.
@@ -187,8 +125,12 @@ impl MemoryLayout {
         let compares = is_one_of(&[SummaryAndFragments, SummariesAndDetails, Cards, Recall]);
         let asks_model = summarises && whole.summaries.unwrap_or_default() == Summariser::Model;
         let asks_vectors = compares && whole.vectors.unwrap_or_default() == Embedder::Provider;
-        let asks_several = whole.cards().use_experimental_impl && asks_model;
-        let has = |key: &str| self.cards.as_ref().is_some_and(|cards| cards.keys.iter().any(|known| known == key));
+        let asks_several = whole.cards().experimental && asks_model;
+        let cards = self.cards.as_ref();
+        let paced = |pace: fn(&CardSettings) -> Option<f64>| cards.and_then(pace).is_some();
+        if cards.is_some_and(|cards| !(cards.messages_per_card >= 1.0)) {
+            return Some("`messages_per_card` must be at least 1".to_owned());
+        }
         let keys = [
             (
                 "chunk_tokens",
@@ -212,10 +154,10 @@ impl MemoryLayout {
             ("depth", self.depth.is_some(), strategy != MemoryStrategy::Window, "a strategy that remembers"),
             ("from", self.from.is_some(), whole.depth.is_some(), "`depth`"),
             ("cards", self.cards.is_some(), is_one_of(&[Cards]), "`strategy = \"cards\"`"),
-            ("vectors_per_minute", has("vectors_per_minute"), asks_vectors, "`vectors = \"provider\"`"),
-            ("vectors_at_once", has("vectors_at_once"), asks_vectors, "`vectors = \"provider\"`"),
-            ("summaries_per_minute", has("summaries_per_minute"), asks_several, SEVERAL),
-            ("summaries_at_once", has("summaries_at_once"), asks_several, SEVERAL),
+            ("vectors_per_minute", paced(|cards| cards.vectors_per_minute), asks_vectors, "`vectors = \"provider\"`"),
+            ("vectors_at_once", paced(|cards| cards.vectors_at_once), asks_vectors, "`vectors = \"provider\"`"),
+            ("summaries_per_minute", paced(|cards| cards.summaries_per_minute), asks_several, SEVERAL),
+            ("summaries_at_once", paced(|cards| cards.summaries_at_once), asks_several, SEVERAL),
         ];
         let dead = keys.into_iter().find(|(_, is_said, has_effect, _)| *is_said && !has_effect);
         dead.map(|(key, .., needs)| format!("`{key}` has no effect without {needs}"))

@@ -63,8 +63,6 @@ pub struct RateLimiter {
     n_submitted: usize,
     n_running: usize,
     starts_ms: VecDeque<u64>,
-    /// How many wait, after each change.
-    lengths: Vec<usize>,
 }
 
 /// The tasks that change state now.
@@ -96,21 +94,13 @@ impl RateLimiter {
         if at_once > per_minute {
             return Err(InvalidOptions::TooManyAtOnce { at_once, per_minute });
         }
-        Ok(Self {
-            options,
-            waiting: VecDeque::new(),
-            n_submitted: 0,
-            n_running: 0,
-            starts_ms: VecDeque::new(),
-            lengths: Vec::new(),
-        })
+        Ok(Self { options, waiting: VecDeque::new(), n_submitted: 0, n_running: 0, starts_ms: VecDeque::new() })
     }
 
     /// A further task. Its number is the count of those before it.
     pub fn submit(&mut self, now_ms: u64) -> Now {
         self.waiting.push_back(self.n_submitted);
         self.n_submitted += 1;
-        self.lengths.push(self.waiting.len());
         self.look(now_ms)
     }
 
@@ -119,9 +109,6 @@ impl RateLimiter {
         self.n_running = self.n_running.saturating_sub(1);
         if end == TaskEnd::Failed && self.options.after_failure == AfterFailure::Cancel {
             let cancel: Vec<usize> = self.waiting.drain(..).collect();
-            if !cancel.is_empty() {
-                self.lengths.push(0);
-            }
             return Now { cancel, ..Now::default() };
         }
         self.look(now_ms)
@@ -140,18 +127,12 @@ impl RateLimiter {
                 break;
             }
             if let Some(task) = self.waiting.pop_front() {
-                self.lengths.push(self.waiting.len());
                 self.starts_ms.push_back(now_ms);
                 self.n_running += 1;
                 now.start.push(task);
             }
         }
         now
-    }
-
-    /// How many waited, after each change so far.
-    pub fn lengths(&self) -> &[usize] {
-        &self.lengths
     }
 }
 
@@ -205,7 +186,6 @@ mod tests {
         assert_eq!(limiter.look(1000), start(&[]));
         assert_eq!(limiter.end(TaskEnd::Done, 1000), start(&[2]));
         assert_eq!(limiter.end(TaskEnd::Failed, 1000), start(&[]));
-        assert_eq!(limiter.lengths(), [1, 0, 1, 0, 1, 0]);
         assert_eq!(limiter.end(TaskEnd::Done, 1000), start(&[]));
         assert_eq!(limiter.end(TaskEnd::Done, 1000), start(&[]), "an end too many does no harm");
     }
@@ -230,6 +210,5 @@ mod tests {
         assert_eq!(strict.end(TaskEnd::Failed, 5), Now { cancel: vec![1, 2], ..Now::default() });
         assert_eq!(strict.end(TaskEnd::Failed, 5), Now::default());
         assert_eq!(strict.submit(5), start(&[3]), "later ones may begin");
-        assert_eq!(strict.lengths(), [1, 0, 1, 2, 0, 1, 0]);
     }
 }

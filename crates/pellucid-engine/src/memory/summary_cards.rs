@@ -15,12 +15,12 @@ use super::MemoryFailure;
 use super::Stop;
 use super::StrategyOutcome;
 use super::ask::Answers;
+use super::card_settings::CardSettings;
 use super::data::CardData;
 use super::data::MemorySummary;
 use super::entry::ChatEntry;
 use super::entry::ChatRole;
 use super::entry::EntryPart;
-use super::preset::CardSettings;
 use super::request;
 use crate::utf16;
 
@@ -51,11 +51,11 @@ pub struct Input<'a> {
 
 impl Input<'_> {
     fn is_experimental(&self) -> bool {
-        self.settings.use_experimental_impl
+        self.settings.experimental
     }
 
     fn prompt(&self) -> &str {
-        let own = &self.settings.summarization_prompt;
+        let own = &self.settings.summary_prompt;
         if utf16::is_blank(own) { self.prompt } else { own }
     }
 
@@ -82,19 +82,19 @@ pub fn summary_cards(
 ) -> Result<StrategyOutcome<()>, Stop> {
     let Input { chat: Chat { entries, limits, count, texts, .. }, settings, .. } = *input;
     let max = limits.max;
-    if settings.recent_memory_ratio + settings.similar_memory_ratio > 1.0 {
+    if settings.recent_ratio + settings.similar_ratio > 1.0 {
         return Err(MemoryFailure::new("ratio_sum_gt_1", vec![1.0], input.chat.tokens).into());
     }
     let mut tokens = input.chat.tokens - limits.response;
     data.last_selected_summaries = None;
-    if !settings.preserve_orphaned_memory {
+    if !settings.keep_orphans {
         data.drop_orphans(entries);
     }
     let start = start(entries, data);
     tokens -= count.entries(&entries[..start]);
 
     let empty = count.system(&texts.cards(""));
-    let share = (max * settings.memory_tokens_ratio).floor();
+    let share = (max * settings.memory_ratio).floor();
     let (reserved, available) = match (input.is_experimental(), data.summaries.is_empty()) {
         (false, true) if tokens + empty <= max => (empty, 0.0),
         (true, true) if tokens <= max => (0.0, 0.0),
@@ -147,7 +147,7 @@ impl<'a> Run<'a, '_, '_> {
     /// Summarises batches until the chat fits.
     fn summarise(&mut self) -> Result<(), Stop> {
         let Input { chat: Chat { entries, limits, count, .. }, settings, .. } = *self.input;
-        let (max, goal) = (limits.max, limits.max * (1.0 - settings.extra_summarization_ratio));
+        let (max, goal) = (limits.max, limits.max * (1.0 - settings.extra_ratio));
         let mut later: Vec<Vec<&ChatEntry>> = Vec::new();
         let is_over = self.tokens > max;
         while is_over && self.tokens > goal {
@@ -188,7 +188,7 @@ impl<'a> Run<'a, '_, '_> {
     fn batch(&self) -> (usize, Vec<&'a ChatEntry>) {
         let Input { chat: Chat { entries, .. }, settings, .. } = *self.input;
         // A batch of none would never make the chat shorter.
-        let n_max = settings.max_chats_per_summary.max(1.0);
+        let n_max = settings.messages_per_card.max(1.0);
         let mut batch = Vec::new();
         let mut end = self.at;
         while end < entries.len() - KEPT {
@@ -199,7 +199,7 @@ impl<'a> Run<'a, '_, '_> {
             let entry = &entries[end];
             let is_left_out = matches!(entry.part, EntryPart::Example | EntryPart::Opening)
                 || utf16::is_blank(&entry.content)
-                || (settings.do_not_summarize_user_message && entry.role == ChatRole::User);
+                || (settings.skip_user_messages && entry.role == ChatRole::User);
             if !is_left_out {
                 batch.push(entry);
             }

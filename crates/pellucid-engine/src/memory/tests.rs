@@ -7,12 +7,12 @@ use super::ask::Answers;
 use super::ask::MemoryAnswer;
 use super::ask::SummaryMessage;
 use super::ask::VectorLifetime;
+use super::card_settings::CardSettings;
 use super::count::EntryCounter;
 use super::data::CardData;
 use super::data::DetailData;
 use super::entry::ChatEntry;
 use super::entry::ChatRole;
-use super::preset::CardSettings;
 use super::ranking::KnownVectors;
 use super::ranking::VectorIndex;
 use super::ranking::Way;
@@ -464,7 +464,7 @@ fn batches_are_summarised_and_their_paragraphs_come_back() {
 #[track_caller]
 fn check_v3(max: f64, change: impl Fn(&mut CardSettings), summaries: &[Result<&str, &str>], expected: &Expect) {
     let (entries, count, known) = (chat(&TALK), count(), KnownVectors::new());
-    let mut settings = CardSettings { memory_tokens_ratio: 0.5, max_chats_per_summary: 2.0, ..CardSettings::default() };
+    let mut settings = CardSettings { memory_ratio: 0.5, messages_per_card: 2.0, ..CardSettings::default() };
     change(&mut settings);
     let input = summary_cards::Input {
         chat: with(&entries, max, &count, &known),
@@ -520,7 +520,7 @@ fn cards_stand_for_what_left_the_chat() {
     );
     check_v3(
         45.0,
-        |it| it.use_experimental_impl = true,
+        |it| it.experimental = true,
         &[],
         &expect![[r#"
         42 tokens
@@ -535,7 +535,7 @@ fn cards_stand_for_what_left_the_chat() {
     );
     check_v3(
         45.0,
-        |it| it.do_not_summarize_user_message = true,
+        |it| it.skip_user_messages = true,
         &[],
         &expect![[r#"
         summarise "user: assistant: b b b three four | system: Sum up."
@@ -568,7 +568,7 @@ fn cards_stand_for_what_left_the_chat() {
 fn settings_and_answers_that_are_of_no_use_are_named() {
     check_v3(
         45.0,
-        |it| (it.recent_memory_ratio, it.similar_memory_ratio) = (0.9, 0.2),
+        |it| (it.recent_ratio, it.similar_ratio) = (0.9, 0.2),
         &[],
         &expect![[r#"
         fails: recent_ratio and similar_ratio together are more than 1 (ratio_sum_gt_1, [1.0])

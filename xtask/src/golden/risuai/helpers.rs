@@ -4,12 +4,12 @@ use pellucid_engine::memory::Stop;
 use pellucid_engine::memory::ask::{Answers, MemoryQuestion};
 use pellucid_engine::memory::cards::{self, CategoryFilter};
 use pellucid_engine::memory::data::MemorySummary;
-use pellucid_engine::memory::preset::MemoryPreset;
 use pellucid_engine::memory::ranking::{self, KnownVectors, VectorIndex, Way};
 use pellucid_engine::memory::rate_limiter::{AfterFailure, Now, Options, RateLimiter, TaskEnd};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::presets;
 use super::toy::{self, Cleans, Toy};
 use crate::golden::cases::{self, Verdict, same};
 
@@ -33,8 +33,8 @@ struct Case<I, E> {
 pub fn presets(file: &Value) -> Vec<Verdict> {
     cases::run(file, |case: Case<Vec<Value>, Value>| {
         let name = case.input.first().and_then(Value::as_str);
-        let preset = MemoryPreset::new(name, case.input.get(1).unwrap_or(&Value::Null));
-        same("preset", &whole_numbers(&json!(preset)), &whole_numbers(&case.expect))
+        let preset = presets::preset(name, case.input.get(1).unwrap_or(&Value::Null));
+        same("preset", &whole_numbers(&preset), &whole_numbers(&case.expect))
     })
 }
 
@@ -243,11 +243,20 @@ struct Simulation<'a> {
     due: Vec<(u64, Due)>,
     starts: Vec<(usize, u64)>,
     outcomes: Vec<Option<&'static str>>,
+    n_waiting: usize,
+    /// How many waited, after each change.
+    lengths: Vec<usize>,
 }
 
 impl Simulation<'_> {
     fn take(&mut self, now: Now, now_ms: u64) {
+        if !now.cancel.is_empty() {
+            self.n_waiting = 0;
+            self.lengths.push(0);
+        }
         for task in now.start {
+            self.n_waiting -= 1;
+            self.lengths.push(self.n_waiting);
             self.starts.push((task, now_ms));
             self.due.push((now_ms + self.tasks[task].ms, Due::Ends(task)));
         }
@@ -261,8 +270,18 @@ impl Simulation<'_> {
 }
 
 fn simulated(limiter: RateLimiter, tasks: &[Task]) -> Result<Value, String> {
-    let mut run = Simulation { limiter, tasks, due: Vec::new(), starts: Vec::new(), outcomes: vec![None; tasks.len()] };
+    let mut run = Simulation {
+        limiter,
+        tasks,
+        due: Vec::new(),
+        starts: Vec::new(),
+        outcomes: vec![None; tasks.len()],
+        n_waiting: 0,
+        lengths: Vec::new(),
+    };
     for _ in tasks {
+        run.n_waiting += 1;
+        run.lengths.push(run.n_waiting);
         let now = run.limiter.submit(0);
         run.take(now, 0);
     }
@@ -296,6 +315,6 @@ fn simulated(limiter: RateLimiter, tasks: &[Task]) -> Result<Value, String> {
         "failureCount": outcomes.len() - n_ok,
         "allSucceeded": n_ok == outcomes.len(),
         "outcomes": outcomes,
-        "queue_sizes": run.limiter.lengths(),
+        "queue_sizes": run.lengths,
     }))
 }

@@ -3,7 +3,6 @@
 use pellucid_engine::memory::ask::{Answers, MemoryAnswer};
 use pellucid_engine::memory::count::EntryCounter;
 use pellucid_engine::memory::data::{CardData, DetailData};
-use pellucid_engine::memory::preset::CardSettings;
 use pellucid_engine::memory::ranking::KnownVectors;
 use pellucid_engine::memory::summary_cards::{Chance, Input};
 use pellucid_engine::memory::{Chat as Run, ChatLimits, MemoryFailure, Stop, StrategyOutcome};
@@ -248,8 +247,8 @@ struct V3Input {
 pub fn hypa_v3(file: &Value) -> Vec<Verdict> {
     cases::run(file, |case: Case<V3Input>| {
         let input = case.input;
-        let mut settings = CardSettings::from_foreign(&input.settings);
-        settings.use_experimental_impl = case.implementation == Some(Implementation::Experimental);
+        let mut settings = super::presets::settings(&input.settings);
+        settings.experimental = case.implementation == Some(Implementation::Experimental);
         let entries = chats::entries(&input.chats);
         let mut toy = Toy::new(input.vocab, input.summaries, input.embed_fails, Cleans::Yes);
         let known = KnownVectors::new();

@@ -3,7 +3,6 @@
 use pellucid_engine::memory::count::EntryCounter;
 use pellucid_engine::memory::data::CardData;
 use pellucid_engine::memory::entry::{ChatEntry, ChatRole};
-use pellucid_engine::memory::preset::CardSettings;
 use pellucid_engine::memory::ranking::KnownVectors;
 use pellucid_engine::memory::summary_cards::{Chance, Input, summary_cards};
 use pellucid_engine::memory::window::window;
@@ -186,7 +185,7 @@ fn remembered(
     tokens: f64,
     count: &EntryCounter<'_>,
 ) -> Result<Vec<ChatEntry>, MemoryFailure> {
-    let settings = CardSettings::from_foreign(input.v3.as_ref().unwrap_or(&Value::Null));
+    let settings = super::presets::settings(input.v3.as_ref().unwrap_or(&Value::Null));
     let mut toy = Toy::new(input.vocab.clone(), input.summaries.clone(), false, Cleans::Yes);
     let known = KnownVectors::new();
     let outcome = finish(&mut toy, |answers| {

@@ -51,7 +51,7 @@ pub(super) fn choose(
         is_taken[n] = true;
         metrics.last_important_summaries.push(n);
     }
-    let (recent, similar) = (input.settings.recent_memory_ratio, input.settings.similar_memory_ratio);
+    let (recent, similar) = (input.settings.recent_ratio, input.settings.similar_ratio);
     let random = 1.0 - recent - similar;
 
     // Takes cards in this order until one does not fit, and gives what is left of the room.

@@ -69,7 +69,7 @@ fn correction(
     tokens: f64,
     answers: &mut Answers<'_>,
 ) -> Result<Option<String>, Stop> {
-    let is_wanted = input.settings.enable_similarity_correction && !input.is_experimental();
+    let is_wanted = input.settings.similarity_correction && !input.is_experimental();
     if !is_wanted || newest.len() <= 1 {
         return Ok(None);
     }

@@ -83,12 +83,7 @@ fn played(data: &CardData, max: f64, settings: &CardSettings, chance: Chance) ->
 }
 
 fn shares(recent: f64, similar: f64) -> CardSettings {
-    CardSettings {
-        memory_tokens_ratio: 0.5,
-        recent_memory_ratio: recent,
-        similar_memory_ratio: similar,
-        ..CardSettings::default()
-    }
+    CardSettings { memory_ratio: 0.5, recent_ratio: recent, similar_ratio: similar, ..CardSettings::default() }
 }
 
 #[track_caller]
@@ -157,7 +152,7 @@ fn cards_that_are_like_what_was_said_last_come_by_their_share() {
     check(
         &FIVE,
         60.0,
-        &CardSettings { use_experimental_impl: true, ..shares(0.0, 1.0) },
+        &CardSettings { experimental: true, ..shares(0.0, 1.0) },
         &expect![[r#"
         "<Past Events Summary>\naaa\n\nbbb\n\nccc\n\nddd\n\nabc\n</Past Events Summary>"
         important [] recent [] similar [4, 2, 1, 0, 3] random []
@@ -167,7 +162,7 @@ fn cards_that_are_like_what_was_said_last_come_by_their_share() {
     check(
         &FIVE,
         60.0,
-        &CardSettings { enable_similarity_correction: true, ..shares(0.0, 1.0) },
+        &CardSettings { similarity_correction: true, ..shares(0.0, 1.0) },
         &expect![[r#"
         "<Past Events Summary>\naaa\n\nbbb\n\nccc\n\nddd\n\nabc\n</Past Events Summary>"
         important [] recent [] similar [2, 4, 1, 0, 3] random []
@@ -238,7 +233,7 @@ fn cards_whose_messages_are_gone_go_unless_they_are_kept() {
     let mut data = cards(&["one", "two"]);
     data.summaries[0].chat_memos = vec![Some("gone".to_owned())];
     let kept = |preserve: bool| {
-        let settings = CardSettings { preserve_orphaned_memory: preserve, ..shares(1.0, 0.0) };
+        let settings = CardSettings { keep_orphans: preserve, ..shares(1.0, 0.0) };
         played(&data, 60.0, &settings, Chance::Stored).lines().next().unwrap().to_owned()
     };
     assert_eq!(kept(false), "\"<Past Events Summary>\\ntwo\\n</Past Events Summary>\"");

@@ -14,22 +14,20 @@ use pellucid_engine::pack::Pack;
 use pellucid_engine::reinject::Blocked;
 use pellucid_engine::reinject::Injection;
 use pellucid_engine::reinject::Level;
-use pellucid_engine::reinject::LogLine;
 use pellucid_engine::reinject::ReinjectState;
-use pellucid_engine::reinject::VariantTexts;
+use pellucid_engine::reinject::StandingNotice;
 use pellucid_engine::reinject::account::StandingAccount;
 use pellucid_engine::reinject::again::Again;
 use pellucid_engine::reinject::envelope;
-use pellucid_engine::reinject::envelope::Beside;
 use pellucid_engine::reinject::envelope::EnvelopeInput;
 use pellucid_engine::reinject::envelope::EnvelopeOutput;
 use pellucid_engine::reinject::files::HashedText;
 use pellucid_engine::reinject::files::InjectionInput;
 use pellucid_engine::reinject::layout::ReinjectLayout;
+use pellucid_engine::reinject::parts::PartTexts;
 use pellucid_engine::reinject::phases::PhasePrompt;
 use pellucid_engine::reinject::settings::ReinjectOverrides;
 use pellucid_engine::reinject::settings::ReinjectSettings;
-use pellucid_engine::reinject::settings::Variant;
 use pellucid_engine::reinject::skill_words;
 use pellucid_engine::report::Report;
 use pellucid_engine::tokens::tokens_of_bytes;
@@ -55,16 +53,15 @@ use crate::session::Setup;
 /// The name under which the state is kept beside the session's file.
 const SIDE: &str = "reinject";
 
-/// The channel whose environment variables are read.
-const CHANNEL: &str = "CLI";
-
 /// The standing instructions of a session.
 #[derive(Debug, Clone)]
 pub(crate) struct Standing {
     settings: ReinjectSettings,
     state: ReinjectState,
     files: StandingFiles,
-    words: VariantTexts,
+    /// How many skills are guessed from an input; absent if the layout has no skills.
+    skills_guessed: Option<usize>,
+    words: PartTexts,
     envelope: envelope::EnvelopeTexts,
     /// The phase that holds since the last look at the settings; absent if no setting names one that the pack has.
     phase: Option<PhasePrompt>,
@@ -112,7 +109,8 @@ impl Standing {
         configured: &ReinjectOverrides,
     ) -> Self {
         let env = |name: &str| sources.env.text(name);
-        let settings = layout.settings(ReinjectOverrides::from_env(Some(CHANNEL), &env).or(configured));
+        let prefixes = layout.env.as_deref().unwrap_or_default();
+        let settings = layout.settings(ReinjectOverrides::from_env(prefixes, &env).or(configured));
         let instructions = match (&layout.instructions, &layout.assets_dir) {
             (None, _) => Instructions::None,
             (Some(file), Some(folder)) => Instructions::File(cwd.join(folder).join(file)),
@@ -121,19 +119,20 @@ impl Standing {
                 Instructions::Text(HashedText::in_pack(template.file(), &template.written()))
             }
         };
+        let states = layout.files.state.as_ref().and_then(|state| env(state.env.as_deref()?));
         let file_sources = StandingSources {
-            variant: settings.variant,
+            layout: layout.clone(),
             instructions,
-            rules: layout.rules.clone(),
-            ads_state: env("ADS_STATE_DIR").map(Into::into),
+            states: states.map(Into::into),
             now: recorder::now,
         };
         tracing::info!("{}", settings.line());
         Self {
             state: state.and_then(|state| serde_json::from_value(state.clone()).ok()).unwrap_or_default(),
             files: StandingFiles::new(file_sources, cwd),
-            words: VariantTexts::of(pack),
-            envelope: envelope::EnvelopeTexts::of(pack),
+            skills_guessed: layout.skills.as_ref().map(|skills| skills.guessed),
+            words: PartTexts::of(pack, &settings),
+            envelope: envelope::EnvelopeTexts::of(pack, layout),
             phase: None,
             phase_problems: Vec::new(),
             settings,
@@ -149,24 +148,22 @@ impl Standing {
     fn decide(&mut self, inputs: &[UserInput], cwd: &Path, occupancy: Option<f64>) -> Result<Vec<String>, Blocked> {
         if self.files.set_workspace(cwd) {
             let path = self.files.workspace().to_string_lossy().into_owned();
-            let line = self.state.switch_workspace(&self.settings, &path);
-            log(line.as_slice());
+            log(&[self.state.switch_workspace(&path)]);
         }
-        let is_needed = self.state.needs_files(&self.settings);
+        let is_needed = self.state.needs_files(&self.settings, occupancy);
         let files = if is_needed { self.files.read() } else { InjectionInput::default() };
         self.files_read = is_needed.then(|| files.on_disk().cloned().collect());
         self.omissions = files.omissions(SIDE);
-        if self.settings.variant == Variant::Current {
-            self.request_skills(inputs, &files);
+        if let Some(n_guessed) = self.skills_guessed {
+            self.request_skills(inputs, &files, n_guessed);
         }
         let decision = self.state.decide(&self.settings, &files, &self.words, occupancy);
-        log(&decision.log);
+        log(&decision.notices);
         self.due = decision.injection?;
         let account = |due: &Injection| StandingAccount::of(due, &files, self.state.turn_count, &self.client);
         self.accounts = self.due.as_ref().map(account).unwrap_or_default();
-        let is_warning = |line: &&LogLine| matches!(line.level, Level::Warn | Level::Error);
-        let warnings = decision.log.iter().filter(is_warning);
-        Ok(warnings.map(|line| line.text.clone()).collect())
+        let is_warning = |notice: &&StandingNotice| matches!(notice.level(), Level::Warn | Level::Error);
+        Ok(decision.notices.iter().filter(is_warning).map(StandingNotice::text).collect())
     }
 
     /// Looks at the settings of the phase, which clients may have changed. Returns warnings that the person has not seen.
@@ -181,20 +178,15 @@ impl Standing {
         self.phase_problems.iter().filter(|problem| !seen.contains(problem)).cloned().collect()
     }
 
-    fn request_skills(&mut self, inputs: &[UserInput], files: &InjectionInput) {
+    fn request_skills(&mut self, inputs: &[UserInput], files: &InjectionInput, n_guessed: usize) {
         let mut names = Vec::new();
         for input in inputs {
             if let UserInput::Text { text, .. } = input {
                 names.extend(skill_words::named(text));
-                names.extend(skill_words::guessed(text, &files.skills));
+                names.extend(skill_words::guessed(text, &files.skills, n_guessed));
             }
         }
         self.state.request_skills(&names);
-    }
-
-    /// Whether the envelope has a place for the prompt of a phase.
-    fn has_phases(&self) -> bool {
-        self.settings.variant != Variant::Current
     }
 
     /// The text that is due, if the model has read it before.
@@ -242,7 +234,7 @@ impl Habit for Standing {
         let said_before = self.again().into_iter().collect();
         let mut injected = std::mem::take(&mut self.accounts);
         let of_phase = |prompt| StandingAccount::of_phase(prompt, self.state.turn_count, &self.client);
-        injected.extend(self.phase.as_ref().filter(|_| self.has_phases()).map(of_phase));
+        injected.extend(self.phase.as_ref().map(of_phase));
         let texts = self.due.take().map(|injection| injection.fragments());
         let Draft { part, role, mut parts } = draft;
         let said = match (inputs, parts.as_mut_slice()) {
@@ -251,13 +243,8 @@ impl Habit for Standing {
             }
             _ => EnvelopeInput::Items(parts),
         };
-        let sent = match self.settings.variant {
-            Variant::Current => envelope::wrap_current(texts, &self.envelope, Beside::Nothing, said).sent,
-            Variant::Design | Variant::Initial => {
-                let phase = self.phase.as_ref().map(|prompt| prompt.text.clone());
-                envelope::wrap(texts, phase, said)
-            }
-        };
+        let phase = self.phase.as_ref().map(|prompt| prompt.text.clone());
+        let sent = envelope::wrap(texts, &self.envelope, phase, said);
         let parts = match sent {
             EnvelopeOutput::Text(fragments) => vec![DraftPart::Text(fragments)],
             EnvelopeOutput::Items { texts, items } => texts.into_iter().map(DraftPart::Text).chain(items).collect(),
@@ -266,7 +253,7 @@ impl Habit for Standing {
     }
 
     fn report(&self, report: &mut Report) {
-        report.phase = self.phase.as_ref().filter(|_| self.has_phases()).map(|prompt| prompt.phase.clone());
+        report.phase = self.phase.as_ref().map(|prompt| prompt.phase.clone());
     }
 
     fn add_files(&self, now: &mut FileStates, known: &[&FileStates]) {
@@ -280,9 +267,9 @@ impl Habit for Standing {
 
 /// The standing texts of the pack with what the configuration says of them, and warnings about values without a meaning.
 fn configured(pack: &Pack, given: &StandingSettings) -> (Option<ReinjectLayout>, ReinjectOverrides, Vec<String>) {
-    let mut layout = pack.layout.reinject.clone();
+    let mut layout = pack.layout.reinject.as_ref().map(ReinjectLayout::chosen);
     if let Some(rules) = &given.rules {
-        layout.get_or_insert_default().rules = Some(rules.clone());
+        layout.get_or_insert_default().rules = Some(vec![rules.clone()]);
     }
     let mut warnings = Vec::new();
     if layout.is_none() && *given != StandingSettings::default() {
@@ -321,14 +308,14 @@ fn phase_of(pack: &Pack, phases: &Phases) -> (Option<PhasePrompt>, Vec<String>) 
     (prompt, problems)
 }
 
-/// Writes lines to the log, each at its level.
-fn log(lines: &[LogLine]) {
-    for line in lines {
-        match line.level {
-            Level::Error => tracing::error!(code = line.code, "{}", line.text),
-            Level::Warn => tracing::warn!(code = line.code, "{}", line.text),
-            Level::Info => tracing::info!("{}", line.text),
-            Level::Debug => tracing::debug!("{}", line.text),
+/// Writes what a decision says to the log, each line at its level.
+fn log(notices: &[StandingNotice]) {
+    for notice in notices {
+        let (code, text) = (notice.code(), notice.text());
+        match notice.level() {
+            Level::Error => tracing::error!(code, "{text}"),
+            Level::Warn => tracing::warn!(code, "{text}"),
+            Level::Info => tracing::info!("{text}"),
         }
     }
 }

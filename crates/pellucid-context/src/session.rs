@@ -18,17 +18,15 @@ use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::reinject::Blocked;
 use pellucid_engine::reinject::ReinjectState;
-use pellucid_engine::reinject::VariantTexts;
 use pellucid_engine::reinject::envelope;
-use pellucid_engine::reinject::envelope::Beside;
 use pellucid_engine::reinject::envelope::EnvelopeInput;
 use pellucid_engine::reinject::envelope::EnvelopeOutput;
 use pellucid_engine::reinject::envelope::EnvelopeTexts;
 use pellucid_engine::reinject::files::FoundFile;
 use pellucid_engine::reinject::files::HashedText;
 use pellucid_engine::reinject::files::InjectionInput;
+use pellucid_engine::reinject::parts::PartTexts;
 use pellucid_engine::reinject::settings::ReinjectOverrides;
-use pellucid_engine::reinject::settings::Variant;
 use pellucid_engine::report::Report;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::WireSettings;
@@ -147,6 +145,7 @@ impl EngineSession {
         let Some(layout) = &pack.layout.reinject else {
             return Err(StandingError::NotInPack { pack: pack.name.clone() });
         };
+        let layout = layout.chosen();
         let settings = layout.settings(ReinjectOverrides::default());
         let mut files = files.clone();
         if let (FoundFile::NotWanted, Some(file), None) =
@@ -155,15 +154,12 @@ impl EngineSession {
             let template = pack.template(file);
             files.instructions = FoundFile::Text(HashedText::in_pack(template.file(), &template.written()));
         }
-        let decision = self.reinject.decide(&settings, &files, &VariantTexts::of(pack), occupancy);
+        let decision = self.reinject.decide(&settings, &files, &PartTexts::of(pack, &settings), occupancy);
         let injection = decision.injection?;
         let reason = injection.as_ref().map(|injection| injection.reason.clone());
         let injected = injection.map(|injection| injection.fragments());
         let said = EnvelopeInput::<DraftPart>::Text(Fragment { origin: Origin::User, text: text.to_owned() });
-        let sent = match settings.variant {
-            Variant::Current => envelope::wrap_current(injected, &EnvelopeTexts::of(pack), Beside::Nothing, said).sent,
-            Variant::Design | Variant::Initial => envelope::wrap(injected, None, said),
-        };
+        let sent = envelope::wrap(injected, &EnvelopeTexts::of(pack, &layout), None, said);
         let parts = match sent {
             EnvelopeOutput::Text(fragments) => vec![DraftPart::Text(fragments)],
             EnvelopeOutput::Items { texts, items } => texts.into_iter().map(DraftPart::Text).chain(items).collect(),

@@ -70,7 +70,6 @@ use crate::memories;
 use crate::memory::texts;
 use crate::notice;
 use crate::presets;
-use crate::reinject::layout::ReinjectLayout;
 use crate::review;
 use crate::skills;
 use crate::source;
@@ -237,6 +236,7 @@ impl Pack {
             }
         }
         for (file, shape) in wanted_elsewhere(&layout) {
+            let file = file.as_str();
             // Any layout may need these files, so a built-in pack that has them is the fallback.
             let own = shelf.get(file).map(|file| (file.shown.clone(), file.text.clone()));
             let stand_in = || builtin::any_file(file).map(|text| (file.into(), text.into()));
@@ -323,12 +323,12 @@ fn parse_layout(shelf: &Shelf, beneath: Option<&Layout>) -> Result<Layout, PackE
 }
 
 /// Templates that what a layout or the configuration switches on uses.
-fn wanted_elsewhere(layout: &Layout) -> Vec<(&str, Shape)> {
-    let reinject = layout.reinject.iter().flat_map(ReinjectLayout::templates);
+fn wanted_elsewhere(layout: &Layout) -> Vec<(String, Shape)> {
+    let reinject = layout.reinject.iter().flat_map(|layout| layout.chosen().templates());
     let memory = layout.memory.iter().flat_map(|_| texts::TEMPLATES);
     let window = (layout.compaction.strategy == CompactionStrategy::Window).then_some(window::summary::TEMPLATES);
     let always = documents::TEMPLATES.iter().chain(memories::TEMPLATES).chain(window.into_iter().flatten());
-    reinject.chain(memory.chain(always).map(|(file, shape)| (*file, *shape))).collect()
+    reinject.chain(memory.chain(always).map(|(file, shape)| ((*file).to_owned(), *shape))).collect()
 }
 
 /// The files of a pack with those of the built-in packs beneath it, and the layout beneath.

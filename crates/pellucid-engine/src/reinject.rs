@@ -4,29 +4,30 @@
 //! input, again when they changed, and again when so much was said since that the model may have
 //! lost them: after a number of turns, or when its window is filled to a threshold.
 //!
-//! Three ways of deciding are known: `design` is the default, `current` and `initial` do as two releases of the
-//! system that this comes from. Each is in a separate file; all change one [`ReinjectState`], which a session stores.
+//! There is one machine. When it looks at files, what holds an input back, what is sent and how often are settings of a
+//! layout; a layout may have several sets of them, its variants. All change one [`ReinjectState`], which a session stores.
 //!
 //! - [`account`]: what became of each file of an injection, for clients
 //! - [`again`]: messages of any layout that are said again after some turns
-//! - [`settings`]: how often texts are repeated, from configuration and environment
-//! - [`files`]: the texts that were found on disk
+//! - `decide`: whether something is said before an input, and why
 //! - [`envelope`]: the texts in place of the input
+//! - [`files`]: the texts that were found on disk
+//! - [`layout`]: the keys of `[reinject]`
+//! - [`parts`]: the texts of an injection
 //! - [`phases`]: phases of work, whose prompts go before every input
-//! - [`skill_words`], [`preferences`]: skills and preferences that an input mentions, in the variant `current`
+//! - [`settings`]: how often texts are repeated, from layout, configuration and environment
+//! - [`skill_words`]: skills that an input mentions
 //!
 //! Not here: reading files and keeping what was read (`pellucid-workspace`).
 
 pub mod account;
 pub mod again;
-mod current;
-mod design;
+mod decide;
 pub mod envelope;
 pub mod files;
-mod initial;
 pub mod layout;
+pub mod parts;
 pub mod phases;
-pub mod preferences;
 pub mod settings;
 pub mod skill_words;
 
@@ -37,16 +38,18 @@ use serde::Serialize;
 
 use self::files::FileRole;
 use self::files::InjectionInput;
+use self::parts::PartTexts;
 use self::settings::ReinjectSettings;
-use self::settings::Variant;
 use crate::fragment::Fragment;
-use crate::fragment::concat;
 
 /// The hash of a file that does not exist.
 pub const MISSING: &str = "missing";
 
 /// After this many consecutive read failures a separate warning is logged.
 const FAILURES_REPORTED: u32 = 3;
+
+/// How the reasons for injections without instructions begin.
+const RULES_ONLY: &str = "rules-only";
 
 /// What a session stores about the texts that were put before its inputs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -139,55 +142,67 @@ pub struct StandingPart {
 }
 
 /// The kinds of texts that go before an input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PartKind {
-    /// The notice that the workspace is not initialised.
+    /// The notice that the workspace is not set up.
     Notice,
     /// The instructions of the workspace.
     Instructions,
     /// The rules of the workspace.
     Rules,
     /// How skills are used.
-    SkillSystem,
+    Skills,
     /// Skills that were asked for.
     RequestedSkills,
-    /// The agent's character, from `SOUL.md`.
+    /// The agent's character, from a file of the workspace.
     Soul,
 }
 
-/// The text between two parts.
-const GAP: &str = "\n\n\n";
-
-impl Injection {
-    /// The parts with the gaps between them.
-    pub fn fragments(&self) -> Vec<Fragment> {
-        let mut fragments = Vec::new();
-        for (n, part) in self.parts.iter().enumerate() {
-            if n > 0 {
-                fragments.push(Fragment::layout(GAP));
-            }
-            fragments.extend(part.text.iter().cloned());
-        }
-        fragments
-    }
-
-    /// The parts and gaps as one text.
-    pub fn text(&self) -> String {
-        concat(&self.fragments())
-    }
-}
-
-/// A line for the log.
+/// Something that the log says about a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogLine {
-    /// The severity of the line.
-    pub level: Level,
-    /// The name of the event, if it has one.
-    pub code: Option<&'static str>,
-    /// The file it is about, where it is about one.
-    pub file: Option<FileRole>,
-    /// The text of the line.
-    pub text: String,
+pub enum StandingNotice {
+    /// Texts went before the input.
+    Injected {
+        /// The reason, as one word.
+        reason: String,
+        /// The hash of the instructions, if they are among the texts.
+        instructions: Option<String>,
+        /// The hash of the rules.
+        rules: String,
+    },
+    /// The rules do not exist.
+    RulesMissing {
+        /// Where they were looked for.
+        path: String,
+    },
+    /// No instructions exist.
+    InstructionsMissing {
+        /// Where they were looked for.
+        path: String,
+    },
+    /// The pack's instructions stand in for those of the workspace.
+    StandIn {
+        /// Where the workspace's were looked for.
+        path: String,
+    },
+    /// The workspace is not set up.
+    NotSetUp {
+        /// The folder of the workspace.
+        path: String,
+    },
+    /// A file could not be read several times in a row.
+    ReadFailed {
+        /// The file by its part in an injection.
+        role: FileRole,
+        /// The path of the file.
+        path: String,
+    },
+    /// The workspace is another one.
+    Switched {
+        /// The folder of the workspace.
+        path: String,
+    },
 }
 
 /// How loud a line is.
@@ -199,8 +214,6 @@ pub enum Level {
     Warn,
     /// A line about normal operation.
     Info,
-    /// Details for finding a fault.
-    Debug,
 }
 
 impl Level {
@@ -210,14 +223,40 @@ impl Level {
             Self::Error => "error",
             Self::Warn => "warn",
             Self::Info => "info",
-            Self::Debug => "debug",
         }
     }
 }
 
-impl LogLine {
-    fn new(level: Level, text: String) -> Self {
-        Self { level, code: None, file: None, text }
+impl StandingNotice {
+    /// How loud the line is.
+    pub fn level(&self) -> Level {
+        match self {
+            Self::Injected { .. } | Self::Switched { .. } => Level::Info,
+            Self::ReadFailed { .. } => Level::Error,
+            Self::RulesMissing { .. }
+            | Self::InstructionsMissing { .. }
+            | Self::StandIn { .. }
+            | Self::NotSetUp { .. } => Level::Warn,
+        }
+    }
+
+    /// The name of the event, if programs look for it.
+    pub fn code(&self) -> Option<&'static str> {
+        match self {
+            Self::RulesMissing { .. } => Some("rules_missing"),
+            Self::ReadFailed { .. } => Some("read_failed_3_times"),
+            _ => None,
+        }
+    }
+
+    /// The file it is about, where it is about one.
+    pub fn file(&self) -> Option<FileRole> {
+        match self {
+            Self::RulesMissing { .. } => Some(FileRole::Rules),
+            Self::InstructionsMissing { .. } | Self::StandIn { .. } => Some(FileRole::Instructions),
+            Self::ReadFailed { role, .. } => Some(*role),
+            Self::Injected { .. } | Self::NotSetUp { .. } | Self::Switched { .. } => None,
+        }
     }
 }
 
@@ -245,49 +284,29 @@ impl std::error::Error for Blocked {}
 pub struct InjectionDecision {
     /// The texts that go before the input, or why the input is refused; `None` means that no text goes before it.
     pub injection: Result<Option<Injection>, Blocked>,
-    /// The lines for the log.
-    pub log: Vec<LogLine>,
-}
-
-/// Texts of the pack that variants use.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct VariantTexts {
-    /// The notice that the workspace is not initialised.
-    pub workspace_notice: Vec<Fragment>,
-    /// How skills are used, with a place for their number.
-    pub skill_system: Vec<Fragment>,
-    /// The text about skills for a workspace without skills.
-    pub skill_system_none: Vec<Fragment>,
+    /// What the log says.
+    pub notices: Vec<StandingNotice>,
 }
 
 impl ReinjectState {
-    /// Whether the files must be read for the next decision.
-    pub fn needs_files(&self, settings: &ReinjectSettings) -> bool {
-        settings.variant != Variant::Initial || initial::reason(self, settings).is_some()
-    }
-
     /// Decides what goes before the next input. `occupancy` is the used share of the window, where
     /// it is known. `files` may be empty where [`Self::needs_files`] says that they are not needed.
     pub fn decide(
         &mut self,
         settings: &ReinjectSettings,
         files: &InjectionInput,
-        words: &VariantTexts,
+        words: &PartTexts,
         occupancy: Option<f64>,
     ) -> InjectionDecision {
-        let mut log = Vec::new();
-        let injection = match settings.variant {
-            Variant::Design => self.design(settings, files, occupancy, &mut log),
-            Variant::Current => Ok(self.current(settings, files, words, &mut log)),
-            Variant::Initial => self.initial(settings, files, &mut log),
-        };
+        let mut notices = Vec::new();
+        let injection = self.choose(settings, files, words, occupancy, &mut notices);
         match &injection {
             Ok(Some(injection)) if injection.reason == "initial" => self.figures.n_initial += 1,
             Ok(Some(_)) => self.figures.n_reinjections += 1,
             Ok(None) => {}
             Err(_) => self.figures.n_failures += 1,
         }
-        InjectionDecision { injection, log }
+        InjectionDecision { injection, notices }
     }
 
     /// Notes that an input was sent, with or without success.
@@ -295,32 +314,14 @@ impl ReinjectState {
         self.turn_count += 1;
     }
 
-    /// Notes that the workspace is another one. Gives the line for the log, where there is one.
-    pub fn switch_workspace(&mut self, settings: &ReinjectSettings, path: &str) -> Option<LogLine> {
+    /// Notes that the workspace is another one. Gives what the log says.
+    pub fn switch_workspace(&mut self, path: &str) -> StandingNotice {
         self.warned = Warned::default();
-        match settings.variant {
-            // The first injection carries the new content anyway.
-            Variant::Design if !self.has_injected => {}
-            _ => self.pending = Some("workspace-changed".to_owned()),
-        }
-        let line = format!("Workspace switched to {path}");
-        match settings.variant {
-            Variant::Design => None,
-            Variant::Initial => Some(LogLine::new(Level::Info, line)),
-            Variant::Current => {
-                self.last_soul_hash = None;
-                self.last_skills_hash = None;
-                self.requested_skills.clear();
-                Some(LogLine::new(Level::Debug, line))
-            }
-        }
-    }
-
-    /// Notes that the conversation begins again.
-    pub fn reset(&mut self, settings: &ReinjectSettings) {
-        if settings.variant == Variant::Design {
-            *self = Self { figures: self.figures, ..Self::default() };
-        }
+        self.pending = Some("workspace-changed".to_owned());
+        self.last_soul_hash = None;
+        self.last_skills_hash = None;
+        self.requested_skills.clear();
+        StandingNotice::Switched { path: path.to_owned() }
     }
 
     /// How many turns ago something was, counted so that "never" is one turn before the first.
@@ -332,13 +333,6 @@ impl ReinjectState {
     fn set_pending(&mut self, reason: &str) {
         if self.pending.is_none() {
             self.pending = Some(reason.to_owned());
-        }
-    }
-
-    /// Notes a reason if a file changed since it was last said and is still there.
-    fn note_change(&mut self, last: Option<&str>, now: &str, reason: &str) {
-        if last.is_some_and(|last| last != now) && now != MISSING {
-            self.set_pending(reason);
         }
     }
 }

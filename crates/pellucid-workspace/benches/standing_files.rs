@@ -11,10 +11,9 @@ use std::time::SystemTime;
 
 use divan::Bencher;
 use pellucid_engine::reinject::ReinjectState;
-use pellucid_engine::reinject::VariantTexts;
+use pellucid_engine::reinject::layout::ReinjectLayout;
+use pellucid_engine::reinject::parts::PartTexts;
 use pellucid_engine::reinject::settings::ReinjectOverrides;
-use pellucid_engine::reinject::settings::ReinjectSettings;
-use pellucid_engine::reinject::settings::Variant;
 use pellucid_workspace::standing_files::Instructions;
 use pellucid_workspace::standing_files::StandingFiles;
 use pellucid_workspace::standing_files::StandingSources;
@@ -22,6 +21,10 @@ use tempfile::TempDir;
 
 fn main() {
     divan::main();
+}
+
+fn layout() -> ReinjectLayout {
+    ReinjectLayout { rules: Some(vec!["rules.md".to_owned()]), ..ReinjectLayout::default() }
 }
 
 /// A workspace with instructions and rules of ten thousand bytes each, written long ago.
@@ -35,10 +38,9 @@ fn workspace() -> (TempDir, StandingFiles) {
         fs::File::options().write(true).open(&path).unwrap().set_modified(then).unwrap();
     }
     let sources = StandingSources {
-        variant: Variant::Design,
+        layout: layout(),
         instructions: Instructions::File(folder.path().join("instructions.md")),
-        rules: Some("rules.md".to_owned()),
-        ads_state: None,
+        states: None,
         now: String::new,
     };
     let files = StandingFiles::new(sources, folder.path());
@@ -49,14 +51,11 @@ fn workspace() -> (TempDir, StandingFiles) {
 #[divan::bench]
 fn nothing_changed(bencher: Bencher<'_, '_>) {
     let (_folder, mut files) = workspace();
-    let settings = ReinjectSettings::new(
-        Variant::Design,
-        &ReinjectOverrides { turns: Some(1e12), ..ReinjectOverrides::default() },
-    );
+    let settings = layout().settings(ReinjectOverrides { turns: Some(1e12), ..ReinjectOverrides::default() });
     let mut state = ReinjectState::default();
-    state.decide(&settings, &files.read(), &VariantTexts::default(), None).injection.unwrap();
+    state.decide(&settings, &files.read(), &PartTexts::default(), None).injection.unwrap();
     bencher.bench_local(|| {
-        let decision = state.decide(&settings, &files.read(), &VariantTexts::default(), None);
+        let decision = state.decide(&settings, &files.read(), &PartTexts::default(), None);
         state.complete_turn();
         black_box(decision)
     });
@@ -66,9 +65,9 @@ fn nothing_changed(bencher: Bencher<'_, '_>) {
 /// The first input: both files are read and hashed, and the text is put together.
 #[divan::bench]
 fn first_injection(bencher: Bencher<'_, '_>) {
-    let settings = ReinjectSettings::new(Variant::Design, &ReinjectOverrides::default());
+    let settings = layout().settings(ReinjectOverrides::default());
     bencher.with_inputs(workspace).bench_local_values(|(folder, mut files)| {
-        let decision = ReinjectState::default().decide(&settings, &files.read(), &VariantTexts::default(), None);
+        let decision = ReinjectState::default().decide(&settings, &files.read(), &PartTexts::default(), None);
         black_box(decision.injection.unwrap().map(|injection| injection.text()));
         folder
     });

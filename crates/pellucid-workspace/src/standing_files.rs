@@ -1,12 +1,11 @@
 //! Texts that go before the user's input: their paths, and their content when they were read last.
 //!
-//! A file is read again only when the file system says that it may be another: where the rules of
-//! the variant ask no more than its time, a change that keeps the time is not seen, as in the
-//! program that this comes from.
+//! A file is read again only when the file system says that it may be another: where a layout asks no more than its time, a
+//! change that keeps the time is not seen.
 //!
 //! Not here: when the texts are said (`pellucid_engine::reinject`).
 
-mod ads_state;
+mod state_folder;
 
 use std::fs;
 use std::fs::Metadata;
@@ -16,14 +15,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::time::SystemTime;
 
+use pellucid_engine::reinject::files::FileRole;
 use pellucid_engine::reinject::files::FoundFile;
 use pellucid_engine::reinject::files::HashedText;
 use pellucid_engine::reinject::files::InjectionInput;
 use pellucid_engine::reinject::files::StandingSkill;
-use pellucid_engine::reinject::settings::Variant;
+use pellucid_engine::reinject::layout::ReinjectLayout;
+use pellucid_engine::reinject::layout::WorkspaceRoot;
 use pellucid_engine::skills::front_matter;
 
-pub use ads_state::state_folder;
+pub use state_folder::state_folder;
 
 /// At most this many folders above the start are searched for a repository.
 const PARENTS_MAX: usize = 9;
@@ -35,14 +36,12 @@ const UNSETTLED: Duration = Duration::from_secs(2);
 /// The sources of the texts.
 #[derive(Debug, Clone)]
 pub struct StandingSources {
-    /// Which files exist, and how closely they are watched.
-    pub variant: Variant,
+    /// Which files there are, where, and how closely they are watched. The variant must be chosen.
+    pub layout: ReinjectLayout,
     /// The source of the product's instructions.
     pub instructions: Instructions,
-    /// The rules, from the workspace's root, in the variant `design`.
-    pub rules: Option<String>,
-    /// The state folder of the variant `current`; `.ads` of the workspace if absent.
-    pub ads_state: Option<PathBuf>,
+    /// The folder with the states of workspaces, in place of the layout's.
+    pub states: Option<PathBuf>,
     /// The time, in the form of a new workspace's file.
     pub now: fn() -> String,
 }
@@ -62,6 +61,7 @@ pub enum Instructions {
 #[derive(Debug, Clone)]
 pub struct StandingFiles {
     sources: StandingSources,
+    is_strict: bool,
     workspace: PathBuf,
     cached: Vec<Cached>,
     n_reads: u64,
@@ -88,7 +88,8 @@ impl StandingFiles {
     /// The texts of the workspace that a folder belongs to.
     pub fn new(sources: StandingSources, start: &Path) -> Self {
         let workspace = workspace(&sources, start);
-        Self { sources, workspace, cached: Vec::new(), n_reads: 0 }
+        let is_strict = sources.layout.files.is_strict();
+        Self { sources, is_strict, workspace, cached: Vec::new(), n_reads: 0 }
     }
 
     /// The folder of the workspace.
@@ -114,71 +115,69 @@ impl StandingFiles {
 
     /// Reads the current texts.
     pub fn read(&mut self) -> InjectionInput {
-        match self.sources.variant {
-            Variant::Design => self.design(),
-            Variant::Initial => self.initial(),
-            Variant::Current => self.current(),
-        }
+        // The layout is put back below, so that nothing is copied for it.
+        let layout = std::mem::take(&mut self.sources.layout);
+        let workspace = self.workspace.clone();
+        let (folder, top, is_ready) = match &layout.files.state {
+            None => (workspace.clone(), workspace, true),
+            Some(state) => {
+                let top = self.sources.states.clone().unwrap_or_else(|| workspace.join(&state.folder));
+                let own = state_folder(&top, &workspace);
+                let is_ready = state_folder::prepare(state, &workspace, &own, self.sources.now);
+                (own, top, is_ready)
+            }
+        };
+        let (instructions, instructions_wanted) = self.instructions(&layout, &folder);
+        let refuses_rules = layout.files.refused().contains(&FileRole::Rules);
+        let rules = match &layout.rules {
+            Some(files) if !files.is_empty() => self.first(files, &folder, refuses_rules),
+            _ => FoundFile::NotWanted,
+        };
+        let soul = layout.files.soul.as_ref().and_then(|soul| self.found(&folder.join(soul)).text().cloned());
+        let skills = layout.skills.as_ref().map(|skills| skills_of(&top.join(&skills.folder)));
+        let (skills, unusable_skills) = skills.unwrap_or_default();
+        let uninitialised = (!is_ready).then(|| shown(&self.workspace));
+        self.sources.layout = layout;
+        InjectionInput { instructions, instructions_wanted, rules, soul, skills, uninitialised, unusable_skills }
     }
 
-    fn design(&mut self) -> InjectionInput {
-        let instructions = match self.sources.instructions.clone() {
+    /// The instructions: the workspace's, or those of the product, with the path of the missing file that they stand in for.
+    fn instructions(&mut self, layout: &ReinjectLayout, folder: &Path) -> (FoundFile, Option<String>) {
+        let own = match &layout.files.instructions {
+            Some(files) if !files.is_empty() => {
+                let refuses = layout.files.refused().contains(&FileRole::Instructions);
+                let found = self.first(files, folder, refuses);
+                if refuses || found.text().is_some() {
+                    return (found, None);
+                }
+                Some(found.path().to_owned())
+            }
+            _ => None,
+        };
+        let product = match self.sources.instructions.clone() {
             Instructions::None => FoundFile::NotWanted,
             Instructions::Text(text) => FoundFile::Text(text),
             Instructions::File(path) => self.found(&path),
         };
-        let rules = match &self.sources.rules {
-            Some(rules) => self.found(&self.workspace.join(rules)),
-            None => FoundFile::NotWanted,
-        };
-        InjectionInput { instructions, rules, ..InjectionInput::default() }
-    }
-
-    fn initial(&mut self) -> InjectionInput {
-        let folder = self.workspace.join(".ads");
-        let instructions = self.found(&folder.join("templates/instructions.md"));
-        if instructions.text().is_none() {
-            return InjectionInput { instructions, ..InjectionInput::default() };
+        match own {
+            None => (product, None),
+            Some(path) if product.text().is_some() => (product, Some(path)),
+            Some(path) => (FoundFile::Missing { path }, None),
         }
-        InjectionInput { instructions, rules: self.rules_of(&folder), ..InjectionInput::default() }
     }
 
-    fn current(&mut self) -> InjectionInput {
-        let ads = self.sources.ads_state.clone().unwrap_or_else(|| self.workspace.join(".ads"));
-        let state = state_folder(&ads, &self.workspace);
-        let is_ready = ads_state::prepare(&self.workspace, &state, self.sources.now);
-        let own = state.join("templates/instructions.md");
-        let (instructions, instructions_wanted) = match self.found(&own) {
-            FoundFile::Text(text) => (FoundFile::Text(text), None),
-            _ => {
-                let stand_in = match self.sources.instructions.clone() {
-                    Instructions::None => None,
-                    Instructions::Text(text) => Some(text),
-                    Instructions::File(path) => self.found(&path).text().cloned(),
-                };
-                let path = shown(&own);
-                match stand_in {
-                    Some(text) => (FoundFile::Text(text), Some(path)),
-                    None => (FoundFile::Missing { path }, None),
-                }
-            }
-        };
-        let rules = self.rules_of(&state);
-        let soul = self.found(&state.join("soul.md")).text().cloned();
-        let (skills, unusable_skills) = skills(&ads.join(".agent/skills"));
-        let uninitialised = (!is_ready).then(|| shown(&self.workspace));
-        InjectionInput { instructions, instructions_wanted, rules, soul, skills, uninitialised, unusable_skills }
-    }
-
-    /// `rules.md` of a folder, or the one among its templates. Whatever cannot be read is missing.
-    fn rules_of(&mut self, folder: &Path) -> FoundFile {
-        let own = folder.join("rules.md");
-        for path in [own.clone(), folder.join("templates/rules.md")] {
-            if let found @ FoundFile::Text(_) = self.found(&path) {
-                return found;
+    /// The first of some files that is there. If files must be readable, one that is not counts as there; else all that
+    /// cannot be read is missing.
+    fn first(&mut self, files: &[String], folder: &Path, must_be_readable: bool) -> FoundFile {
+        for file in files {
+            match self.found(&folder.join(file)) {
+                FoundFile::Missing { .. } | FoundFile::NotWanted => {}
+                found if must_be_readable || found.text().is_some() => return found,
+                _ => {}
             }
         }
-        FoundFile::Missing { path: shown(&own) }
+        let first = files.first().map(|file| shown(&folder.join(file)));
+        FoundFile::Missing { path: first.unwrap_or_default() }
     }
 
     fn found(&mut self, path: &Path) -> FoundFile {
@@ -200,7 +199,7 @@ impl StandingFiles {
             }
             Err(error) => return Read::Unreadable(error),
         };
-        let is_strict = self.sources.variant == Variant::Design;
+        let is_strict = self.is_strict;
         let known = self.cached.iter().find(|cached| cached.path == path);
         if let Some(cached) = known.filter(|cached| cached.holds(&metadata, is_strict)) {
             return Read::Text(cached.text.clone());
@@ -239,10 +238,10 @@ impl Cached {
 
 /// The workspace that a folder belongs to.
 fn workspace(sources: &StandingSources, start: &Path) -> PathBuf {
-    if sources.variant == Variant::Initial {
-        return start.to_owned();
+    match sources.layout.files.workspace.unwrap_or_default() {
+        WorkspaceRoot::Folder => start.to_owned(),
+        WorkspaceRoot::Repository => workspace_root(start).to_owned(),
     }
-    workspace_root(start).to_owned()
 }
 
 /// The root of the repository around a folder, or the folder if there is none.
@@ -252,7 +251,7 @@ pub fn workspace_root(start: &Path) -> &Path {
 }
 
 /// The skills of a folder, by the names of their folders, and those that cannot be used with why not.
-fn skills(folder: &Path) -> (Vec<StandingSkill>, Vec<(String, String)>) {
+fn skills_of(folder: &Path) -> (Vec<StandingSkill>, Vec<(String, String)>) {
     let Ok(entries) = fs::read_dir(folder) else {
         return (Vec::new(), Vec::new());
     };
@@ -286,15 +285,16 @@ fn shown(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use pellucid_engine::pack::Pack;
+
     use super::*;
     use crate::fixture::Fixture;
 
     fn sources() -> StandingSources {
         StandingSources {
-            variant: Variant::Design,
+            layout: ReinjectLayout { rules: Some(vec![".notes/rules.md".to_owned()]), ..ReinjectLayout::default() },
             instructions: Instructions::Text(HashedText::in_pack(&"templates/instructions.md".into(), "I")),
-            rules: Some(".ads/rules.md".to_owned()),
-            ads_state: None,
+            states: None,
             now: String::new,
         }
     }
@@ -307,8 +307,8 @@ mod tests {
 
     #[test]
     fn a_file_that_did_not_change_is_not_opened_again() {
-        let folder = Fixture::new(".git/\n.ads/rules.md: R\\n\na/b/\n");
-        let rules = folder.path(".ads/rules.md");
+        let folder = Fixture::new(".git/\n.notes/rules.md: R\\n\na/b/\n");
+        let rules = folder.path(".notes/rules.md");
         age(&rules);
         let mut files = StandingFiles::new(sources(), &folder.path("a/b"));
         for _ in 0..3 {
@@ -321,12 +321,88 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_not_missing() {
-        let folder = Fixture::new(".git/\n.ads/rules.md/\n");
+        let folder = Fixture::new(".git/\n.notes/rules.md/\n");
         let mut files = StandingFiles::new(sources(), folder.root());
         assert!(matches!(files.read().rules, FoundFile::Unreadable { .. }));
-        fs::remove_dir_all(folder.path(".ads/rules.md")).unwrap();
+        fs::remove_dir_all(folder.path(".notes/rules.md")).unwrap();
         assert!(matches!(files.read().rules, FoundFile::Missing { .. }));
-        fs::write(folder.path(".ads/rules.md"), [0xff, 0xfe]).unwrap();
+        fs::write(folder.path(".notes/rules.md"), [0xff, 0xfe]).unwrap();
         assert!(matches!(files.read().rules, FoundFile::Corrupt { .. }));
+    }
+
+    /// A layout of one's own: a state with other names, several places for a file, a soul and skills.
+    fn own() -> ReinjectLayout {
+        let layout = r#"
+            name = "mine"
+            from = "codex"
+            [reinject]
+            rules = ["first.md", "second.md"]
+            parts = ["rules", "soul", "skills"]
+            [reinject.files]
+            instructions = ["mine.md"]
+            soul = "me.md"
+            refuse = []
+            strict = false
+            [reinject.files.state]
+            folder = ".kit"
+            marker = "here.json"
+            take_over = ["first.md", ["old.md", "mine.md"]]
+            take_over_folders = ["more"]
+            [reinject.skills]
+            folder = "skills"
+        "#;
+        let pack = Pack::load_user(&[("pack.toml".to_owned(), layout.to_owned())].into(), "/packs/mine").unwrap();
+        pack.layout.reinject.unwrap().chosen()
+    }
+
+    #[test]
+    fn a_state_takes_over_what_an_older_place_has_and_keeps_what_it_has() {
+        let folder = Fixture::new(
+            ".git/\n.kit/here.json: x\n.kit/first.md: R\n.kit/old.md: I\n.kit/more/a.md: A\n.kit/more/b/c.md: C\n.kit/secret.md: S\n",
+        );
+        let layout = own();
+        let sources = StandingSources { layout, now: || "NOW".to_owned(), ..sources() };
+        let mut files = StandingFiles::new(sources, folder.root());
+        let read = files.read();
+        let text = |found: &FoundFile| found.text().map(|text| text.text.to_string());
+        assert_eq!((text(&read.instructions), text(&read.rules)), (Some("I".to_owned()), Some("R".to_owned())));
+        assert_eq!((read.soul, read.uninitialised, read.skills.len()), (None, None, 0));
+        let state = state_folder(&folder.path(".kit"), folder.root());
+        assert!(state.join("more/b/c.md").is_file() && !state.join("secret.md").exists());
+        fs::write(folder.path(".kit/first.md"), "later").unwrap();
+        assert_eq!(text(&files.read().rules).as_deref(), Some("R"), "what the state has stays");
+    }
+
+    #[test]
+    fn a_new_state_is_made_and_the_pack_stands_in_for_its_files() {
+        let folder =
+            Fixture::new(".git/\n.kit/skills/mend/SKILL.md: ---\\nname: mend\\ndescription: Mends.\\n---\\n\n");
+        let sources = StandingSources { layout: own(), now: || "NOW".to_owned(), ..sources() };
+        let mut files = StandingFiles::new(sources, folder.root());
+        let state = state_folder(&folder.path(".kit"), folder.root());
+        let read = files.read();
+        assert!(fs::read_to_string(state.join("here.json")).unwrap().contains("\"created_at\": \"NOW\""));
+        assert_eq!(read.instructions.text().map(|text| &*text.text), Some("I"), "the pack's");
+        assert_eq!(read.instructions_wanted, Some(shown(&state.join("mine.md"))));
+        assert_eq!(read.rules, FoundFile::Missing { path: shown(&state.join("first.md")) });
+        assert_eq!(read.skills.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["mend"]);
+        fs::write(state.join("second.md"), [b'R', 0xff]).unwrap();
+        fs::write(state.join("me.md"), "Kind.").unwrap();
+        let read = files.read();
+        assert_eq!(read.rules.text().map(|text| &*text.text), Some("R\u{fffd}"), "bytes that are no text are replaced");
+        assert_eq!(read.soul.map(|soul| soul.text.to_string()).as_deref(), Some("Kind."));
+    }
+
+    #[test]
+    fn the_working_directory_is_the_workspace_if_a_layout_says_so() {
+        let folder = Fixture::new(".git/\na/rules.md: R\n");
+        let mut layout = ReinjectLayout { rules: Some(vec!["rules.md".to_owned()]), ..ReinjectLayout::default() };
+        let read = |layout: &ReinjectLayout| {
+            let sources = StandingSources { layout: layout.clone(), ..sources() };
+            StandingFiles::new(sources, &folder.path("a")).read().rules.text().is_some()
+        };
+        assert!(!read(&layout));
+        layout.files.workspace = Some(WorkspaceRoot::Folder);
+        assert!(read(&layout));
     }
 }

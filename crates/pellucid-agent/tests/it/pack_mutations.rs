@@ -8,6 +8,8 @@ mod mutations;
 
 use std::cell::Cell;
 use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 
 use mutations::Files;
 use mutations::Home;
@@ -15,6 +17,7 @@ use mutations::Mutant;
 use mutations::Verdict;
 use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
+use pellucid_config::env::Env;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::report::why_text;
 use pellucid_model::Model;
@@ -23,11 +26,13 @@ use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::operation::Operation;
+use pellucid_protocol::operation::SettingsChange;
 use pellucid_store::recorder::Recorder;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
 use pellucid_testkit::RecordedRequest;
 use pellucid_testkit::Workspace;
+use pellucid_workspace::standing_files::state_folder;
 use serde_json::Value;
 use serde_json::json;
 
@@ -41,6 +46,10 @@ struct Stage {
     wire: &'static str,
     reply: fn(usize) -> MockReply,
     operations: Vec<Operation>,
+    /// Variables of the environment.
+    env: Vec<(&'static str, String)>,
+    /// Files in the state of the workspace.
+    state: Vec<(&'static str, &'static [u8])>,
 }
 
 impl Stage {
@@ -53,11 +62,35 @@ impl Stage {
         let config = format!(
             "model_instructions_file = {words:?}\nweb_search = \"disabled\"\n{config}\n[features]\nshell_tool = false\nunified_exec = false\n"
         );
-        Self { files, config, wire: "responses", reply, operations }
+        Self { files, config, wire: "responses", reply, operations, env: Vec::new(), state: Vec::new() }
+    }
+
+    fn with_state(mut self, state: &[(&'static str, &'static [u8])]) -> Self {
+        self.state = state.to_vec();
+        self
+    }
+
+    fn with_env(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.env.push((name, value.into()));
+        self
+    }
+
+    /// Takes away what an earlier play left in the states of workspaces, and makes that of the stage.
+    fn reset(&self) {
+        let work = self.files.folder("work");
+        for folder in ["workspaces", "elsewhere"] {
+            let _ = fs::remove_dir_all(work.join(".ads").join(folder));
+        }
+        for (file, bytes) in &self.state {
+            let path = state_folder(&work.join(".ads"), &work).join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
     }
 
     /// Plays a pack: what is sent, what is left out, and what people hear.
     fn play(&self, pack: &Pack) -> String {
+        self.reset();
         let server = MockServer::start((0..60).map(self.reply));
         let provider = format!(
             "model_provider = \"mock\"\n{}\n[model_providers.mock]\nname = \"Mock\"\nbase_url = \"{}\"\nwire_api = \"{}\"\nstream_max_retries = 0\nrequest_max_retries = 0\n",
@@ -68,6 +101,9 @@ impl Stage {
         self.files.write("home/config.toml", provider);
         let model = |provider: &_| Model::http(Transport::default(), provider, None, &|_| None);
         let mut setup = setup_with(&self.files, |_| pack.clone(), model);
+        if !self.env.is_empty() {
+            setup.sources.env = Env::from_pairs(self.env.iter().map(|(name, value)| (*name, value.as_str())));
+        }
         setup.session_id = SessionId::new("019a0000-0000-7000-8000-000000000001");
         let session = Session::open(setup, Recorder::none(), Beginning::Nothing).unwrap();
         let (session, events) = run_for_events(session, self.operations.clone());
@@ -87,7 +123,20 @@ impl Stage {
         for omission in session.omissions() {
             writeln!(played, "{}: {}", omission.what, why_text(&omission.why)).unwrap();
         }
+        list(&self.files.folder("work"), &mut played);
         played
+    }
+}
+
+/// Writes down the files of a folder, deep.
+fn list(folder: &Path, played: &mut String) {
+    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    for path in paths {
+        writeln!(played, "{}", path.display()).unwrap();
+        if path.is_dir() {
+            list(&path, played);
+        }
     }
 }
 
@@ -144,21 +193,77 @@ fn standing() -> Vec<Stage> {
         Stage::new(RULES, "model_context_window = 10000\n", filling, greetings(6)),
         Stage::new(RULES, "model_context_window = 10000\n", steady, greetings(18)),
     ];
+    // Variables, of which one precedes the other.
+    stages.push(Stage::new(RULES, "", unmetered, greetings(6)).with_env("ADS_REINJECTION_TURNS", "2"));
+    let both = Stage::new(RULES, "", unmetered, greetings(6)).with_env("ADS_REINJECTION_TURNS", "2");
+    stages.push(both.with_env("CLI_REINJECTION_TURNS", "3"));
     for phase in ["requirements", "implementation", "review"] {
         stages.push(Stage::new(RULES, &format!("phase = \"{phase}\"\n"), unmetered, greetings(1)));
     }
     stages
 }
 
-/// Standing texts of the variant `current`, without and with skills.
+/// The session goes to another folder.
+fn go_to(stage: &Stage, folder: &str) -> Operation {
+    let cwd = Some(stage.files.folder(folder));
+    Operation::OverrideTurnContext(SettingsChange { cwd, ..SettingsChange::default() })
+}
+
+/// Standing texts of the variant `current`: a state of its own, skills, a soul, and what is taken over into the state.
 fn current() -> Vec<Stage> {
-    let skilled =
-        format!("{RULES}//- work/.ads/.agent/skills/mend/SKILL.md\n---\nname: mend\ndescription: Mends.\n---\nMend.\n");
+    let skill = |name: &str| {
+        format!("//- work/.ads/.agent/skills/{name}/SKILL.md\n---\nname: {name}\ndescription: A skill.\n---\nText.\n")
+    };
+    let skilled: String = ["mend", "bake", "brew"].map(skill).concat();
+    let old = [
+        "workspace.json",
+        "ads.db",
+        "state.db",
+        "intake-state.json",
+        "context.json",
+        "templates/instructions.md",
+        "templates/more.md",
+        "instructions.md",
+        "rules/more.md",
+        "commands/more.md",
+    ];
+    let old = old.map(|file| format!("//- work/.ads/{file}\nOld {file}.\n")).concat();
+    let asked = || vec![say("Use $mend and $gone."), say("mend, bake or brew?"), say("Well.")];
+    let mut moved = Stage::new(RULES, "", unmetered, greetings(3));
+    moved.operations.insert(0, go_to(&moved, "elsewhere"));
+    let variable = Stage::new("", "", unmetered, greetings(1));
+    let states = variable.files.folder("work/.ads/elsewhere").to_string_lossy().into_owned();
     vec![
-        Stage::new(RULES, "", unmetered, greetings(8)),
+        Stage::new(RULES, "", unmetered, greetings(8))
+            .with_state(&[("soul.md", b"Kind.\n"), ("rules.md", b"Rules.\n")]),
+        Stage::new(RULES, "model_context_window = 10000\n", filling, greetings(6)),
         // A file where the folder of the state would be, so that none can be made.
         Stage::new("//- work/.ads\nNo folder.\n", "", unmetered, greetings(1)),
-        Stage::new(&skilled, "", unmetered, greetings(2)),
+        Stage::new(&skilled, "", unmetered, asked()),
+        Stage::new(&format!("{RULES}{old}"), "", unmetered, greetings(1)),
+        Stage::new("", "", unmetered, greetings(1)).with_state(&[("templates/rules.md", b"Rules \xff.\n")]),
+        variable.with_env("ADS_STATE_DIR", states),
+        moved,
+    ]
+}
+
+/// Standing texts of the variant `initial`: files of the workspace, looked at late.
+fn initial() -> Vec<Stage> {
+    let usual = "//- work/.ads/templates/instructions.md\nInstructions.\n";
+    let other = "//- elsewhere/.ads/templates/instructions.md\nOthers.\n//- elsewhere/.ads/rules.md\nOther rules.\n";
+    let mut moved = Stage::new(&format!("{RULES}{usual}{other}"), "", unmetered, greetings(5));
+    moved.operations.insert(1, go_to(&moved, "elsewhere"));
+    let raw = Stage::new(usual, "", unmetered, greetings(1));
+    fs::write(raw.files.folder("work/.ads").join("rules.md"), b"Rules \xff.\n").unwrap();
+    vec![
+        Stage::new(&format!("{RULES}{usual}"), "", unmetered, greetings(18)),
+        Stage::new(&format!("{RULES}{usual}"), "model_context_window = 10000\n", filling, greetings(6)),
+        Stage::new(&format!("{usual}//- work/.ads/templates/rules.md\nRules.\n"), "", unmetered, greetings(1)),
+        Stage::new(RULES, "", unmetered, greetings(1)),
+        Stage::new(&format!("{RULES}//- work/.ads/templates/instructions.md\n \n"), "", unmetered, greetings(1)),
+        Stage::new(&format!("//- .git/HEAD\nref: refs/heads/main\n{RULES}{usual}"), "", unmetered, greetings(1)),
+        raw,
+        moved,
     ]
 }
 
@@ -235,14 +340,18 @@ fn packs() -> Vec<(&'static str, Files, Vec<Stage>)> {
         files.insert("pack.toml".to_owned(), layout.to_owned());
         files
     };
-    let current_layout = "name = \"x\"\nfrom = \"codex\"\n[reinject]\nvariant = \"current\"\ninstructions = \"templates/instructions.md\"\nturns = 3\nrules_turns = 2\nenabled = true\n";
+    let variant = |name: &str| {
+        let layout = builtin("ads")["pack.toml"].replace("variant = \"design\"", &format!("variant = \"{name}\""));
+        over("ads", &layout)
+    };
     let running = "name = \"x\"\nfrom = \"codex\"\n[memory]\nstrategy = \"running_summary\"\nmax_context = 100000\nchunk_tokens = 300\nremove_punctuation = true\n";
     let fragments =
         "name = \"x\"\nfrom = \"codex\"\n[memory]\nstrategy = \"summary_and_fragments\"\nchunk_tokens = 300\n";
     let details = "name = \"x\"\nfrom = \"codex\"\n[memory]\nstrategy = \"summaries_and_details\"\nchunk_tokens = 600\nallocated_tokens = 400\ndepth = 2\nfrom = \"start\"\n";
     vec![
         ("ads", builtin("ads"), standing()),
-        ("ads, current", over("ads", current_layout), current()),
+        ("ads, current", variant("current"), current()),
+        ("ads, initial", variant("initial"), initial()),
         ("agentcore", builtin("agentcore"), windowed()),
         ("openclaw", builtin("openclaw"), begun()),
         ("risuai", builtin("risuai"), remembering()),
@@ -250,6 +359,15 @@ fn packs() -> Vec<(&'static str, Files, Vec<Stage>)> {
         ("risuai, fragments", over("risuai", fragments), remembering()),
         ("risuai, details", over("risuai", details), remembering()),
     ]
+}
+
+/// Whether the sessions of a pack answer for a key: those of a variant for its own keys, the others for the rest.
+fn answers_for(name: &str, key: &str) -> bool {
+    let of_variant = ["current", "initial"].into_iter().find(|it| key.starts_with(&format!("reinject.variants.{it}")));
+    match name.strip_prefix("ads, ") {
+        Some(variant) => of_variant == Some(variant),
+        None => of_variant.is_none(),
+    }
 }
 
 /// Judges changes of one pack by playing it until something is different.
@@ -279,7 +397,9 @@ fn check(name: &str, files: &Files, stages: &[Stage], mutants: &[Mutant]) -> Vec
 fn every_key_that_sessions_read_has_an_effect_or_is_refused() {
     let (mut dead, mut n) = (Vec::new(), 0);
     for (name, files, stages) in packs() {
-        let mutants = mutations::sample(mutations::of_tables(&files, Home::Agent), 4);
+        let mut mutants = mutations::of_tables(&files, Home::Agent);
+        mutants.retain(|mutant| answers_for(name, &mutant.key));
+        let mutants = mutations::sample(mutants, 4);
         n += mutants.len();
         dead.extend(check(name, &files, &stages, &mutants));
     }

@@ -272,8 +272,8 @@ pub const SECTIONS: &[KeySection] = &[
                 ACCEPTED,
                 "reinject.rules_turns",
                 ValueKind::Float,
-                "the pack's, else `1`",
-                "After how many turns the rules alone are sent again, in packs with the variant `current`.",
+                "the pack's, else never",
+                "After how many turns everything but the instructions is sent again.",
             ),
             top(
                 ACCEPTED,

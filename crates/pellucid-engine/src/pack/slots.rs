@@ -474,12 +474,24 @@ pub static SLOTS: &[KnownSlot] = &[
     KnownSlot::new("personality/pragmatic", "the concise tone", Upstream::Nowhere),
     KnownSlot::new("reinject/alias", "who the agent is, before standing texts", Upstream::Nowhere)
         .trimmed(Trim::Newline),
+    KnownSlot::new("reinject/missing_skill", "a skill that was asked for and does not exist", Upstream::Nowhere)
+        .with(&["{{ name }}"])
+        .trimmed(Trim::Newline),
+    KnownSlot::new("reinject/requested_skill", "a skill that was asked for", Upstream::Nowhere)
+        .with(&["{{ name }}", "{{ text }}"])
+        .trimmed(Trim::Newline),
+    KnownSlot::new("reinject/requested_skills", "the skills that were asked for", Upstream::Nowhere)
+        .with(&["{{ skills }}"])
+        .trimmed(Trim::Newline),
     KnownSlot::new("reinject/separator", "that the user's input follows standing texts", Upstream::Nowhere)
         .trimmed(Trim::Newline),
     KnownSlot::new("reinject/skill_system", "how skills are used, among standing texts", Upstream::Nowhere)
         .with(&["{{ count }}"])
         .trimmed(Trim::Newline),
     KnownSlot::new("reinject/skill_system_none", "the same when there are no skills", Upstream::Nowhere)
+        .trimmed(Trim::Newline),
+    KnownSlot::new("reinject/soul", "the agent's character, among standing texts", Upstream::Nowhere)
+        .with(&["{{ text }}"])
         .trimmed(Trim::Newline),
     KnownSlot::new("reinject/workspace_notice", "that a workspace is not set up for standing texts", Upstream::Nowhere)
         .trimmed(Trim::Newline),

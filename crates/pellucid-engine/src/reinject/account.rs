@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Injection;
 use super::PartKind;
+use super::RULES_ONLY;
 use super::files::FoundFile;
 use super::files::InjectionInput;
 use super::files::sha1;
@@ -19,9 +20,6 @@ const PHASE: &str = "phase";
 
 /// The position of the prompt of a phase among the standing texts, behind instructions and rules.
 const PHASE_INDEX: usize = 2;
-
-/// The beginning of the reasons for injections without instructions.
-const RULES_ONLY: &str = "rules-only";
 
 /// What became of one file in one injection.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -141,12 +139,10 @@ fn outcome(found: &FoundFile, sent: &str) -> ItemOutcome {
 #[cfg(test)]
 mod tests {
     use super::super::ReinjectState;
-    use super::super::VariantTexts;
     use super::super::files::HashedText;
+    use super::super::parts::PartTexts;
     use super::super::phases::ChosenPhase;
     use super::super::settings::ReinjectOverrides;
-    use super::super::settings::ReinjectSettings;
-    use super::super::settings::Variant;
     use super::*;
     use crate::pack::Pack;
 
@@ -160,14 +156,16 @@ mod tests {
 
     /// Decides about `n` inputs with the same files, and gives the accounts of the last one, a line each.
     #[track_caller]
-    fn check_accounts(variant: Variant, n: u64, instructions: FoundFile, rules: FoundFile, expected: &[&str]) {
+    fn check_accounts(variant: &str, n: u64, instructions: FoundFile, rules: FoundFile, expected: &[&str]) {
         let files = InjectionInput { instructions, rules, ..InjectionInput::default() };
-        let settings = ReinjectSettings::new(variant, &ReinjectOverrides::default());
+        let pack = Pack::builtin("ads").unwrap();
+        let layout = pack.layout.reinject.as_ref().unwrap().with_variant(variant).unwrap();
+        let settings = layout.settings(ReinjectOverrides::default());
         let mut state = ReinjectState::default();
         let mut lines = Vec::new();
         for _ in 0..n {
             let turn = state.turn_count;
-            let decided = state.decide(&settings, &files, &VariantTexts::default(), None).injection.unwrap();
+            let decided = state.decide(&settings, &files, &PartTexts::default(), None).injection.unwrap();
             let accounts = decided.iter().flat_map(|it| StandingAccount::of(it, &files, turn, "exec"));
             let line = |it: StandingAccount| {
                 let hash = it.hash.get(..7).unwrap_or(&it.hash).to_owned();
@@ -185,28 +183,28 @@ mod tests {
         let instructions = || file("/i", "I");
         let rules = || file("/r", "R\n");
         check_accounts(
-            Variant::Design,
+            "design",
             1,
             instructions(),
             rules(),
             &["instructions /i ca73ab6 1→1 injected initial 0", "rules /r b1aa98a 2→1 injected initial 0"],
         );
-        check_accounts(Variant::Design, 2, instructions(), rules(), &[]);
+        check_accounts("design", 2, instructions(), rules(), &[]);
         check_accounts(
-            Variant::Design,
+            "design",
             16,
             instructions(),
             missing("/r"),
             &["instructions /i ca73ab6 1→1 injected turn-15 15", "rules /r missing 0→0 missing turn-15 15"],
         );
         check_accounts(
-            Variant::Design,
+            "design",
             1,
             instructions(),
             file("/r", " \n"),
             &["instructions /i ca73ab6 1→1 injected initial 0", "rules /r dd12258 2→0 skipped_blank initial 0"],
         );
-        check_accounts(Variant::Design, 1, FoundFile::NotWanted, rules(), &["rules /r b1aa98a 2→1 injected initial 0"]);
+        check_accounts("design", 1, FoundFile::NotWanted, rules(), &["rules /r b1aa98a 2→1 injected initial 0"]);
     }
 
     #[test]
@@ -229,6 +227,6 @@ mod tests {
     #[test]
     fn an_injection_of_rules_has_no_account_of_instructions() {
         let (instructions, rules) = (file("/i", "I"), file("/r", "R\n"));
-        check_accounts(Variant::Current, 2, instructions, rules, &["rules /r b1aa98a 2→1 injected rules-only-1 1"]);
+        check_accounts("current", 2, instructions, rules, &["rules /r b1aa98a 2→1 injected rules-only-1 1"]);
     }
 }

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use sha1::Digest;
 use sha1::Sha1;
 
@@ -64,7 +65,8 @@ pub enum FoundFile {
 }
 
 /// The two files that go before an input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FileRole {
     /// The file of instructions.
     Instructions,
@@ -73,6 +75,14 @@ pub enum FileRole {
 }
 
 impl FileRole {
+    /// What was found of the file.
+    pub(super) fn of(self, files: &InjectionInput) -> &FoundFile {
+        match self {
+            Self::Instructions => &files.instructions,
+            Self::Rules => &files.rules,
+        }
+    }
+
     /// The word for the file in messages.
     pub fn word(self) -> &'static str {
         match self {

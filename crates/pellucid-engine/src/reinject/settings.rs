@@ -1,42 +1,57 @@
-//! How often standing texts are said again, and what an environment may say about it.
+//! How standing texts are decided about: the settings of a layout, with what configuration and environment say over them.
 
 use pellucid_protocol::settings::ReinjectTrigger;
 use serde::Deserialize;
 
+use super::PartKind;
+use super::files::FileRole;
+use super::layout::ReinjectLayout;
 use crate::js_number;
 use crate::utf16;
-
-/// The variants of the decision.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Variant {
-    /// As the design says.
-    #[default]
-    Design,
-    /// As the release of 2026-03 does.
-    Current,
-    /// As the release of 2025-11 did.
-    Initial,
-}
 
 /// The trigger of a layout that names none.
 pub(super) const DEFAULT_TRIGGER: ReinjectTrigger = ReinjectTrigger::Auto;
 
-/// How often standing texts are said again.
+/// The turns between repetitions of a layout that names none.
+const DEFAULT_TURNS: f64 = 15.0;
+
+/// The parts of a layout that names none.
+const DEFAULT_PARTS: [PartKind; 2] = [PartKind::Instructions, PartKind::Rules];
+
+/// When files are looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Look {
+    /// Before every input, so that a change is sent with the next one.
+    #[default]
+    Always,
+    /// When something is due. A change is noticed then, and is a reason for the input after it.
+    Due,
+}
+
+/// How standing texts are decided about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReinjectSettings {
-    /// The variant of the decision.
-    pub variant: Variant,
     /// Whether anything is said again that did not change.
     pub enabled: bool,
     /// After how many turns. A fraction is no mistake: it is reached with the next whole turn.
     pub turns: f64,
-    /// After how many turns the rules alone, in the variant `current`.
-    pub rules_turns: f64,
-    /// The event that makes texts be repeated, in the variant `design`.
+    /// After how many turns all but the instructions, if at all.
+    pub rules_turns: Option<f64>,
+    /// The event that makes texts be repeated.
     pub trigger: ReinjectTrigger,
-    /// Shares of the window, in the variant `design`.
+    /// Shares of the window.
     pub thresholds: Vec<f64>,
+    /// When files are looked at.
+    pub look: Look,
+    /// Whether a reason that comes before or with an injection stays, and fires with the next input.
+    pub keep_pending: bool,
+    /// The parts of an injection, in order.
+    pub parts: Vec<PartKind>,
+    /// Files that are sent even if they are blank.
+    pub blank: Vec<FileRole>,
+    /// Files that hold an input back if they cannot be used.
+    pub refuse: Vec<FileRole>,
 }
 
 /// Settings that were given; absent fields have their defaults.
@@ -55,70 +70,58 @@ pub struct ReinjectOverrides {
     pub thresholds: Option<Vec<f64>>,
 }
 
-impl Variant {
-    /// The default number of turns between repetitions.
-    fn turns(self) -> f64 {
-        match self {
-            Self::Design | Self::Initial => 15.0,
-            Self::Current => 6.0,
-        }
-    }
-
-    /// The number of turns that a value below one means.
-    fn turns_below_one(self) -> f64 {
-        match self {
-            Self::Design | Self::Initial => 15.0,
-            Self::Current => 10.0,
-        }
-    }
-}
-
 impl ReinjectSettings {
-    /// The given settings, with the variant's defaults for the rest.
-    pub fn new(variant: Variant, given: &ReinjectOverrides) -> Self {
-        let turns = given.turns.unwrap_or_else(|| variant.turns());
-        let rules_turns = given.rules_turns.unwrap_or(1.0);
+    /// The settings of a layout whose variant was chosen, with what is given over them. Turns below one mean nothing.
+    pub fn new(layout: &ReinjectLayout, given: &ReinjectOverrides) -> Self {
+        let own = ReinjectOverrides {
+            enabled: layout.enabled,
+            turns: layout.turns,
+            rules_turns: layout.rules_turns,
+            trigger: layout.trigger,
+            thresholds: layout.thresholds.clone(),
+        };
+        let whole = given.clone().or(&own);
         Self {
-            variant,
-            enabled: given.enabled.unwrap_or(true),
-            turns: if turns >= 1.0 { turns } else { variant.turns_below_one() },
-            rules_turns: if rules_turns > 0.0 { rules_turns } else { 1.0 },
-            trigger: given.trigger.unwrap_or(DEFAULT_TRIGGER),
-            thresholds: given.thresholds.clone().unwrap_or_else(|| vec![0.25, 0.5, 0.75]),
+            enabled: whole.enabled.unwrap_or(true),
+            turns: whole.turns.filter(|turns| *turns >= 1.0).unwrap_or(DEFAULT_TURNS),
+            rules_turns: whole.rules_turns.map(|turns| if turns > 0.0 { turns } else { 1.0 }),
+            trigger: whole.trigger.unwrap_or(DEFAULT_TRIGGER),
+            thresholds: whole.thresholds.unwrap_or_else(|| vec![0.25, 0.5, 0.75]),
+            look: layout.files.look.unwrap_or_default(),
+            keep_pending: layout.keep_pending.unwrap_or(false),
+            parts: layout.parts.clone().unwrap_or_else(|| DEFAULT_PARTS.to_vec()),
+            blank: layout.files.blank.clone().unwrap_or_default(),
+            refuse: layout.files.refused(),
         }
     }
 
     /// The line that reports the settings.
     pub fn line(&self) -> String {
-        let Self { variant, enabled, turns, rules_turns, trigger, thresholds } = self;
-        match variant {
-            Variant::Design => format!(
-                "reinjection enabled:{enabled} turns:{turns} trigger:{} thresholds:{}",
-                trigger.as_str(),
-                thresholds.iter().map(f64::to_string).collect::<Vec<_>>().join(",")
-            ),
-            Variant::Current => format!("reinjection enabled={enabled} turns={turns} rulesTurns={rules_turns}"),
-            Variant::Initial => format!("reinjection enabled={enabled} turns={turns}"),
-        }
+        let Self { enabled, turns, rules_turns, trigger, thresholds, .. } = self;
+        let rules_turns = rules_turns.map(|turns| format!(" rules_turns:{turns}")).unwrap_or_default();
+        let thresholds = thresholds.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
+        format!(
+            "reinjection enabled:{enabled} turns:{turns}{rules_turns} trigger:{} thresholds:{thresholds}",
+            trigger.as_str()
+        )
     }
 }
 
 impl ReinjectOverrides {
-    /// The settings of the environment: the variables of the channel first, then those for all channels. A value
-    /// without a meaning is ignored.
-    pub fn from_env(channel: Option<&str>, env: &dyn Fn(&str) -> Option<String>) -> Self {
-        let either = |name: &str, read: &dyn Fn(&str) -> Option<f64>| {
-            let of = |prefix: &str| env(&format!("{prefix}_{name}")).as_deref().and_then(read);
-            channel.and_then(of).or_else(|| of("ADS"))
+    /// The settings of the environment, by the beginnings of the names of variables: an earlier one precedes a later one. A
+    /// value without a meaning is ignored.
+    pub fn from_env<S: AsRef<str>>(prefixes: &[S], env: &dyn Fn(&str) -> Option<String>) -> Self {
+        let texts = |name: &str| {
+            let of = |prefix: &S| env(&format!("{}_{name}", prefix.as_ref()));
+            prefixes.iter().filter_map(of).collect::<Vec<_>>()
         };
-        let enabled = either("REINJECTION_ENABLED", &|text| flag(text).map(f64::from));
-        let thresholds = env("ADS_REINJECTION_THRESHOLDS").and_then(|text| shares(&text));
+        let number = |name: &str| texts(name).iter().find_map(|text| turns(text));
         Self {
-            enabled: enabled.map(|enabled| enabled > 0.0),
-            turns: either("REINJECTION_TURNS", &turns),
-            rules_turns: either("RULES_REINJECTION_TURNS", &turns),
-            trigger: env("ADS_REINJECTION_TRIGGER").and_then(|word| ReinjectTrigger::from_word(utf16::trim(&word))),
-            thresholds,
+            enabled: texts("REINJECTION_ENABLED").iter().find_map(|text| flag(text)),
+            turns: number("REINJECTION_TURNS"),
+            rules_turns: number("RULES_REINJECTION_TURNS"),
+            trigger: texts("REINJECTION_TRIGGER").iter().find_map(|word| ReinjectTrigger::from_word(utf16::trim(word))),
+            thresholds: texts("REINJECTION_THRESHOLDS").iter().find_map(|text| shares(text)),
         }
     }
 

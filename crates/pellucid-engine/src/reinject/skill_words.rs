@@ -1,11 +1,8 @@
-//! Skills that an input asks for by name, or seems to need, in the variant `current`.
+//! Skills that an input asks for by name, or seems to need.
 
 use std::collections::BTreeSet;
 
 use super::files::StandingSkill;
-
-/// How many skills are guessed at most.
-const GUESSED_MAX: usize = 2;
 
 /// A skill whose name is in the input.
 const NAMED: u32 = 1000;
@@ -31,8 +28,8 @@ pub fn named(text: &str) -> Vec<String> {
     names
 }
 
-/// The skills that a text seems to need: the best two, by words that they share with it.
-pub fn guessed(text: &str, skills: &[StandingSkill]) -> Vec<String> {
+/// The skills that a text seems to need: the best few, by words that they share with it.
+pub fn guessed(text: &str, skills: &[StandingSkill], n_skills: usize) -> Vec<String> {
     let lower = text.to_lowercase();
     let words = tokens(&lower);
     let mut scored: Vec<(u32, &str)> = skills
@@ -41,7 +38,7 @@ pub fn guessed(text: &str, skills: &[StandingSkill]) -> Vec<String> {
         .filter(|(score, _)| *score >= SCORE_MIN)
         .collect();
     scored.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-    scored.into_iter().take(GUESSED_MAX).map(|(_, name)| name.to_owned()).collect()
+    scored.into_iter().take(n_skills).map(|(_, name)| name.to_owned()).collect()
 }
 
 fn score(lower: &str, words: &BTreeSet<String>, skill: &StandingSkill) -> u32 {
@@ -96,15 +93,15 @@ mod tests {
     }
 
     #[test]
-    fn the_best_two_are_guessed() {
+    fn the_best_few_are_guessed() {
         let skills = [
             skill("deploy", "roll out a release to servers"),
             skill("release-notes", "write notes for a release"),
             skill("paint", "colours"),
             skill("翻译", "翻译文档"),
         ];
-        assert_eq!(guessed("please deploy the release", &skills), ["deploy", "release-notes"]);
-        assert_eq!(guessed("请翻译这个文档", &skills), ["翻译"]);
-        assert!(guessed("hello", &skills).is_empty());
+        assert_eq!(guessed("please deploy the release", &skills, 2), ["deploy", "release-notes"]);
+        assert_eq!(guessed("请翻译这个文档", &skills, 2), ["翻译"]);
+        assert!(guessed("hello", &skills, 2).is_empty());
     }
 }

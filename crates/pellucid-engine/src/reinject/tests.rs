@@ -1,18 +1,22 @@
-//! What goes before inputs, turn by turn, in each variant; what holds an input back; and how it is put before the input.
+//! What goes before inputs, turn by turn, in each variant of the pack `ads` and in a layout that is none of them; what holds an
+//! input back; and how it is put before the input.
 
 use expect_test::Expect;
 use expect_test::expect;
 
-use super::envelope::Beside;
 use super::envelope::EnvelopeInput;
 use super::envelope::EnvelopeOutput;
+use super::envelope::EnvelopeTexts;
 use super::envelope::wrap;
-use super::envelope::wrap_current;
 use super::files::FoundFile;
 use super::files::HashedText;
 use super::files::StandingSkill;
+use super::layout::ReinjectLayout;
 use super::settings::ReinjectOverrides;
 use super::*;
+use crate::fragment::concat;
+use crate::pack::Pack;
+use crate::pack::PackFiles;
 use pellucid_protocol::settings::ReinjectTrigger;
 
 fn text(name: &str, text: &str) -> FoundFile {
@@ -36,37 +40,58 @@ fn both() -> InjectionInput {
     files(text("instructions", " I1 \n"), text("rules", "R1"))
 }
 
-fn words() -> VariantTexts {
-    VariantTexts {
-        workspace_notice: vec![Fragment::layout("Not initialised.")],
-        skill_system: vec![Fragment::layout(format!("There are {} skills.", layout::COUNT))],
-        skill_system_none: vec![Fragment::layout("There are no skills.")],
-    }
+/// A pack over `ads`, with short words in place of the pack's.
+fn pack(reinject: &str) -> Pack {
+    let texts = [
+        ("pack.toml", format!("name = \"x\"\nfrom = \"ads\"\n[reinject]\n{reinject}\n")),
+        ("reinject/workspace_notice.md", "Not initialised.\n".to_owned()),
+        ("reinject/skill_system.md", "There are {{ count }} skills.\n".to_owned()),
+        ("reinject/skill_system_none.md", "There are no skills.\n".to_owned()),
+        ("reinject/alias.md", "I am Ada.\n".to_owned()),
+        ("reinject/separator.md", "---\n".to_owned()),
+    ];
+    let files: PackFiles = texts.into_iter().map(|(file, text)| (file.to_owned(), text)).collect();
+    Pack::load_user(&files, "/packs/x").unwrap()
+}
+
+fn variant(name: &str) -> Pack {
+    pack(&format!("variant = \"{name}\""))
+}
+
+fn layout(pack: &Pack) -> ReinjectLayout {
+    pack.layout.reinject.as_ref().unwrap().chosen()
 }
 
 /// A session whose inputs are decided one after the other.
 struct Session {
     settings: ReinjectSettings,
+    words: PartTexts,
     state: ReinjectState,
     lines: String,
 }
 
 impl Session {
-    fn new(variant: Variant, given: &ReinjectOverrides) -> Self {
-        Self { settings: ReinjectSettings::new(variant, given), state: ReinjectState::default(), lines: String::new() }
+    fn new(name: &str, given: &ReinjectOverrides) -> Self {
+        Self::of(&variant(name), given)
+    }
+
+    fn of(pack: &Pack, given: &ReinjectOverrides) -> Self {
+        let settings = layout(pack).settings(given.clone());
+        let words = PartTexts::of(pack, &settings);
+        Self { settings, words, state: ReinjectState::default(), lines: String::new() }
     }
 
     /// Decides an input, writes down what came of it, and ends its turn.
     fn input(&mut self, files: &InjectionInput, occupancy: Option<f64>) {
-        let InjectionDecision { injection, log } = self.state.decide(&self.settings, files, &words(), occupancy);
+        let InjectionDecision { injection, notices } = self.state.decide(&self.settings, files, &self.words, occupancy);
         let shown = match injection {
             Ok(None) => "-".to_owned(),
             Ok(Some(injection)) => format!("{} {:?}", injection.reason, injection.text()),
             Err(blocked) => format!("held back, {}: {}", blocked.code, blocked.message),
         };
         self.lines += &format!("{}: {shown}\n", self.state.turn_count);
-        for line in log.iter().filter(|line| line.level != Level::Debug && line.level != Level::Info) {
-            self.lines += &format!("   {}: {}\n", line.level.word(), line.text);
+        for notice in notices.iter().filter(|notice| notice.level() != Level::Info) {
+            self.lines += &format!("   {}: {}\n", notice.level().word(), notice.text());
         }
         self.state.complete_turn();
     }
@@ -83,7 +108,7 @@ fn turns(turns: f64) -> ReinjectOverrides {
 
 #[test]
 fn the_design_says_all_first_then_when_something_changed_or_turns_are_over() {
-    let mut session = Session::new(Variant::Design, &turns(3.0));
+    let mut session = Session::new("design", &turns(3.0));
     for _ in 0..5 {
         session.input(&both(), None);
     }
@@ -112,7 +137,7 @@ fn the_design_says_all_first_then_when_something_changed_or_turns_are_over() {
 #[test]
 fn the_design_says_all_again_when_the_window_fills() {
     let given = ReinjectOverrides { thresholds: Some(vec![0.25, 0.5]), ..turns(2.0) };
-    let mut session = Session::new(Variant::Design, &given);
+    let mut session = Session::new("design", &given);
     for occupancy in [0.1, 0.25, 0.26, 0.3, 0.6, 0.7, 0.2, 0.9, 0.9] {
         session.input(&both(), Some(occupancy));
     }
@@ -141,7 +166,7 @@ fn each_trigger_counts_turns_the_window_or_both() {
                 ..turns(2.0)
             };
             for occupancy in [None, Some(0.9)] {
-                let mut session = Session::new(Variant::Design, &given);
+                let mut session = Session::new("design", &given);
                 session.input(&both(), None);
                 session.input(&both(), occupancy);
                 session.input(&both(), occupancy);
@@ -173,7 +198,7 @@ fn each_trigger_counts_turns_the_window_or_both() {
 
 #[test]
 fn the_design_holds_an_input_back_while_a_file_cannot_be_read() {
-    let mut session = Session::new(Variant::Design, &turns(9.0));
+    let mut session = Session::new("design", &turns(9.0));
     session.input(&files(missing("instructions"), text("rules", "R")), None);
     session.input(&files(unreadable("instructions"), text("rules", "R")), None);
     session.input(&files(FoundFile::Corrupt { path: "/w/instructions.md".into() }, text("rules", "R")), None);
@@ -181,7 +206,7 @@ fn the_design_holds_an_input_back_while_a_file_cannot_be_read() {
     session.input(&files(text("instructions", "I"), FoundFile::Corrupt { path: "/w/rules.md".into() }), None);
     session.input(&both(), None);
     session.check(&expect![[r#"
-        0: held back, instructions_missing: the instructions are missing: put the product's file back at /w/instructions.md; nothing was sent
+        0: held back, instructions_missing: the instructions are missing: put the file back at /w/instructions.md; nothing was sent
         1: held back, instructions_unreadable: the instructions cannot be read: /w/instructions.md: Permission denied; correct its permissions; nothing was sent
         2: held back, instructions_corrupt: the instructions are not valid UTF-8: save /w/instructions.md as UTF-8 and try again; nothing was sent
            error: instructions could not be read 3 times in a row; check /w/instructions.md
@@ -195,30 +220,28 @@ fn the_design_holds_an_input_back_while_a_file_cannot_be_read() {
 
 #[test]
 fn the_current_variant_says_the_rules_every_turn_and_all_every_few() {
-    let mut session = Session::new(Variant::Current, &turns(3.0));
+    let mut session = Session::new("current", &turns(3.0));
     for _ in 0..5 {
         session.input(&both(), None);
     }
     session.check(&expect![[r#"
-        0: initial "I1\n\n\nR1\n\n\n<skill_system>\nThere are no skills.\n</skill_system>"
-        1: rules-only-1 "R1\n\n\n<skill_system>\nThere are no skills.\n</skill_system>"
-        2: rules-only-2 "R1\n\n\n<skill_system>\nThere are no skills.\n</skill_system>"
-        3: turn-3 "I1\n\n\nR1\n\n\n<skill_system>\nThere are no skills.\n</skill_system>"
-        4: rules-only-4 "R1\n\n\n<skill_system>\nThere are no skills.\n</skill_system>"
+        0: initial "I1\n\n\nR1\n\n\nThere are no skills."
+        1: rules-only-1 "R1\n\n\nThere are no skills."
+        2: rules-only-2 "R1\n\n\nThere are no skills."
+        3: turn-3 "I1\n\n\nR1\n\n\nThere are no skills."
+        4: rules-only-4 "R1\n\n\nThere are no skills."
     "#]]);
-    let mut seldom = Session::new(
-        Variant::Current,
-        &ReinjectOverrides { rules_turns: Some(2.0), enabled: Some(false), ..turns(2.0) },
-    );
+    let mut seldom =
+        Session::new("current", &ReinjectOverrides { rules_turns: Some(2.0), enabled: Some(false), ..turns(2.0) });
     for _ in 0..5 {
         seldom.input(&both(), None);
     }
     seldom.check(&expect![[r#"
-        0: initial "I1\n\n\nR1\n\n\n<skill_system>\nThere are no skills.\n</skill_system>"
+        0: initial "I1\n\n\nR1\n\n\nThere are no skills."
         1: -
-        2: rules-only-2 "R1\n\n\n<skill_system>\nThere are no skills.\n</skill_system>"
+        2: rules-only-2 "R1\n\n\nThere are no skills."
         3: -
-        4: rules-only-4 "R1\n\n\n<skill_system>\nThere are no skills.\n</skill_system>"
+        4: rules-only-4 "R1\n\n\nThere are no skills."
     "#]]);
 }
 
@@ -237,7 +260,7 @@ fn the_current_variant_brings_skills_and_the_soul() {
         instructions_wanted: Some("/w/instructions.md".to_owned()),
         ..both()
     };
-    let mut session = Session::new(Variant::Current, &turns(9.0));
+    let mut session = Session::new("current", &turns(9.0));
     session.input(&full, None);
     session.state.request_skills(&[" FLY ".to_owned(), "dig".to_owned(), "fly".to_owned(), String::new()]);
     session.input(&full, None);
@@ -245,12 +268,12 @@ fn the_current_variant_brings_skills_and_the_soul() {
     session.input(&InjectionInput { soul: None, ..full.clone() }, None);
     session.input(&InjectionInput { skills: Vec::new(), soul: None, ..full }, None);
     session.check(&expect![[r#"
-        0: initial "Not initialised.\n\n\nI1\n\n\nR1\n\n\n<skill_system>\nThere are 2 skills.\n</skill_system>\n\n\n<soul>\nkind\n</soul>"
-           warn: workspace not initialized at /w/.state; instructions/rules falling back to built-in templates.
-           warn: workspace instructions missing at /w/instructions.md, using built-in templates/instructions.md
-        1: skills-requested "Not initialised.\n\n\nI1\n\n\nR1\n\n\n<skill_system>\nThere are 2 skills.\n</skill_system>\n\n\n<requested_skills>\n  <skill name=\"fly\">\nhow to Fly\n  </skill>\n  <skill name=\"dig\" missing=\"true\" />\n</requested_skills>\n\n\n<soul>\nkind\n</soul>"
-        2: soul-updated "Not initialised.\n\n\nI1\n\n\nR1\n\n\n<skill_system>\nThere are 2 skills.\n</skill_system>"
-        3: skills-updated "Not initialised.\n\n\nI1\n\n\nR1\n\n\n<skill_system>\nThere are no skills.\n</skill_system>"
+        0: initial "Not initialised.\n\n\nI1\n\n\nR1\n\n\nThere are 2 skills.\n\n\n<soul>\nkind\n</soul>"
+           warn: the workspace /w/.state is not set up; instructions and rules come from the pack
+           warn: instructions missing at /w/instructions.md, using those of the pack
+        1: skills-requested "Not initialised.\n\n\nI1\n\n\nR1\n\n\nThere are 2 skills.\n\n\n<requested_skills>\n  <skill name=\"fly\">\nhow to Fly\n  </skill>\n  <skill name=\"dig\" missing=\"true\" />\n</requested_skills>\n\n\n<soul>\nkind\n</soul>"
+        2: soul-updated "Not initialised.\n\n\nI1\n\n\nR1\n\n\nThere are 2 skills."
+        3: skills-updated "Not initialised.\n\n\nI1\n\n\nR1\n\n\nThere are no skills."
     "#]]);
 }
 
@@ -266,25 +289,25 @@ fn no_more_skills_than_a_few_can_be_asked_for() {
 
 #[test]
 fn nothing_holds_an_input_back_in_the_current_variant() {
-    let mut session = Session::new(Variant::Current, &turns(9.0));
+    let mut session = Session::new("current", &turns(9.0));
     session.input(&files(missing("instructions"), missing("rules")), None);
     session.input(&files(unreadable("instructions"), unreadable("rules")), None);
     session.input(&files(FoundFile::NotWanted, FoundFile::NotWanted), None);
     session.check(&expect![[r#"
-        0: initial "<skill_system>\nThere are no skills.\n</skill_system>"
-           warn: instructions missing at /w/instructions.md, and no default templates/instructions.md found
-           warn: workspace rules missing at /w/rules.md, continuing with instructions only
-        1: rules-only-1 "<skill_system>\nThere are no skills.\n</skill_system>"
-        2: rules-only-2 "<skill_system>\nThere are no skills.\n</skill_system>"
+        0: initial "There are no skills."
+           warn: instructions missing at /w/instructions.md, and the pack has none; continuing without instructions
+           warn: rules missing at /w/rules.md, continuing with instructions only
+        1: rules-only-1 "There are no skills."
+        2: rules-only-2 "There are no skills."
     "#]]);
 }
 
 #[test]
 fn the_initial_variant_notices_a_change_late() {
-    let mut session = Session::new(Variant::Initial, &turns(3.0));
+    let mut session = Session::new("initial", &turns(3.0));
     session.input(&both(), None);
     for _ in 0..4 {
-        assert_eq!(session.state.needs_files(&session.settings), session.state.turn_count >= 3);
+        assert_eq!(session.state.needs_files(&session.settings, None), session.state.turn_count >= 3);
         session.input(&files(text("instructions", "I2"), missing("rules")), None);
     }
     session.input(&files(missing("instructions"), missing("rules")), None);
@@ -294,7 +317,7 @@ fn the_initial_variant_notices_a_change_late() {
         1: -
         2: -
         3: turn-3 "I2"
-           warn: workspace rules missing at /w/rules.md, continuing with instructions only
+           warn: rules missing at /w/rules.md, continuing with instructions only
         4: instructions-updated "I2"
         5: -
         6: -
@@ -304,33 +327,33 @@ fn the_initial_variant_notices_a_change_late() {
 #[test]
 fn another_workspace_is_told_with_the_next_input() {
     let mut lines = String::new();
-    for variant in [Variant::Design, Variant::Current, Variant::Initial] {
+    for variant in ["design", "current", "initial"] {
         for is_first in [true, false] {
             let mut session = Session::new(variant, &turns(9.0));
             if !is_first {
                 session.input(&both(), None);
             }
-            let told = session.state.switch_workspace(&session.settings, "/other").map(|line| line.level.word());
+            assert_eq!(session.state.switch_workspace("/other").text(), "workspace switched to /other");
             session.input(&both(), None);
             session.input(&both(), None);
             let reasons: Vec<&str> = session.lines.lines().filter_map(|line| line.split(' ').nth(1)).collect();
-            lines += &format!("{variant:?} first {is_first}, told {told:?}: {}\n", reasons.join(" "));
+            lines += &format!("{variant} first {is_first}: {}\n", reasons.join(" "));
         }
     }
     expect![[r#"
-        Design first true, told None: initial -
-        Design first false, told None: initial workspace-changed -
-        Current first true, told Some("debug"): initial workspace-changed
-        Current first false, told Some("debug"): initial workspace-changed rules-only-2
-        Initial first true, told Some("info"): initial workspace-changed
-        Initial first false, told Some("info"): initial workspace-changed -
+        design first true: initial -
+        design first false: initial workspace-changed -
+        current first true: initial workspace-changed
+        current first false: initial workspace-changed rules-only-2
+        initial first true: initial workspace-changed
+        initial first false: initial workspace-changed -
     "#]]
     .assert_eq(&lines);
 }
 
 #[test]
 fn a_state_is_read_back_as_it_was_and_may_lack_anything() {
-    let mut session = Session::new(Variant::Design, &turns(3.0));
+    let mut session = Session::new("design", &turns(3.0));
     session.input(&both(), Some(0.9));
     session.state.request_skills(&["x".to_owned()]);
     let written = serde_json::to_string(&session.state).unwrap();
@@ -343,21 +366,21 @@ fn a_state_is_read_back_as_it_was_and_may_lack_anything() {
 
 #[test]
 fn settings_are_as_usual_where_nothing_usable_is_said() {
-    let line = |variant, given: &ReinjectOverrides| {
-        let ReinjectSettings { enabled, turns, rules_turns, trigger, thresholds, .. } =
-            ReinjectSettings::new(variant, given);
-        format!("{variant:?} {enabled} {turns} {rules_turns} {trigger:?} {thresholds:?}")
+    let line = |name: &str, given: ReinjectOverrides| {
+        let settings = layout(&variant(name)).settings(given);
+        let ReinjectSettings { enabled, turns, rules_turns, trigger, thresholds, .. } = settings;
+        format!("{name} {enabled} {turns} {rules_turns:?} {trigger:?} {thresholds:?}")
     };
     let mut lines = Vec::new();
-    for variant in [Variant::Design, Variant::Current, Variant::Initial] {
-        lines.push(line(variant, &ReinjectOverrides::default()));
+    for variant in ["design", "current", "initial"] {
+        lines.push(line(variant, ReinjectOverrides::default()));
         lines.push(line(
             variant,
-            &ReinjectOverrides { turns: Some(0.5), rules_turns: Some(-1.0), ..ReinjectOverrides::default() },
+            ReinjectOverrides { turns: Some(0.5), rules_turns: Some(-1.0), ..ReinjectOverrides::default() },
         ));
         lines.push(line(
             variant,
-            &ReinjectOverrides {
+            ReinjectOverrides {
                 turns: Some(2.5),
                 rules_turns: Some(0.5),
                 enabled: Some(false),
@@ -366,25 +389,95 @@ fn settings_are_as_usual_where_nothing_usable_is_said() {
         ));
     }
     expect![[r#"
-        Design true 15 1 Auto [0.25, 0.5, 0.75]
-        Design true 15 1 Auto [0.25, 0.5, 0.75]
-        Design false 2.5 0.5 Auto [0.25, 0.5, 0.75]
-        Current true 6 1 Auto [0.25, 0.5, 0.75]
-        Current true 10 1 Auto [0.25, 0.5, 0.75]
-        Current false 2.5 0.5 Auto [0.25, 0.5, 0.75]
-        Initial true 15 1 Auto [0.25, 0.5, 0.75]
-        Initial true 15 1 Auto [0.25, 0.5, 0.75]
-        Initial false 2.5 0.5 Auto [0.25, 0.5, 0.75]"#]]
+        design true 15 None Auto [0.25, 0.5, 0.75]
+        design true 15 Some(1.0) Auto [0.25, 0.5, 0.75]
+        design false 2.5 Some(0.5) Auto [0.25, 0.5, 0.75]
+        current true 6 Some(1.0) Turns [0.25, 0.5, 0.75]
+        current true 15 Some(1.0) Turns [0.25, 0.5, 0.75]
+        current false 2.5 Some(0.5) Turns [0.25, 0.5, 0.75]
+        initial true 15 None Turns [0.25, 0.5, 0.75]
+        initial true 15 Some(1.0) Turns [0.25, 0.5, 0.75]
+        initial false 2.5 Some(0.5) Turns [0.25, 0.5, 0.75]"#]]
+    .assert_eq(&lines.join("\n"));
+}
+
+/// A layout that is none of the variants: other parts in another order, files in other places, every key different.
+#[test]
+fn the_machine_serves_a_layout_of_ones_own() {
+    let own = "variant = \"mine\"\nenabled = true\n[reinject.variants.mine]\nturns = 2\ntrigger = \"turns\"\nrules_turns = 1\nparts = [\"soul\", \"rules\", \"instructions\"]\nbefore = \"reinject/alias.md\"\n[reinject.variants.mine.files]\nsoul = \"me.md\"\nrefuse = [\"rules\"]\nblank = [\"rules\"]\n";
+    let pack = pack(own);
+    let mut session = Session::of(&pack, &ReinjectOverrides::default());
+    let with = |rules: FoundFile, soul: &str| InjectionInput {
+        soul: Some(HashedText::on_disk("/w/me.md", soul)),
+        ..files(text("instructions", "I1"), rules)
+    };
+    session.input(&with(text("rules", "R1"), "kind"), None);
+    session.input(&with(text("rules", " "), "kind"), None);
+    session.input(&with(text("rules", " "), "firm"), None);
+    session.input(&with(text("rules", " "), "firm"), None);
+    session.input(&with(unreadable("rules"), "firm"), None);
+    session.input(&files(missing("instructions"), text("rules", "R2")), None);
+    session.check(&expect![[r#"
+        0: initial "<soul>\nkind\n</soul>\n\n\nR1\n\n\nI1"
+        1: rules-updated "<soul>\nkind\n</soul>\n\n\n\n\n\nI1"
+        2: soul-updated "<soul>\nfirm\n</soul>\n\n\n\n\n\nI1"
+        3: rules-only-3 "<soul>\nfirm\n</soul>\n\n\n"
+        4: held back, rules_unreadable: the rules cannot be read: /w/rules.md: Permission denied; correct its permissions; nothing was sent
+        5: rules-updated "R2"
+           warn: instructions missing at /w/instructions.md, and the pack has none; continuing without instructions
+    "#]]);
+    let words = EnvelopeTexts::of(&pack, &layout(&pack));
+    assert_eq!((concat(&words.before).as_str(), words.after.len()), ("I am Ada.", 0));
+}
+
+#[test]
+fn what_a_pack_says_precedes_the_variants_beneath_it() {
+    let turns = |own: &str| layout(&pack(own)).settings(ReinjectOverrides::default()).turns;
+    assert_eq!(turns("variant = \"current\""), 6.0);
+    assert_eq!(turns("variant = \"current\"\nturns = 3"), 3.0);
+    assert_eq!(turns("variant = \"current\"\nturns = 3\n[reinject.variants.current]\nturns = 4"), 4.0);
+    assert_eq!(turns("variant = \"current\"\n[reinject.variants.current]\nrules_turns = 2"), 6.0);
+    let strict = layout(&pack("variant = \"current\"\nfiles = { strict = true }")).files;
+    assert!(strict.is_strict() && strict.soul.as_deref() == Some("soul.md"));
+}
+
+#[test]
+fn what_could_have_no_effect_is_refused() {
+    let refused = |own: &str| {
+        let texts = [("pack.toml".to_owned(), format!("name = \"x\"\nfrom = \"ads\"\n[reinject]\n{own}\n"))];
+        Pack::load_user(&PackFiles::from(texts), "/packs/x").unwrap_err().to_string()
+    };
+    let lines = [
+        refused("variant = \"later\""),
+        refused("turns = 0"),
+        refused("files = { soul = \"me.md\" }"),
+        refused("skills = { folder = \"s\" }"),
+        refused("trigger = \"turns\"\nthresholds = [0.5]"),
+        refused("[reinject.variants.x]\nvariant = \"design\""),
+        refused("[reinject.variants.x]\nrules_turns = 0.5"),
+        refused("rules = 7"),
+        refused("[reinject.files.state]\nfolder = \".x\"\nmarker = \"m\"\ntake_over = [[\"a\", \"../b\"]]"),
+    ];
+    expect![[r#"
+        /packs/x/pack.toml:3:1: `variant`: there is no [reinject.variants.later]; known: current, design, initial
+        /packs/x/pack.toml:3:1: `turns` must be at least 1
+        /packs/x/pack.toml:3:1: `files.soul` has no effect without the part `soul`
+        /packs/x/pack.toml:3:1: `skills` has no effect without the part `skills` or `requested_skills`
+        /packs/x/pack.toml:3:1: `thresholds` has no effect without a `trigger` by window
+        /packs/x/pack.toml:3:1: a variant has neither phases nor variants
+        /packs/x/pack.toml:3:1: [reinject.variants.x]: `rules_turns` must be at least 1
+        /packs/x/pack.toml:4:9: expected a file or a list of files
+        /packs/x/pack.toml:3:1: `files.state`: "../b" is not a path within a folder"#]]
     .assert_eq(&lines.join("\n"));
 }
 
 #[test]
 fn an_environment_speaks_for_its_channel_before_it_speaks_for_all() {
-    let given = |channel: Option<&str>, variables: &[(&str, &str)]| {
+    let given = |prefixes: &[&str], variables: &[(&str, &str)]| {
         let env = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
-        ReinjectOverrides::from_env(channel, &env)
+        ReinjectOverrides::from_env(prefixes, &env)
     };
-    assert_eq!(given(None, &[]), ReinjectOverrides::default());
+    assert_eq!(given(&["ADS"], &[]), ReinjectOverrides::default());
     let all = [
         ("ADS_REINJECTION_ENABLED", " Off "),
         ("ADS_REINJECTION_TURNS", "7.9"),
@@ -400,8 +493,8 @@ fn an_environment_speaks_for_its_channel_before_it_speaks_for_all() {
         trigger: Some(ReinjectTrigger::Both),
         thresholds: Some(vec![0.1, 0.9]),
     };
-    assert_eq!(given(Some("TG"), &all), expected);
-    assert_eq!(given(None, &all), ReinjectOverrides { turns: Some(7.0), rules_turns: None, ..expected.clone() });
+    assert_eq!(given(&["TG", "ADS"], &all), expected);
+    assert_eq!(given(&["ADS"], &all), ReinjectOverrides { turns: Some(7.0), rules_turns: None, ..expected.clone() });
     let nothing = [
         ("ADS_REINJECTION_ENABLED", "maybe"),
         ("ADS_REINJECTION_TURNS", "0"),
@@ -409,7 +502,7 @@ fn an_environment_speaks_for_its_channel_before_it_speaks_for_all() {
         ("ADS_REINJECTION_TRIGGER", "Both"),
         ("ADS_REINJECTION_THRESHOLDS", "0.5, 1.5"),
     ];
-    assert_eq!(given(None, &nothing), ReinjectOverrides::default(), "a value that means nothing counts as none");
+    assert_eq!(given(&["ADS"], &nothing), ReinjectOverrides::default(), "a value that means nothing counts as none");
     let first = ReinjectOverrides { turns: Some(1.0), ..ReinjectOverrides::default() };
     assert_eq!(first.or(&expected), ReinjectOverrides { turns: Some(1.0), ..expected });
 }
@@ -425,96 +518,32 @@ fn shown<I: std::fmt::Debug>(sent: &EnvelopeOutput<I>) -> String {
 
 #[test]
 fn texts_go_before_one_text_or_before_items() {
-    let layout = |text: &str| Some(vec![Fragment::layout(text)]);
-    let said = || EnvelopeInput::<u8>::Text(Fragment::layout("hi"));
-    let lines = [
-        shown(&wrap(None, None, said())),
-        shown(&wrap(layout("standing"), None, said())),
-        shown(&wrap(layout("standing"), layout("phase"), said())),
-        shown(&wrap(layout("standing"), layout("phase"), EnvelopeInput::Items(vec![1, 2]))),
-        shown(&wrap::<u8>(None, None, EnvelopeInput::Items(Vec::new()))),
-    ];
+    let layout = |text: &str| vec![Fragment::layout(text)];
+    let nothing = EnvelopeTexts::default();
+    let around = EnvelopeTexts { before: layout("I am Ada."), after: layout("---") };
+    let mut lines = Vec::new();
+    for (name, words) in [("plain", &nothing), ("around", &around)] {
+        for injected in [false, true] {
+            for phase in [false, true] {
+                let texts = || (injected.then(|| layout("standing")), phase.then(|| layout("phase")));
+                let (standing, prompt) = texts();
+                let one = shown(&wrap(standing, words, prompt, EnvelopeInput::<u8>::Text(Fragment::layout("hi"))));
+                let (standing, prompt) = texts();
+                let items = shown(&wrap(standing, words, prompt, EnvelopeInput::Items(vec![1_u8, 2])));
+                lines.push(format!("{name}: {one}; {items}"));
+            }
+        }
+    }
     expect![[r#"
-        text "hi"
-        text "standing\n\nhi"
-        text "standing\n\nphase\n\nhi"
-        texts ["standing", "phase"] items [1, 2]
-        texts [] items []"#]]
+        plain: text "hi"; texts [] items [1, 2]
+        plain: text "phase\n\nhi"; texts ["phase"] items [1, 2]
+        plain: text "standing\n\nhi"; texts ["standing"] items [1, 2]
+        plain: text "standing\n\nphase\n\nhi"; texts ["standing", "phase"] items [1, 2]
+        around: text "hi"; texts [] items [1, 2]
+        around: text "phase\n\nhi"; texts ["phase"] items [1, 2]
+        around: text "I am Ada.\n\nstanding\n\n---\n\nhi"; texts ["I am Ada.\n\nstanding\n\n---\n\n"] items [1, 2]
+        around: text "I am Ada.\n\nstanding\n\nphase\n\n---\n\nhi"; texts ["I am Ada.\n\nstanding", "phase\n\n---\n\n"] items [1, 2]"#]]
     .assert_eq(&lines.join("\n"));
-}
-
-#[track_caller]
-fn check_current(injected: Option<&str>, beside: Beside, expected: &Expect) {
-    let words = envelope::EnvelopeTexts {
-        alias: vec![Fragment::layout("I am Ada.")],
-        separator: vec![Fragment::layout("\n---\n")],
-    };
-    let injected = || injected.map(|text| vec![Fragment::layout(text)]);
-    let one = wrap_current(injected(), &words, beside, EnvelopeInput::<u8>::Text(Fragment::layout("hi")));
-    let two = wrap_current(injected(), &words, beside, EnvelopeInput::Items(vec![1_u8]));
-    let developer = one.developer.as_ref().map(|text| concat(text));
-    assert_eq!(developer, two.developer.as_ref().map(|text| concat(text)));
-    expected.assert_eq(&format!("{developer:?}\n{}\n{}", shown(&one.sent), shown(&two.sent)));
-}
-
-#[test]
-fn a_soul_goes_beside_the_input_where_the_provider_takes_it() {
-    check_current(
-        None,
-        Beside::Developer,
-        &expect![[r#"
-        None
-        text "hi"
-        texts [] items [1]"#]],
-    );
-    check_current(
-        Some("rules"),
-        Beside::Developer,
-        &expect![[r#"
-        None
-        text "I am Ada.\n\nrules\n---\nhi"
-        texts ["I am Ada.\n\nrules\n---\n"] items [1]"#]],
-    );
-    check_current(
-        Some("rules\n\n<soul>\nkind\n</soul>"),
-        Beside::Nothing,
-        &expect![[r#"
-        None
-        text "I am Ada.\n\nrules\n\n<soul>\nkind\n</soul>\n---\nhi"
-        texts ["I am Ada.\n\nrules\n\n<soul>\nkind\n</soul>\n---\n"] items [1]"#]],
-    );
-    check_current(
-        Some("rules\n\n<soul>\nkind\n</soul>"),
-        Beside::Developer,
-        &expect![[r#"
-        Some("I am Ada.\n\nkind")
-        text "rules\n---\nhi"
-        texts ["rules\n---\n"] items [1]"#]],
-    );
-    check_current(
-        Some("rules\n\n<soul>\nkind\n</soul>\n\nmore"),
-        Beside::Developer,
-        &expect![[r#"
-        Some("I am Ada.\n\nkind")
-        text "rules\n\nmore\n---\nhi"
-        texts ["rules\n\nmore\n---\n"] items [1]"#]],
-    );
-    check_current(
-        Some("<soul>kind</soul>"),
-        Beside::Developer,
-        &expect![[r#"
-        Some("I am Ada.\n\nkind")
-        text "hi"
-        texts [] items [1]"#]],
-    );
-    check_current(
-        Some("<soul>not closed"),
-        Beside::Developer,
-        &expect![[r#"
-        None
-        text "I am Ada.\n\n<soul>not closed\n---\nhi"
-        texts ["I am Ada.\n\n<soul>not closed\n---\n"] items [1]"#]],
-    );
 }
 
 #[test]

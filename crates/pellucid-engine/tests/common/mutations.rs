@@ -285,6 +285,8 @@ fn known(key: &str, text: &str) -> BTreeSet<String> {
         "input" => &["all", "conversation"],
         "requests" => &["free", "marked"],
         "rules" => &["other.md"],
+        "look" => &["always", "due"],
+        "workspace" => &["repository", "folder"],
         _ => &[],
     };
     words.iter().map(|word| (*word).to_owned()).collect()

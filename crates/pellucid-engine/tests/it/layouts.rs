@@ -178,8 +178,8 @@ fn what_could_have_no_effect_is_refused() {
         &expect!["pack.toml:5: unknown tool `shel`; known: `shell`"],
     );
     check_refused(
-        "[reinject]\nrules_turns = 3\n",
-        &expect!["pack.toml:3:1: `rules_turns` has no effect without `variant = \"current\"`"],
+        "[reinject]\nassets_dir = \"/a\"\n",
+        &expect!["pack.toml:3:1: `assets_dir` has no effect without `instructions`"],
     );
     check_refused(
         "[memory]\nvector_model = \"m\"\n",

@@ -6,20 +6,25 @@ use pellucid_engine::fragment::concat;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::pack::PackFiles;
 use pellucid_engine::reinject::ReinjectState;
-use pellucid_engine::reinject::VariantTexts;
 use pellucid_engine::reinject::envelope;
 use pellucid_engine::reinject::envelope::EnvelopeInput;
 use pellucid_engine::reinject::envelope::EnvelopeOutput;
 use pellucid_engine::reinject::files::FoundFile;
 use pellucid_engine::reinject::files::HashedText;
 use pellucid_engine::reinject::files::InjectionInput;
+use pellucid_engine::reinject::parts::PartTexts;
 use pellucid_engine::reinject::settings::ReinjectOverrides;
 use pellucid_engine::reinject::settings::ReinjectSettings;
-use pellucid_engine::reinject::settings::Variant;
 use proptest::prelude::*;
 
-fn variant() -> impl Strategy<Value = Variant> {
-    prop_oneof![Just(Variant::Design), Just(Variant::Current), Just(Variant::Initial)]
+fn variant() -> impl Strategy<Value = &'static str> {
+    prop_oneof![Just("design"), Just("current"), Just("initial")]
+}
+
+/// The settings of a variant of the pack `ads`.
+fn settings(variant: &str, given: ReinjectOverrides) -> ReinjectSettings {
+    let pack = Pack::builtin("ads").unwrap();
+    pack.layout.reinject.as_ref().unwrap().with_variant(variant).unwrap().settings(given)
 }
 
 /// What a file is like when an input is sent.
@@ -50,7 +55,7 @@ proptest! {
         turns in 0.0..8.0_f64,
         sends in prop::collection::vec((file_now(), file_now(), prop::option::of(0.0..1.0_f64)), 1..40),
     ) {
-        let settings = ReinjectSettings::new(variant, &ReinjectOverrides { turns: Some(turns), ..ReinjectOverrides::default() });
+        let settings = settings(variant, ReinjectOverrides { turns: Some(turns), ..ReinjectOverrides::default() });
         let (mut state, mut again) = (ReinjectState::default(), ReinjectState::default());
         for (instructions, rules, occupancy) in sends {
             let files = InjectionInput {
@@ -58,13 +63,13 @@ proptest! {
                 rules: found("rules", &rules),
                 ..InjectionInput::default()
             };
-            let decision = state.decide(&settings, &files, &VariantTexts::default(), occupancy);
-            prop_assert_eq!(&decision, &again.decide(&settings, &files, &VariantTexts::default(), occupancy));
+            let decision = state.decide(&settings, &files, &PartTexts::default(), occupancy);
+            prop_assert_eq!(&decision, &again.decide(&settings, &files, &PartTexts::default(), occupancy));
             // What is kept beside a session is all that matters.
             let kept = serde_json::to_value(&again).unwrap();
             again = serde_json::from_value(kept).unwrap();
             let Ok(injection) = decision.injection else {
-                prop_assert!(variant != Variant::Current, "nothing holds an input back");
+                prop_assert!(variant != "current", "nothing holds an input back");
                 continue;
             };
             if let Some(injection) = injection {
@@ -84,7 +89,7 @@ proptest! {
 
     #[test]
     fn a_design_never_waits_longer_than_its_turns(turns in 1.0..10.0_f64, n_sends in 1..60_usize) {
-        let settings = ReinjectSettings::new(Variant::Design, &ReinjectOverrides { turns: Some(turns), ..ReinjectOverrides::default() });
+        let settings = settings("design", ReinjectOverrides { turns: Some(turns), ..ReinjectOverrides::default() });
         let files = InjectionInput {
             instructions: found("instructions", &FileNow::Text(0)),
             rules: found("rules", &FileNow::Text(0)),
@@ -93,7 +98,7 @@ proptest! {
         let mut state = ReinjectState::default();
         let mut since = 0.0;
         for n in 0..n_sends {
-            let injection = state.decide(&settings, &files, &VariantTexts::default(), None).injection.unwrap();
+            let injection = state.decide(&settings, &files, &PartTexts::default(), None).injection.unwrap();
             prop_assert_eq!(injection.is_some(), n == 0 || since >= turns);
             since = if injection.is_some() { 1.0 } else { since + 1.0 };
             state.complete_turn();
@@ -112,7 +117,7 @@ fn any_layout_can_say_rules_again_with_a_few_lines() {
     let layout = pack.layout.reinject.as_ref().unwrap();
     assert_eq!(
         (layout.rules.as_deref(), layout.settings(ReinjectOverrides::default()).turns),
-        (Some("AGENTS.md"), 15.0)
+        (Some(&["AGENTS.md".to_owned()][..]), 15.0)
     );
     assert_eq!(pack.layout.slots.len(), Pack::builtin("codex").unwrap().layout.slots.len());
 }
@@ -120,18 +125,15 @@ fn any_layout_can_say_rules_again_with_a_few_lines() {
 #[test]
 fn a_pack_over_ads_may_choose_another_variant() {
     let pack = pack("name = \"mine\"\nfrom = \"ads\"\n[reinject]\nvariant = \"current\"\n");
-    let layout = pack.layout.reinject.as_ref().unwrap();
+    let layout = pack.layout.reinject.as_ref().unwrap().chosen();
     assert_eq!(
-        (layout.variant(), layout.instructions.as_deref()),
-        (Variant::Current, Some("templates/instructions.md"))
+        (layout.files.soul.as_deref(), layout.instructions.as_deref()),
+        (Some("soul.md"), Some("templates/instructions.md"))
     );
-    let words = envelope::EnvelopeTexts::of(&pack);
+    let words = envelope::EnvelopeTexts::of(&pack, &layout);
     let injected = Some(vec![Fragment::layout("RULES")]);
     let said: EnvelopeInput<()> = EnvelopeInput::Text(Fragment::layout("hi"));
-    let beside = envelope::Beside::Nothing;
-    let EnvelopeOutput::Text(sent) = envelope::wrap_current(injected, &words, beside, said).sent else {
-        panic!("one text")
-    };
+    let EnvelopeOutput::Text(sent) = envelope::wrap(injected, &words, None, said) else { panic!("one text") };
     let sent = concat(&sent);
     expect_test::expect![[r#"
         You are the agent that this workspace calls `pellucid`. Where instructions below speak to Codex, they mean you.

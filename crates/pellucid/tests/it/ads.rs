@@ -135,7 +135,7 @@ fn missing_rules_warn_and_missing_instructions_stop() {
     let pack = world.files.path("mine");
     let ran = world.run(&["exec", "--pack", pack.to_str().unwrap(), "--script", "script.toml", "two"]);
     assert_eq!(ran.status, 1);
-    let said = "error: the instructions are missing: put the product's file back at /nowhere/templates/instructions.md; nothing was sent";
+    let said = "error: the instructions are missing: put the file back at /nowhere/templates/instructions.md; nothing was sent";
     assert_eq!(ran.stderr.lines().last(), Some(said));
 }
 
@@ -264,7 +264,7 @@ fn the_shipped_variants_look_for_other_files() {
     let ran = world.run(&["prompt", "--pack", pack, "hello"]);
     assert_eq!(ran.status, 1);
     expect![[r#"
-        error: 无法读取 instructions: ROOT/work/.ads/templates/instructions.md
+        error: the instructions are missing: put the file back at ROOT/work/.ads/templates/instructions.md; nothing was sent
     "#]]
     .assert_eq(&ran.stderr);
 }

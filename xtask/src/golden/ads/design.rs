@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use pellucid_engine::fragment::Fragment;
-use pellucid_engine::reinject::envelope::{EnvelopeInput, EnvelopeOutput, wrap};
+use pellucid_engine::reinject::envelope::{EnvelopeInput, EnvelopeOutput, EnvelopeTexts, wrap};
 use pellucid_engine::reinject::files::{FileRole, FoundFile, HashedText, InjectionInput};
-use pellucid_engine::reinject::settings::{ReinjectOverrides, ReinjectSettings, Variant};
-use pellucid_engine::reinject::{Injection, InjectionDecision, LogLine, PartKind, ReinjectState, VariantTexts};
+use pellucid_engine::reinject::parts::PartTexts;
+use pellucid_engine::reinject::settings::ReinjectOverrides;
+use pellucid_engine::reinject::{Injection, InjectionDecision, PartKind, ReinjectState, StandingNotice};
 use pellucid_protocol::settings::ReinjectTrigger;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -103,7 +104,7 @@ pub fn run(file: &Value) -> Vec<Verdict> {
 fn check(case: Case) -> Result<(), String> {
     let Config { enabled, turns, trigger, thresholds } = case.config;
     let given = ReinjectOverrides { enabled, turns, rules_turns: None, trigger, thresholds };
-    let settings = ReinjectSettings::new(Variant::Design, &given);
+    let settings = super::layout(&super::pack("design")?).settings(given);
     let mut files = case.files;
     let mut state = ReinjectState::default();
     for (n, step) in case.steps.into_iter().enumerate() {
@@ -112,18 +113,19 @@ fn check(case: Case) -> Result<(), String> {
             Step::SetFile { file, value } => {
                 files.insert(file, value);
             }
-            Step::ResetSession {} => state.reset(&settings),
+            // A new session begins with a new state.
+            Step::ResetSession {} => state = ReinjectState::default(),
             Step::SetWorkspace { files: new } => {
                 // The instructions are the product's; the files given are the workspace's.
                 files.remove("rules");
                 files.extend(new);
-                state.switch_workspace(&settings, "");
+                state.switch_workspace("");
             }
             Step::Send { input, occupancy, phase, times, expect, expect_reasons } => {
                 let mut reasons = Vec::new();
                 let mut last = None;
                 for _ in 0..times.unwrap_or(1) {
-                    let decision = state.decide(&settings, &found(&files), &VariantTexts::default(), occupancy);
+                    let decision = state.decide(&settings, &found(&files), &PartTexts::default(), occupancy);
                     if decision.injection.is_ok() {
                         state.complete_turn();
                     }
@@ -158,7 +160,7 @@ fn found(files: &BTreeMap<String, Option<File>>) -> InjectionInput {
 }
 
 fn compare(decision: &InjectionDecision, input: &Value, phase: Option<String>, expect: &Expect) -> Result<(), String> {
-    compare_log(&decision.log, expect.log.as_deref().unwrap_or_default())?;
+    compare_log(&decision.notices, expect.log.as_deref().unwrap_or_default())?;
     let injection = match (&decision.injection, expect.blocked) {
         (Err(blocked), true) => {
             let expected = expect.error.as_ref();
@@ -176,7 +178,7 @@ fn compare(decision: &InjectionDecision, input: &Value, phase: Option<String>, e
     same("envelope", &Some(layers(injection, phase.is_some())), &expect.envelope)?;
     let phase = phase.map(|phase| vec![Fragment::provided("phase", phase)]);
     let said = super::envelope::said(input)?;
-    let sent = wrap(injection.map(Injection::fragments), phase, said);
+    let sent = wrap(injection.map(Injection::fragments), &EnvelopeTexts::default(), phase, said);
     same("payload", &Some(super::envelope::sent(&sent)), &expect.payload)
 }
 
@@ -187,19 +189,20 @@ fn layers(injection: Option<&Injection>, has_phase: bool) -> Vec<String> {
     parts.chain(has_phase.then_some("phase")).chain(["user"]).map(str::to_string).collect()
 }
 
-fn compare_log(log: &[LogLine], expected: &[ExpectLog]) -> Result<(), String> {
-    let shown: Vec<_> = log.iter().map(|it| (it.level.word(), it.code, it.text.as_str())).collect();
+fn compare_log(notices: &[StandingNotice], expected: &[ExpectLog]) -> Result<(), String> {
+    let is_expected = |it: &&StandingNotice| !matches!(it, StandingNotice::Switched { .. });
+    let log: Vec<&StandingNotice> = notices.iter().filter(is_expected).collect();
     if log.len() != expected.len() {
-        return Err(format!("log {shown:?}, expected {} lines", expected.len()));
+        return Err(format!("log {log:?}, expected {} lines", expected.len()));
     }
-    for (line, expected) in log.iter().zip(expected) {
-        same("log level", &line.level.word(), &expected.level.as_str())?;
-        same("log code", &line.code, &expected.code.as_deref())?;
+    for (line, expected) in log.into_iter().zip(expected) {
+        same("log level", &line.level().word(), &expected.level.as_str())?;
+        same("log code", &line.code(), &expected.code.as_deref())?;
         if let Some(text) = &expected.line {
-            same("log line", &format!("{LOG_PREFIX}{}", line.text), text)?;
+            same("log line", &format!("{LOG_PREFIX}{}", line.text()), text)?;
         }
         if let Some(file) = &expected.file {
-            same("log file", &line.file.map(FileRole::word), &Some(file.as_str()))?;
+            same("log file", &line.file().map(FileRole::word), &Some(file.as_str()))?;
         }
     }
     Ok(())

@@ -1,13 +1,14 @@
 //! The suite `envelope`: what the back end receives in place of an input, in the shipped variants.
 
 use pellucid_engine::fragment::{Fragment, concat};
-use pellucid_engine::reinject::envelope::{Beside, EnvelopeInput, EnvelopeOutput, EnvelopeTexts, wrap, wrap_current};
-use pellucid_engine::reinject::preferences::{self, Preference};
+use pellucid_engine::reinject::envelope::{EnvelopeInput, EnvelopeOutput, EnvelopeTexts, wrap};
 use pellucid_engine::reinject::skill_words;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::design::{JsonSaid, JsonSent};
+use super::preferences::{self, Preference};
+use super::soul;
 use crate::golden::cases::{self, Verdict, same};
 
 #[derive(Deserialize)]
@@ -82,13 +83,15 @@ fn check(case: &Case) -> Result<(), String> {
         n_injected += 1;
         let injected = injection.map(|text| vec![Fragment::provided("manager", text)]);
         let sent_now = match case.variant {
-            Kind::Initial => sent(&wrap(injected, None, said(&input)?)),
+            Kind::Initial => sent(&wrap(injected, &EnvelopeTexts::default(), None, said(&input)?)),
             Kind::Current => {
-                let beside =
-                    if case.adapter_takes_developer_instructions { Beside::Developer } else { Beside::Nothing };
-                let enveloped = wrap_current(injected, &words(), beside, said(&input)?);
-                seen.developer.extend(enveloped.developer.map(|text| concat(&text)));
-                sent(&enveloped.sent)
+                let beside = case.adapter_takes_developer_instructions;
+                let (developer, injected) = soul::beside(injected, &concat(&words().before), beside);
+                // The name goes with the soul.
+                let words = words();
+                let before = if developer.is_some() { Vec::new() } else { words.before };
+                seen.developer.extend(developer);
+                without_gaps(&sent(&wrap(injected, &EnvelopeTexts { before, ..words }, None, said(&input)?)))
             }
         };
         seen.sent.push(sent_now);
@@ -113,7 +116,17 @@ fn check(case: &Case) -> Result<(), String> {
 /// The words of the pack, as the vectors show them.
 fn words() -> EnvelopeTexts {
     let word = |text: &str| vec![Fragment::provided("words", text)];
-    EnvelopeTexts { alias: word("{{ALIAS_NOTE}}"), separator: word("{{SEPARATOR}}") }
+    EnvelopeTexts { before: word("{{ALIAS_NOTE}}"), after: word("{{SEPARATOR}}") }
+}
+
+/// A separator with the gaps around it, as the vectors count it.
+fn without_gaps(sent: &Value) -> Value {
+    match sent {
+        Value::String(text) => json!(text.replace("\n\n{{SEPARATOR}}\n\n", "{{SEPARATOR}}")),
+        Value::Array(items) => items.iter().map(without_gaps).collect(),
+        Value::Object(members) => members.iter().map(|(key, value)| (key.clone(), without_gaps(value))).collect(),
+        other => other.clone(),
+    }
 }
 
 /// An input as the engine takes it.

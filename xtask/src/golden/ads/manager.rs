@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use pellucid_engine::fragment::Fragment;
+use pellucid_engine::pack::Pack;
 use pellucid_engine::reinject::files::{HashedText, InjectionInput};
-use pellucid_engine::reinject::settings::{ReinjectOverrides, ReinjectSettings, Variant};
-use pellucid_engine::reinject::{InjectionDecision, LogLine, ReinjectState, VariantTexts};
+use pellucid_engine::reinject::parts::PartTexts;
+use pellucid_engine::reinject::settings::{ReinjectOverrides, ReinjectSettings};
+use pellucid_engine::reinject::{Blocked, InjectionDecision, Level, MISSING, ReinjectState, StandingNotice};
 use pellucid_workspace::standing_files::{Instructions, StandingFiles, StandingSources, state_folder};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -80,10 +81,37 @@ pub fn run(file: &Value) -> Vec<Verdict> {
     cases::run(file, check)
 }
 
+/// The two shipped variants.
+#[derive(Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum Variant {
+    Current,
+    Initial,
+}
+
+impl Variant {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Current => "current",
+            Self::Initial => "initial",
+        }
+    }
+
+    /// The turns that a value below one means.
+    fn turns_below_one(self) -> f64 {
+        match self {
+            Self::Current => 10.0,
+            Self::Initial => 15.0,
+        }
+    }
+}
+
 struct World {
     scratch: Scratch,
     root: PathBuf,
     variant: Variant,
+    words: PartTexts,
+    pack: Pack,
     start: String,
     settings: ReinjectSettings,
     state: ReinjectState,
@@ -101,7 +129,7 @@ fn check(case: Case) -> Result<(), String> {
     let reinjection = case.reinjection.unwrap_or(Reinjection { enabled: None, turns: None, rules_turns: None });
     let given = ReinjectOverrides {
         enabled: reinjection.enabled,
-        turns: reinjection.turns,
+        turns: reinjection.turns.map(|turns| if turns >= 1.0 { turns } else { case.variant.turns_below_one() }),
         rules_turns: reinjection.rules_turns,
         ..ReinjectOverrides::default()
     };
@@ -110,16 +138,20 @@ fn check(case: Case) -> Result<(), String> {
     for (name, workspace) in &case.workspaces {
         make(&root, case.variant, name, workspace)?;
     }
+    let pack = super::pack(case.variant.name())?;
+    let layout = super::layout(&pack);
+    let settings = layout.settings(given);
     let sources = StandingSources {
-        variant: case.variant,
+        layout,
         instructions: builtin.map_or(Instructions::None, Instructions::Text),
-        rules: None,
-        ads_state: Some(root.join("ads")),
+        states: Some(root.join("ads")),
         now: || "1970-01-01T00:00:00.000Z".into(),
     };
     let mut world = World {
         files: StandingFiles::new(sources, &root.join(&start)),
-        settings: ReinjectSettings::new(case.variant, &given),
+        words: PartTexts::of(&pack, &settings),
+        pack,
+        settings,
         state: ReinjectState::default(),
         variant: case.variant,
         names: case.workspaces.keys().cloned().collect(),
@@ -175,7 +207,7 @@ impl World {
                 let decision = self.inject();
                 let found = self.shown(&decision);
                 same("injection", &found, &expect.unwrap_or(Value::Null))?;
-                self.compare_log(&decision.log, expect_log)
+                self.compare_log(&decision.notices, expect_log)
             }
             Step::Turns { count, expect_reasons } => {
                 let mut reasons = Vec::new();
@@ -203,7 +235,7 @@ impl World {
                 let mut log = Vec::new();
                 if self.files.set_workspace(&self.root.join(&to)) {
                     let path = self.files.workspace().to_string_lossy().into_owned();
-                    log.extend(self.state.switch_workspace(&self.settings, &path));
+                    log.push(self.state.switch_workspace(&path));
                 }
                 self.compare_log(&log, expect_log)
             }
@@ -223,13 +255,9 @@ impl World {
     }
 
     fn inject(&mut self) -> InjectionDecision {
-        let files = if self.state.needs_files(&self.settings) { self.files.read() } else { InjectionInput::default() };
-        let words = VariantTexts {
-            workspace_notice: word("{{WORKSPACE_NOTICE}}"),
-            skill_system: word("{{SKILLS}}"),
-            skill_system_none: word("{{SKILLS}}"),
-        };
-        self.state.decide(&self.settings, &files, &words, None)
+        let is_needed = self.state.needs_files(&self.settings, None);
+        let files = if is_needed { self.files.read() } else { InjectionInput::default() };
+        self.state.decide(&self.settings, &files, &self.words, None)
     }
 
     fn shown(&self, decision: &InjectionDecision) -> Value {
@@ -239,16 +267,65 @@ impl World {
                 "reason": injection.reason,
                 "instructions_hash": injection.instructions_hash,
                 "rules_hash": injection.rules_hash,
-                "text": injection.text().replace("<skill_system>\n{{SKILLS}}\n</skill_system>", "{{SKILL_SYSTEM}}"),
+                "text": self.with_placeholders(&injection.text()),
             }),
-            Err(blocked) => json!({ "error": self.logged(&blocked.message) }),
+            Err(Blocked { path, .. }) => json!({ "error": self.logged(&format!("无法读取 instructions: {path}")) }),
         }
     }
 
-    fn compare_log(&self, log: &[LogLine], expected: Option<Vec<Value>>) -> Result<(), String> {
-        let row = |it: &LogLine| json!({ "level": it.level.word(), "message": self.logged(&it.text) });
-        let found: Vec<Value> = log.iter().map(row).collect();
+    /// A text with the pack's words about skills and workspaces as the vectors show them.
+    fn with_placeholders(&self, text: &str) -> String {
+        let written = |file: &str| self.pack.template(file).written();
+        let mut text = text.to_string();
+        if self.variant == Variant::Current {
+            for n_skills in 0..10 {
+                let some = written("reinject/skill_system.md").replace("{{ count }}", &n_skills.to_string());
+                text = text.replace(&some, "{{SKILL_SYSTEM}}");
+            }
+            text = text.replace(&written("reinject/skill_system_none.md"), "{{SKILL_SYSTEM}}");
+            text = text.replace(&written("reinject/workspace_notice.md"), "{{WORKSPACE_NOTICE}}");
+        }
+        text
+    }
+
+    fn compare_log(&self, notices: &[StandingNotice], expected: Option<Vec<Value>>) -> Result<(), String> {
+        let row = |it: &StandingNotice| {
+            let level = match it.level() {
+                Level::Info if self.variant == Variant::Current => "debug",
+                level => level.word(),
+            };
+            json!({ "level": level, "message": self.logged(&self.words_of(it)) })
+        };
+        let found: Vec<Value> = notices.iter().map(row).collect();
         same("log", &found, &expected.unwrap_or_default())
+    }
+
+    /// A line of the log in the words of the shipped program.
+    fn words_of(&self, notice: &StandingNotice) -> String {
+        let short = |hash: &str| if hash == MISSING { hash.to_string() } else { hash[..8].to_string() };
+        match (notice, self.variant) {
+            (StandingNotice::Injected { reason, instructions, rules }, Variant::Current) => {
+                let instructions = instructions.as_deref().map_or("skip".to_string(), short);
+                format!("Injected ({reason}) instructions={instructions} rules={}", short(rules))
+            }
+            (StandingNotice::Injected { reason, instructions, rules }, Variant::Initial) => {
+                format!("{reason} instructions={} rules={rules}", short(instructions.as_deref().unwrap_or(MISSING)))
+            }
+            (StandingNotice::RulesMissing { path }, _) => {
+                format!("workspace rules missing at {path}, continuing with instructions only")
+            }
+            (StandingNotice::InstructionsMissing { path }, _) => {
+                format!("instructions missing at {path}, and no default templates/instructions.md found")
+            }
+            (StandingNotice::StandIn { path }, _) => {
+                format!("workspace instructions missing at {path}, using built-in templates/instructions.md")
+            }
+            (StandingNotice::NotSetUp { path }, _) => {
+                format!("workspace not initialized at {path}; instructions/rules falling back to built-in templates.")
+            }
+            (StandingNotice::ReadFailed { .. }, _) => notice.text(),
+            (StandingNotice::Switched { path }, _) => format!("Workspace switched to {path}"),
+        }
     }
 
     /// A text as the variant logs it: the first one put a prefix before every line.
@@ -269,8 +346,4 @@ impl World {
         }
         text
     }
-}
-
-fn word(text: &str) -> Vec<Fragment> {
-    vec![Fragment::provided("words", text)]
 }

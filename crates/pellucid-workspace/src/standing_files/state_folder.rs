@@ -1,4 +1,4 @@
-//! The state folder of the variant `current`, and how it is made.
+//! A folder for each workspace that has its state, and how it is made.
 //!
 //! Files of an older place are copied over once; none is ever overwritten.
 
@@ -7,26 +7,9 @@ use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 
+use pellucid_engine::reinject::layout::StateLayout;
 use sha2::Digest;
 use sha2::Sha256;
-
-/// Says that a folder is a workspace.
-const WORKSPACE: &str = "workspace.json";
-
-/// Files of the older place, with where they go.
-const FILES: [(&str, &str); 9] = [
-    (WORKSPACE, WORKSPACE),
-    ("ads.db", "ads.db"),
-    ("state.db", "state.db"),
-    ("rules.md", "rules.md"),
-    ("intake-state.json", "intake-state.json"),
-    ("context.json", "context.json"),
-    ("templates/instructions.md", "templates/instructions.md"),
-    ("instructions.md", "templates/instructions.md"),
-    ("templates/rules.md", "templates/rules.md"),
-];
-
-const FOLDERS: [&str; 3] = ["templates", "rules", "commands"];
 
 /// Larger files are not taken over.
 const FILE_BYTES_MAX: u64 = 64 << 20;
@@ -35,7 +18,7 @@ const FILE_BYTES_MAX: u64 = 64 << 20;
 const SLUG_MAX: usize = 48;
 
 /// The folder for a workspace's state.
-pub fn state_folder(ads: &Path, workspace: &Path) -> PathBuf {
+pub fn state_folder(top: &Path, workspace: &Path) -> PathBuf {
     let real = fs::canonicalize(workspace).unwrap_or_else(|_| workspace.to_owned());
     let name = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut slug = String::new();
@@ -54,21 +37,21 @@ pub fn state_folder(ads: &Path, workspace: &Path) -> PathBuf {
         let _ = write!(hex, "{byte:02x}");
         hex
     });
-    ads.join("workspaces").join(format!("{slug}-{hex}"))
+    top.join("workspaces").join(format!("{slug}-{hex}"))
 }
 
-/// Prepares the state. Returns whether the workspace's file exists.
-pub(super) fn prepare(workspace: &Path, state: &Path, now: fn() -> String) -> bool {
-    let old = workspace.join(".ads");
-    if old.join(WORKSPACE).is_file() {
-        for (from, to) in FILES {
-            copy_missing(&old.join(from), &state.join(to));
+/// Prepares the state. Returns whether the workspace is set up.
+pub(super) fn prepare(layout: &StateLayout, workspace: &Path, state: &Path, now: fn() -> String) -> bool {
+    let old = workspace.join(&layout.folder);
+    if old.join(&layout.marker).is_file() {
+        for file in &layout.take_over {
+            copy_missing(&old.join(&file.from), &state.join(&file.to));
         }
-        for folder in FOLDERS {
+        for folder in &layout.take_over_folders {
             copy_folder(&old.join(folder), &state.join(folder));
         }
     }
-    let file = state.join(WORKSPACE);
+    let file = state.join(&layout.marker);
     if !file.is_file() {
         let name = workspace.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let name = name.replace(char::is_control, "_");

@@ -1,9 +1,7 @@
-//! Lines of an input that ask to remember a preference, in the variant `current`.
-//!
-//! Such a line is kept in the soul and taken out of the input. An input without any other text is answered at once,
-//! and is not sent to the model.
+//! Lines of an input that ask to remember a preference, as the release of the vectors reads them. Pellucid sends such lines as
+//! they are.
 
-use crate::utf16;
+use pellucid_engine::utf16;
 
 /// The beginnings of lines that state a preference.
 const WORDS: [&str; 8] =
@@ -45,28 +43,6 @@ fn read(line: &str) -> Option<Preference> {
     (!key.is_empty() && !value.is_empty()).then(|| Preference { key: key.to_owned(), value: value.to_owned() })
 }
 
-/// The soul with preferences in it: one line each, a later value in place of an earlier one.
-pub fn remembered(soul: &str, preferences: &[Preference]) -> String {
-    let mut lines: Vec<String> = soul.lines().map(str::to_owned).collect();
-    for Preference { key, value } in preferences {
-        let line = format!("- {key}: {value}");
-        let start = format!("- {key}:");
-        match lines.iter_mut().find(|line| line.starts_with(&start)) {
-            Some(known) => *known = line,
-            None => lines.push(line),
-        }
-    }
-    let mut text = lines.join("\n");
-    text.push('\n');
-    text
-}
-
-/// The confirmation for the user.
-pub fn note(preferences: &[Preference]) -> String {
-    let saved = preferences.iter().map(|preference| format!("- {}: {}", preference.key, preference.value));
-    format!("Saved preferences:\n{}", saved.collect::<Vec<_>>().join("\n"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,12 +62,5 @@ mod tests {
         check("a\n写入偏好 x:1\nb", &[("x", "1")], "a\nb");
         check("保存偏好\nhi", &[], "保存偏好\nhi");
         check(" plain \n", &[], " plain \n");
-    }
-
-    #[test]
-    fn a_later_value_takes_the_place_of_an_earlier_one() {
-        let tone = |value: &str| Preference { key: "tone".to_owned(), value: value.to_owned() };
-        let soul = remembered("# Soul\n", &[tone("calm")]);
-        assert_eq!(remembered(&soul, &[tone("firm")]), "# Soul\n- tone: firm\n");
     }
 }

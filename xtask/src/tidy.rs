@@ -25,6 +25,7 @@ mod prompt_homes;
 mod pure;
 mod raw_reads;
 mod registry_hosts;
+mod systems;
 mod templates;
 mod unfinished;
 mod width;
@@ -77,6 +78,11 @@ const RULES: &[Rule] = &[
         name: "raw reads",
         asks: "files that others may have prepared are read by pellucid-files",
         check: raw_reads::check,
+    },
+    Rule {
+        name: "systems",
+        asks: "the engine names no other system; what is particular to one is in its pack",
+        check: systems::check,
     },
     Rule {
         name: "config fields",

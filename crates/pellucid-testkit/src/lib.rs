@@ -1,6 +1,6 @@
 //! Test support: replacements for the outside world that fail on cue.
 //!
-//! A scripted model server on the loopback interface, an MCP server that is a shell script, a terminal, a disk that
+//! A scripted model server on the loopback interface, an MCP server that is a shell script, another with a login, a terminal, a disk that
 //! fails, folders and workspaces built from a text, captured log lines, a check of JSON Schemas, and a thread that swaps
 //! folders for links. Other crates use it as a dev-dependency, so it depends on none of them but `pellucid-files`, whose
 //! disk it imitates.
@@ -17,6 +17,7 @@ pub mod fixture;
 pub mod live_terminal;
 mod logged;
 pub mod mcp_script;
+pub mod mock_login;
 pub mod mock_server;
 pub mod mock_socket;
 pub mod mock_wires;
@@ -37,6 +38,9 @@ pub use faulty_disk::FaultyDisk;
 pub use live_terminal::LiveTerminal;
 pub use logged::logged;
 pub use mcp_script::McpScript;
+pub use mock_login::Iss;
+pub use mock_login::LoginPlan;
+pub use mock_login::MockLogin;
 pub use mock_server::MockReply;
 pub use mock_server::MockServer;
 pub use mock_server::RecordedRequest;

@@ -444,7 +444,7 @@ fn upgrade(mut stream: &TcpStream, request: RecordedRequest, shared: &Mutex<Shar
     Ok(true)
 }
 
-fn read_request(reader: &mut impl BufRead, connection: usize) -> io::Result<Option<RecordedRequest>> {
+pub(crate) fn read_request(reader: &mut impl BufRead, connection: usize) -> io::Result<Option<RecordedRequest>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
         return Ok(None);

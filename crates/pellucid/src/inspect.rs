@@ -4,8 +4,6 @@
 
 pub mod questions;
 
-use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::io;
 use std::net::Ipv4Addr;
 use std::net::SocketAddr;
@@ -15,7 +13,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pellucid_engine::request_name::RequestName;
-use pellucid_exec::waited;
 use pellucid_inspect::schemas;
 use pellucid_inspect::server::Inspector;
 use pellucid_inspect::server::InspectorPlan;
@@ -30,15 +27,13 @@ use self::questions::ServedCapsule;
 use crate::app_server::asked_to_end;
 use crate::args::inspect::InspectArgs;
 use crate::args::shared::Shared;
+use crate::browser;
 use crate::capsule;
 use crate::print;
 use crate::sessions;
 use crate::sessions::export;
 use crate::start::ProgramFailure;
 use crate::style;
-
-/// The program that opens an address in the user's browser.
-const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
 
 pub fn run(shared: &Shared, args: &InspectArgs) -> Result<ExitCode, ProgramFailure> {
     if args.schema {
@@ -162,8 +157,7 @@ fn named(home: &Path, text: &str) -> Result<Looked, ProgramFailure> {
 
 /// Opens an address in the user's browser. If that fails, the printed address is still there.
 pub fn open(url: &str) {
-    let argv: Vec<OsString> = [OPENER, url].map(OsString::from).into();
-    if let Err(error) = waited::start_left_alone(&argv, &BTreeSet::new()) {
-        style::line(&format!("warning: {OPENER} cannot be started: {error}; open the printed address yourself"));
+    if let Err((program, error)) = browser::open(url) {
+        style::line(&format!("warning: {program} cannot be started: {error}; open the printed address yourself"));
     }
 }

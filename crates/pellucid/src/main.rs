@@ -37,6 +37,7 @@ mod apply;
 mod apply_patch;
 mod approvals;
 mod args;
+mod browser;
 mod cache;
 mod capsule;
 mod compact;

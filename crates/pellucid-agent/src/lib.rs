@@ -38,6 +38,7 @@ mod least;
 pub mod log;
 pub mod login;
 pub mod mcp;
+pub mod mcp_login;
 pub mod memories;
 pub mod memory;
 pub mod metadata;

@@ -23,6 +23,7 @@ use pellucid_mcp::auth;
 use pellucid_mcp::elicitation::Answering;
 use pellucid_mcp::elicitation::Nobody;
 use pellucid_mcp::elicitation::Person;
+use pellucid_mcp::login::tokens::Tokens;
 use pellucid_mcp::servers::Servers;
 use pellucid_mcp::spec::ClientName;
 use pellucid_mcp::spec::HttpClients;
@@ -50,6 +51,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::identity::VERSION;
+use crate::mcp_login;
 
 /// Variables of ours that the program of a server sees.
 const SEEN: [&str; 11] =
@@ -231,23 +233,23 @@ fn has_token(server: &McpServer) -> bool {
 }
 
 /// How a server knows who asks.
-pub async fn auth_status(name: &str, server: &McpServer, env: &Env) -> McpAuthStatus {
+pub async fn auth_status(name: &str, server: &McpServer, config: &Config, env: &Env) -> McpAuthStatus {
     if has_token(server) {
         return McpAuthStatus::BearerToken;
     }
-    auth::status(&reach(name, server, env), &http_clients()).await
+    auth::status(&reach(name, server, config, env), &http_clients()).await
 }
 
 /// The servers that are to be started.
 pub fn specs(config: &Config, env: &Env) -> Vec<ServerSpec> {
     let enabled = config.tools.mcp_servers.iter().filter(|(_, server)| server.enabled);
-    enabled.map(|(name, server)| spec(name, server, env)).collect()
+    enabled.map(|(name, server)| spec(name, server, config, env)).collect()
 }
 
-fn spec(name: &str, server: &McpServer, env: &Env) -> ServerSpec {
+fn spec(name: &str, server: &McpServer, config: &Config, env: &Env) -> ServerSpec {
     ServerSpec {
         name: name.to_owned(),
-        reach: reach(name, server, env),
+        reach: reach(name, server, config, env),
         is_required: server.required,
         startup_timeout: server.startup_limit(),
         tool_timeout: server.tool_limit(),
@@ -258,7 +260,7 @@ fn spec(name: &str, server: &McpServer, env: &Env) -> ServerSpec {
     }
 }
 
-fn reach(name: &str, server: &McpServer, env: &Env) -> Result<Reach, String> {
+fn reach(name: &str, server: &McpServer, config: &Config, env: &Env) -> Result<Reach, String> {
     match &server.transport {
         McpTransport::Stdio { command, args, env: given, env_vars, cwd } => {
             let argv = std::iter::once(command).chain(args).cloned().collect();
@@ -266,7 +268,7 @@ fn reach(name: &str, server: &McpServer, env: &Env) -> Result<Reach, String> {
             let cwd = cwd.clone().unwrap_or_else(|| PathBuf::from("."));
             Ok(Reach::Program(Command { argv, arg0: None, cwd, env: variables(env, env_vars, given) }))
         }
-        McpTransport::Http { url, bearer_token_env_var, http_headers, env_http_headers } => {
+        McpTransport::Http { url, bearer_token_env_var, .. } => {
             let bearer = match bearer_token_env_var {
                 Some(variable) => Some(env.text(variable).map(Secret::new).ok_or_else(|| {
                     format!(
@@ -276,12 +278,24 @@ fn reach(name: &str, server: &McpServer, env: &Env) -> Result<Reach, String> {
                 })?),
                 None => None,
             };
-            let fixed = http_headers.iter().map(|(name, value)| (name.clone(), Secret::new(value.as_str())));
-            let of_variables =
-                env_http_headers.iter().filter_map(|(name, it)| Some((name.clone(), Secret::new(env.text(it)?))));
-            Ok(Reach::Http(HttpReach { url: url.clone(), bearer, headers: fixed.chain(of_variables).collect() }))
+            let headers = headers(&server.transport, env);
+            let mut reach = HttpReach { url: url.clone(), bearer, headers, login: None };
+            if !reach.has_authorization() {
+                let login = mcp_login::spec(name, server, config, env);
+                reach.login = login.map(|login| Tokens::of(login, http_clients()));
+            }
+            Ok(Reach::Http(reach))
         }
     }
+}
+
+/// The further headers of requests to a server.
+pub(crate) fn headers(transport: &McpTransport, env: &Env) -> BTreeMap<String, Secret> {
+    let McpTransport::Http { http_headers, env_http_headers, .. } = transport else { return BTreeMap::new() };
+    let fixed = http_headers.iter().map(|(name, value)| (name.clone(), Secret::new(value.as_str())));
+    let of_variables =
+        env_http_headers.iter().filter_map(|(name, it)| Some((name.clone(), Secret::new(env.text(it)?))));
+    fixed.chain(of_variables).collect()
 }
 
 /// What the program of a server sees of the environment.
@@ -293,7 +307,7 @@ fn variables(env: &Env, named: &[String], given: &BTreeMap<String, String>) -> V
     ours.chain(given.iter().map(|(name, value)| (name.into(), value.into()))).collect()
 }
 
-fn http_clients() -> HttpClients {
+pub(crate) fn http_clients() -> HttpClients {
     HttpClients::new(Transport::http_client)
 }
 

@@ -42,6 +42,7 @@ use crate::keys;
 use crate::layers::Layers;
 use crate::layers::Location;
 use crate::mcp;
+use crate::mcp::McpLogins;
 use crate::mcp::McpServer;
 use crate::requirements::Requirements;
 use crate::value::Table;
@@ -350,6 +351,8 @@ pub struct ToolSettings {
     pub agent_roles: BTreeMap<String, AgentRoleConfig>,
     /// MCP servers by name.
     pub mcp_servers: BTreeMap<String, McpServer>,
+    /// What holds for all logins to MCP servers.
+    pub mcp_logins: McpLogins,
     /// How requests offer the tools of MCP servers, if the pack does not decide.
     pub mcp_tools: Option<McpOffer>,
     /// The skills that the user switched on or off.

@@ -76,6 +76,8 @@ use crate::layers::FILE_NAME;
 use crate::layers::Layer;
 use crate::layers::Layers;
 use crate::mcp;
+use crate::mcp::McpLoginStore;
+use crate::mcp::McpLogins;
 use crate::overrides::Override;
 use crate::permissions;
 use crate::providers;
@@ -378,6 +380,10 @@ fn tools(reader: &Reader<'_>, layers: &Layers) -> Result<ToolSettings, ConfigErr
         agents_max,
         agent_roles: agent_roles(reader),
         mcp_servers: BTreeMap::new(),
+        mcp_logins: McpLogins {
+            store: word_or_default!(reader, "mcp_oauth_credentials_store", McpLoginStore),
+            callback_port: reader.count("mcp_oauth_callback_port"),
+        },
         mcp_tools: reader.word("mcp_tools", McpOffer::from_word),
         skills: layers.user().map(skills).unwrap_or_default(),
         snapshots: SnapshotSettings {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use pellucid_protocol::settings::McpOffer;
+use pellucid_protocol::word_enum;
 
 use crate::check::Problem;
 use crate::keys::default;
@@ -40,6 +41,58 @@ pub struct McpServer {
     pub disabled_tools: Option<Vec<String>>,
     /// How requests offer the tools, if the server has its own rule.
     pub offer: Option<McpOffer>,
+    /// How a login to the server is made.
+    pub login: McpLogin,
+}
+
+/// How a login to an MCP server is made.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct McpLogin {
+    /// The client id that the authorization server knows, or the address of a document about the client.
+    pub client_id: Option<String>,
+    /// The variable with the secret of that client.
+    pub client_secret_env_var: Option<String>,
+    /// The scopes to request; empty for those that the server asks for.
+    pub scopes: Vec<String>,
+    /// The port of this computer to which the browser returns.
+    pub callback_port: Option<u16>,
+    /// How a token is got.
+    pub grant: McpGrant,
+}
+
+word_enum! {
+    /// How a token for an MCP server is got.
+    #[derive(Default)]
+    McpGrant {
+        /// A person logs in in a browser.
+        #[default]
+        Code = "code",
+        /// The client itself has a secret, and no person is needed.
+        ClientCredentials = "client_credentials",
+    }
+}
+
+word_enum! {
+    /// Where logins to MCP servers are stored.
+    #[derive(Default)]
+    McpLoginStore {
+        /// The file, because this program uses no keyring.
+        #[default]
+        Auto = "auto",
+        /// A file in the home folder.
+        File = "file",
+        /// The keyring of the system, which is not supported.
+        Keyring = "keyring",
+    }
+}
+
+/// What holds for all logins to MCP servers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct McpLogins {
+    /// Where logins are stored.
+    pub store: McpLoginStore,
+    /// The port of this computer to which the browser returns, for servers that have no other.
+    pub callback_port: Option<u16>,
 }
 
 /// How an MCP server is reached.
@@ -88,14 +141,15 @@ impl McpServer {
         match &self.transport {
             McpTransport::Stdio { .. } => Vec::new(),
             McpTransport::Http { bearer_token_env_var, env_http_headers, .. } => {
-                bearer_token_env_var.iter().chain(env_http_headers.values()).collect()
+                let secret = &self.login.client_secret_env_var;
+                bearer_token_env_var.iter().chain(env_http_headers.values()).chain(secret).collect()
             }
         }
     }
 }
 
 const STDIO_ONLY: [&str; 4] = ["args", "env", "env_vars", "cwd"];
-const HTTP_ONLY: [&str; 4] = ["url", "bearer_token_env_var", "http_headers", "env_http_headers"];
+const HTTP_ONLY: [&str; 5] = ["url", "bearer_token_env_var", "http_headers", "env_http_headers", "oauth"];
 const REFUSED: &str = "bearer_token";
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(default::number("mcp_servers.<name>.startup_timeout_sec") as u64);
 const TOOL_TIMEOUT: Duration = Duration::from_secs(default::number("mcp_servers.<name>.tool_timeout_sec") as u64);
@@ -132,6 +186,7 @@ impl McpServer {
             enabled_tools: None,
             disabled_tools: None,
             offer: None,
+            login: McpLogin::default(),
         }
     }
 }
@@ -164,7 +219,20 @@ fn server(table: &Table) -> Result<McpServer, String> {
         enabled_tools: table.get("enabled_tools").and_then(texts),
         disabled_tools: table.get("disabled_tools").and_then(texts),
         offer: table.get("offer").and_then(Value::as_str).and_then(McpOffer::from_word),
+        login: login(table),
     })
+}
+
+fn login(table: &Table) -> McpLogin {
+    let of_server = |key| table.get("oauth").and_then(Value::as_table).and_then(|oauth| oauth.get(key));
+    let text = |key| of_server(key).and_then(Value::as_str).map(str::to_owned);
+    McpLogin {
+        client_id: text("client_id"),
+        client_secret_env_var: text("client_secret_env_var"),
+        scopes: of_server("scopes").or_else(|| table.get("scopes")).and_then(texts).unwrap_or_default(),
+        callback_port: of_server("callback_port").and_then(Value::as_integer).and_then(|port| port.try_into().ok()),
+        grant: of_server("grant").and_then(Value::as_str).and_then(McpGrant::from_word).unwrap_or_default(),
+    }
 }
 
 fn transport(table: &Table) -> Result<McpTransport, String> {

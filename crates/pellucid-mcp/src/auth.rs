@@ -6,6 +6,7 @@ use pellucid_protocol::mcp::McpAuthStatus;
 use reqwest::Url;
 use serde::Deserialize;
 
+use crate::login::tokens::Tokens;
 use crate::spec::HttpClients;
 use crate::spec::HttpReach;
 use crate::spec::Reach;
@@ -20,6 +21,7 @@ const WELL_KNOWN: &str = ".well-known/oauth-authorization-server";
 pub async fn status(reach: &Result<Reach, String>, http: &HttpClients) -> McpAuthStatus {
     match reach {
         Ok(Reach::Http(reach)) if reach.has_authorization() => McpAuthStatus::BearerToken,
+        Ok(Reach::Http(reach)) if reach.login.as_ref().is_some_and(Tokens::is_stored) => McpAuthStatus::OAuth,
         Ok(Reach::Http(reach)) if has_login(reach, http).await => McpAuthStatus::NotLoggedIn,
         _ => McpAuthStatus::Unsupported,
     }
@@ -89,7 +91,7 @@ pub(crate) mod tests {
 
     fn reach(url: String, headers: &[&str]) -> Result<Reach, String> {
         let headers = headers.iter().map(|name| ((*name).to_owned(), Secret::new("x"))).collect();
-        Ok(Reach::Http(HttpReach { url, bearer: None, headers }))
+        Ok(Reach::Http(HttpReach { url, bearer: None, headers, login: None }))
     }
 
     #[test]

@@ -55,6 +55,9 @@ use tokio::time::timeout;
 
 use crate::elicitation::OpenQuestions;
 use crate::elicitation::Person;
+use crate::login::bearer;
+use crate::login::bearer::Bearer;
+use crate::login::tokens::Tokens;
 use crate::spec::ClientName;
 use crate::spec::HttpClients;
 use crate::spec::HttpReach;
@@ -74,6 +77,8 @@ pub(crate) struct Client {
     tool_timeout: Duration,
     /// The server's program, if it has one.
     program: Mutex<Option<Service>>,
+    /// The tokens of the login, if the server has one.
+    login: Option<Tokens>,
 }
 
 /// Why a server cannot be used.
@@ -158,9 +163,11 @@ impl Client {
             }
             Reach::Http(reach) => {
                 let client = http.get(&reach.url).map_err(NoClient::Failed)?;
+                let client = Bearer::new(client, reach.login.clone(), questions);
                 let transport = StreamableHttpClientTransport::with_client(client, config(reach)?);
                 let running = within(spec.startup_timeout, serve_client(us, transport)).await?;
-                Self::ready(spec, running, None).await
+                let login = reach.login.clone();
+                Ok(Self { login, ..Self::ready(spec, running, None).await? })
             }
         }
     }
@@ -187,7 +194,7 @@ impl Client {
         let listed = listed.map_err(|error| NoClient::Failed(format!("tools/list failed: {error}")))?;
         let tools = listed.tools.iter().map(plain).collect::<Result<_, _>>();
         let tools = tools.map_err(|error| NoClient::Failed(format!("tools/list failed: {error}")))?;
-        Ok(Self { running, tools, tool_timeout: spec.tool_timeout, program: Mutex::new(program) })
+        Ok(Self { running, tools, tool_timeout: spec.tool_timeout, program: Mutex::new(program), login: None })
     }
 
     /// Calls a tool of the server.
@@ -234,7 +241,10 @@ impl Client {
         asking: impl Future<Output = Result<T, ServiceError>>,
     ) -> Result<T, McpFailure> {
         match self.running.service().questions.within(self.tool_timeout, asking).await {
-            Some(answer) => answer.map_err(|error| McpFailure::new(format!("{method} failed: {error}"))),
+            Some(answer) => answer.map_err(|error| {
+                let remedy = bearer::remedy(&error, self.login.as_ref());
+                McpFailure::new(format!("{method} failed: {}", remedy.unwrap_or_else(|| error.to_string())))
+            }),
             None => {
                 let what = format!("timed out awaiting {method} after {:?}", self.tool_timeout);
                 Err(McpFailure::new("deadline has elapsed").of(what))

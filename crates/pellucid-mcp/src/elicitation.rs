@@ -69,6 +69,12 @@ impl OpenQuestions {
         ElicitationAnswer::without_content(ElicitationAction::Cancel)
     }
 
+    /// Waits for work during which a question counts as open.
+    pub(crate) async fn while_open<T>(&self, work: impl Future<Output = T>) -> T {
+        let _open = OpenQuestion::count(&self.n_open);
+        work.await
+    }
+
     /// The output of the server, whose end closes the questions.
     pub(crate) fn watched<R>(self: &Arc<Self>, output: R) -> Watched<R> {
         Watched { output, questions: self.clone() }

@@ -4,6 +4,7 @@
 //! - [`servers`]: the servers of a session, started concurrently, called by name
 //! - [`elicitation`]: what servers want to know from a person
 //! - [`auth`]: how requests to a server are authenticated
+//! - [`login`]: logins of servers: getting tokens, keeping them, renewing them
 //! - `client`: a connection to one server, over pipes or HTTP
 //!
 //! The protocol itself is the official SDK's (`rmcp`); this crate converts its types to plain data, so that no other
@@ -16,6 +17,7 @@
 
 pub mod auth;
 pub mod elicitation;
+pub mod login;
 pub mod servers;
 pub mod spec;
 

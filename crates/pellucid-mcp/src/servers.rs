@@ -367,8 +367,8 @@ async fn started(starting: &Starting) -> State {
             seconds(spec.startup_timeout)
         )),
         Err(NoClient::LoginRequired) => State::Failed(format!(
-            "MCP client for `{name}` is not logged in: set `bearer_token_env_var` in [mcp_servers.{name}] of \
-             config.toml to the name of a variable that holds a token"
+            "MCP client for `{name}` is not logged in: run `pellucid mcp login {name}`, or set `bearer_token_env_var` \
+             in [mcp_servers.{name}] of config.toml to the name of a variable that holds a token"
         )),
         Err(NoClient::Failed(error)) => {
             let error = spec.blanked(&error.to_string());

@@ -9,6 +9,8 @@ use pellucid_engine::mcp::ToolFilter;
 use pellucid_exec::process::Command;
 use pellucid_protocol::secret::Secret;
 
+use crate::login::tokens::Tokens;
+
 /// An MCP server to start.
 #[derive(Debug, Clone)]
 pub struct ServerSpec {
@@ -44,6 +46,8 @@ pub struct HttpReach {
     pub bearer: Option<Secret>,
     /// Further headers of every request.
     pub headers: BTreeMap<String, Secret>,
+    /// The tokens of a login, for a server without another token.
+    pub login: Option<Tokens>,
 }
 
 /// The minimal length of a secret: shorter values are ordinary words.
@@ -53,7 +57,8 @@ impl ServerSpec {
     /// A text with the secrets of the server's requests blanked, because servers repeat what they refuse.
     pub(crate) fn blanked(&self, text: &str) -> String {
         let Ok(Reach::Http(http)) = &self.reach else { return text.to_owned() };
-        let secrets = http.bearer.iter().chain(http.headers.values());
+        let given = http.login.as_ref().map(Tokens::given).unwrap_or_default();
+        let secrets = http.bearer.iter().chain(http.headers.values()).chain(&given);
         let values = secrets.map(|secret| secret.reveal().trim_start_matches("Bearer "));
         let mut text = text.to_owned();
         for value in values.filter(|value| value.chars().count() >= SECRET_CHARS_MIN) {
@@ -64,7 +69,7 @@ impl ServerSpec {
 }
 
 impl HttpReach {
-    /// Whether requests carry an `Authorization` header.
+    /// Whether requests carry an `Authorization` header of the configuration.
     pub fn has_authorization(&self) -> bool {
         self.bearer.is_some() || self.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"))
     }

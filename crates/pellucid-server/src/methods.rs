@@ -162,7 +162,7 @@ methods! {
     "skills/remote/export" (skills::SkillsRemoteWriteParams) -> (skills::SkillsRemoteWriteResponse) => [plain skills::remote_export];
     "app/list" (mcp::AppsListParams) -> (mcp::AppsListResponse) => [plain mcp::app_list];
     "mcpServerStatus/list" (mcp::ListMcpServerStatusParams) -> (mcp::ListMcpServerStatusResponse) => beside [plain mcp::status_list];
-    "mcpServer/oauth/login" (mcp::McpServerOauthLoginParams) -> (mcp::McpServerOauthLoginResponse) => [plain mcp::oauth_login];
+    "mcpServer/oauth/login" (mcp::McpServerOauthLoginParams) -> (mcp::McpServerOauthLoginResponse) => beside [plain mcp::oauth_login];
     "config/mcpServer/reload" (NoParams) -> (mcp::McpServerRefreshResponse) => [plain mcp::reload];
     "account/read" (account::GetAccountParams) -> (account::GetAccountResponse) => [plain account::read];
     "account/login/start" (account::LoginAccountParams) -> (account::LoginAccountResponse) if account::LoginAccountParams::experimental

@@ -24,6 +24,9 @@ use crate::style;
 /// The name of the file in the folder for logs.
 const NAME: &str = "pellucid.log";
 
+/// The part of the MCP SDK that logs in to servers. Its messages quote codes, tokens and what authorization servers answer.
+const SECRETIVE: &str = "rmcp::transport::auth";
+
 /// The file, once the configuration is known and names a folder.
 static FILE: OnceLock<File> = OnceLock::new();
 
@@ -42,7 +45,10 @@ pub fn start(runs_a_turn: bool) {
         }
         None => None,
     };
-    let filter = || selected.clone().unwrap_or_else(|| Targets::new().with_default(LevelFilter::ERROR));
+    let filter = || {
+        let selected = selected.clone().unwrap_or_else(|| Targets::new().with_default(LevelFilter::ERROR));
+        selected.with_target(SECRETIVE, LevelFilter::OFF)
+    };
     // A log that cannot be written is no reason to fail.
     let layer = || fmt::layer().with_ansi(false).log_internal_errors(false);
     let on_screen = || layer().with_writer(|| screen::Writer::new(screen::StandardStream::Error));

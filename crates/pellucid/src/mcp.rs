@@ -1,6 +1,8 @@
-//! `mcp`: the servers of tools in the configuration, to see and to change.
+//! `mcp`: the servers of tools in the configuration, to see and to change, and logins at them.
 //!
 //! Lists show the configuration with all its layers; changes go to the user's own file.
+
+mod login;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,7 +10,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use pellucid_agent::mcp;
-use pellucid_config::Env;
 use pellucid_config::edit::Edit;
 use pellucid_config::edit::ValueEdit;
 use pellucid_config::mcp::McpServer;
@@ -53,8 +54,8 @@ pub fn run(shared: &Shared, args: McpArgs) -> Result<ExitCode, ProgramFailure> {
         McpCommand::Get(args) => get(&start, &args)?,
         McpCommand::Add(args) => add(&start, args)?,
         McpCommand::Remove(args) => remove(&start, &args.name)?,
-        McpCommand::Login(args) => return Err(no_login(&start, &args.name)),
-        McpCommand::Logout(args) => return Err(no_login(&start, &args.name)),
+        McpCommand::Login(args) => login::log_in(&start, &args)?,
+        McpCommand::Logout(args) => login::log_out(&start, &args.name)?,
     };
     print::report(&format!("{said}\n"), OutputFormat::of(is_json))?;
     Ok(ExitCode::SUCCESS)
@@ -62,7 +63,7 @@ pub fn run(shared: &Shared, args: McpArgs) -> Result<ExitCode, ProgramFailure> {
 
 fn list(start: &Start, args: &McpListArgs) -> Result<String, ProgramFailure> {
     let servers = &start.config.tools.mcp_servers;
-    let auth = auth_statuses(servers, &start.env)?;
+    let auth = auth_statuses(start)?;
     let auth = |name: &str| auth.get(name).copied().unwrap_or(McpAuthStatus::Unsupported);
     if args.json {
         let listed: Vec<Listed<'_>> = servers
@@ -155,6 +156,7 @@ fn add(start: &Start, args: McpAddArgs) -> Result<String, ProgramFailure> {
         let message = format!("invalid server name '{name}' (use letters, numbers, '-', '_')");
         return Err(ProgramFailure::new(message));
     }
+    let address = url.clone().filter(|_| bearer_token_env_var.is_none());
     let mut entry = match (url, command.split_first()) {
         (Some(url), _) => json!({ "url": url }),
         (None, Some((program, []))) => json!({ "command": program }),
@@ -168,7 +170,11 @@ fn add(start: &Start, args: McpAddArgs) -> Result<String, ProgramFailure> {
         entry["env"] = env.into_iter().map(|(name, value)| (name, Value::from(value))).collect();
     }
     change(start, &name, ValueEdit::Replace(entry))?;
-    Ok(format!("Added global MCP server '{name}'."))
+    let said = format!("Added global MCP server '{name}'.");
+    let Some(url) = address else { return Ok(said) };
+    let (http_headers, env_http_headers) = (BTreeMap::new(), BTreeMap::new());
+    let transport = McpTransport::Http { url, bearer_token_env_var: None, http_headers, env_http_headers };
+    login::log_in_to_added(start, &name, &McpServer::reached_by(transport), said)
 }
 
 fn remove(start: &Start, name: &str) -> Result<String, ProgramFailure> {
@@ -200,35 +206,18 @@ fn change(start: &Start, name: &str, change: ValueEdit) -> Result<Before, Progra
     Ok(before)
 }
 
-/// Why `mcp login` and `mcp logout` do not work for a server.
-fn no_login(start: &Start, name: &str) -> ProgramFailure {
-    let Some(server) = start.config.tools.mcp_servers.get(name) else { return unknown(name) };
-    ProgramFailure::new(match server.transport {
-        McpTransport::Stdio { .. } => format!(
-            "the MCP server '{name}' is a program; only servers with a `url` have logins. Give it what it needs \
-             with `env` or `env_vars` in [mcp_servers.{name}]."
-        ),
-        McpTransport::Http { .. } => format!(
-            "logging in to MCP servers is not available. Put a token into a variable and its name into \
-             `bearer_token_env_var` of [mcp_servers.{name}]."
-        ),
-    })
-}
-
 fn unknown(name: &str) -> ProgramFailure {
     let hint = "`pellucid mcp list` shows those that are configured";
     ProgramFailure::with_hint(&format!("No MCP server named '{name}' found."), hint)
 }
 
-/// How each server that is used knows who asks.
-fn auth_statuses(
-    servers: &BTreeMap<String, McpServer>,
-    env: &Env,
-) -> Result<BTreeMap<String, McpAuthStatus>, ProgramFailure> {
+/// How requests to each server that is used are authenticated.
+fn auth_statuses(start: &Start) -> Result<BTreeMap<String, McpAuthStatus>, ProgramFailure> {
+    let servers = &start.config.tools.mcp_servers;
     exec::runtime()?.block_on(async {
         let mut all = BTreeMap::new();
         for (name, server) in servers.iter().filter(|(_, server)| server.enabled) {
-            all.insert(name.clone(), mcp::auth_status(name, server, env).await);
+            all.insert(name.clone(), mcp::auth_status(name, server, &start.config, &start.env).await);
         }
         Ok(all)
     })

@@ -11,6 +11,8 @@ use super::table::top;
 use super::table::unless;
 use crate::config::CredentialStore;
 use crate::config::LoginMethod;
+use crate::mcp::McpGrant;
+use crate::mcp::McpLoginStore;
 use pellucid_protocol::provider::DeveloperRole;
 use pellucid_protocol::provider::ReadSection;
 use pellucid_protocol::provider::WireApi;
@@ -242,24 +244,62 @@ pub(super) const MCP_SERVERS: KeySection = KeySection {
             "what the pack says, else `direct`",
             "How requests offer the tools of MCP servers: `direct` with their schemas, or `deferred`, by name. See `docs/mcp.md`.",
         ),
-        top(ACCEPTED, "mcp_servers.<name>.scopes", ValueKind::STRINGS, "", "The OAuth scopes that a login requests.")
-            .not_used("there is no login to MCP servers yet"),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.scopes",
+            ValueKind::STRINGS,
+            "those that the server asks for",
+            "The OAuth scopes that a login requests; `oauth.scopes` is stronger.",
+        ),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.oauth.client_id",
+            ValueKind::String,
+            "this client registers",
+            "The client id that the authorization server knows, or the `https` address of a document about the client.",
+        ),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.oauth.client_secret_env_var",
+            ValueKind::String,
+            "",
+            "The environment variable with the secret of that client.",
+        ),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.oauth.scopes",
+            ValueKind::STRINGS,
+            "those that the server asks for",
+            "The OAuth scopes that a login requests.",
+        ),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.oauth.callback_port",
+            ValueKind::PORT,
+            "`mcp_oauth_callback_port`",
+            "The local port to which the browser returns after a login.",
+        ),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.oauth.grant",
+            ValueKind::words(McpGrant::WORDS),
+            "`code`",
+            "How a token is got: `code`, by a person in a browser, or `client_credentials`, with the client's secret alone.",
+        ),
         top(
             ACCEPTED,
             "mcp_oauth_credentials_store",
-            ValueKind::words(&["auto", "file", "keyring"]),
+            ValueKind::words(McpLoginStore::WORDS),
             "`auto`",
-            "Where logins to servers are stored.",
-        )
-        .not_used("there is no login to MCP servers yet"),
+            "Where logins to servers are stored: `file`, which `auto` means too. `keyring` is not supported.",
+        ),
         top(
             ACCEPTED,
             "mcp_oauth_callback_port",
             ValueKind::PORT,
             "a free one",
-            "The local port that receives the result of a login.",
-        )
-        .not_used("there is no login to MCP servers yet"),
+            "The local port to which the browser returns after a login.",
+        ),
     ],
 };
 

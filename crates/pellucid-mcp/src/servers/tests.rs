@@ -231,7 +231,7 @@ async fn servers_are_asked_over_http() {
     let tools = json!({"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"look","inputSchema":{"type":"object"}}]}});
     let server = MockServer::start(vec![json(greeting), MockReply::status(202, ""), json(tools)]);
     let headers = [("x-team".to_owned(), Secret::new("blue"))].into();
-    let reach = HttpReach { url: server.base_url(), bearer: Some(Secret::new("t0ken")), headers };
+    let reach = HttpReach { url: server.base_url(), bearer: Some(Secret::new("t0ken")), headers, login: None };
     let (servers, _events) = start(vec![spec("web", Reach::Http(reach))]);
     servers.settled().await;
     assert_eq!(servers.tools()[0].1[0].name, "look");
@@ -248,10 +248,10 @@ async fn servers_are_asked_over_http() {
 async fn a_server_that_wants_a_login_says_what_to_do() {
     let refused = MockReply::status(401, "").header("WWW-Authenticate", "Bearer");
     let server = MockServer::start(vec![refused]);
-    let reach = HttpReach { url: server.base_url(), bearer: None, headers: [].into() };
+    let reach = HttpReach { url: server.base_url(), bearer: None, headers: [].into(), login: None };
     let (servers, _events) = start(vec![spec("web", Reach::Http(reach))]);
     let failure = servers.call("web", "x", None).await.unwrap_err();
-    expect!["MCP client for `web` is not logged in: set `bearer_token_env_var` in [mcp_servers.web] of config.toml to the name of a variable that holds a token"].assert_eq(&failure.causes[1]);
+    expect!["MCP client for `web` is not logged in: run `pellucid mcp login web`, or set `bearer_token_env_var` in [mcp_servers.web] of config.toml to the name of a variable that holds a token"].assert_eq(&failure.causes[1]);
 }
 
 #[tokio::test]
@@ -259,7 +259,8 @@ async fn a_server_that_repeats_its_token_is_quoted_without_it() {
     for status in [400, 403, 500] {
         let server = MockServer::start(vec![MockReply::status(status, "no: planted-token planted-header")]);
         let headers = [("x-key".to_owned(), Secret::new("planted-header"))].into();
-        let reach = HttpReach { url: server.base_url(), bearer: Some(Secret::new("planted-token")), headers };
+        let reach =
+            HttpReach { url: server.base_url(), bearer: Some(Secret::new("planted-token")), headers, login: None };
         let (servers, _events) = start(vec![spec("web", Reach::Http(reach))]);
         let failure = servers.call("web", "x", None).await.unwrap_err().to_string();
         assert!(failure.contains("failed to start") && !failure.contains("planted-"), "{failure}");

@@ -1,11 +1,14 @@
 //! `mcpServerStatus/list`, `config/mcpServer/reload`, `mcpServer/oauth/login`, `app/list`, `feedback/upload`.
 //!
 //! MCP servers are started to list what they offer, and stopped afterwards: threads start their servers themselves.
-//! Signing in to an MCP server is not supported; the response says so.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
-use pellucid_config::mcp::McpTransport;
+use pellucid_agent::mcp_login;
+use pellucid_agent::mcp_login::Begun;
+use pellucid_agent::mcp_login::McpLoginError;
 use pellucid_protocol::mcp;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -19,6 +22,14 @@ use super::thread::parse_id;
 use crate::rpc::RpcError;
 use crate::server::Server;
 use crate::types::app::AppInfo;
+use crate::types::notification::McpServerOauthLoginCompletedNotification;
+use crate::types::notification::ServerNotification;
+
+/// How long a sign-in may take, in seconds, unless the client says otherwise.
+const LOGIN_PATIENCE: u64 = 300;
+
+/// The longest time for a sign-in, in seconds.
+const LOGIN_PATIENCE_MAX: u64 = 3600;
 
 /// The parameters of `mcpServerStatus/list`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -170,27 +181,47 @@ pub async fn reload(server: &Server, _params: NoParams) -> Result<McpServerRefre
     Ok(McpServerRefreshResponse {})
 }
 
-/// Handles `mcpServer/oauth/login`.
+/// Handles `mcpServer/oauth/login`. The client opens the address of the response; all clients are notified of the end.
 ///
 /// # Errors
-/// Always: the message says what is missing.
+/// When the server has no login, or the authorization server refuses this program.
 pub async fn oauth_login(
-    server: &Server,
+    server: &Arc<Server>,
     params: McpServerOauthLoginParams,
 ) -> Result<McpServerOauthLoginResponse, RpcError> {
-    let name = params.name;
-    let servers = current(server, None)?.tools.mcp_servers;
-    let Some(found) = servers.get(&name) else {
-        return Err(RpcError::invalid(format!("No MCP server named '{name}' found.")));
+    let McpServerOauthLoginParams { name, scopes, timeout_secs } = params;
+    let config = current(server, None)?;
+    let begun = mcp_login::begin(&config, &server.ground.env, &name, &scopes.unwrap_or_default()).await;
+    let attempt = match begun.map_err(|error| refusal(&error))? {
+        Begun::Waiting(attempt) => attempt,
+        Begun::Complete => {
+            let text = format!("the MCP server '{name}' needs no browser: `grant = \"client_credentials\"`");
+            return Err(RpcError::invalid(text));
+        }
     };
-    if matches!(found.transport, McpTransport::Stdio { .. }) {
-        let message = format!("the MCP server '{name}' is a program; only servers with a `url` can be signed in to");
-        return Err(RpcError::invalid(message));
+    let authorization_url = attempt.url().to_owned();
+    let seconds = timeout_secs.and_then(|seconds| u64::try_from(seconds).ok()).unwrap_or(LOGIN_PATIENCE).max(1);
+    let limit = Duration::from_secs(seconds.min(LOGIN_PATIENCE_MAX));
+    let told = Arc::downgrade(server);
+    server.tasks.spawn("waiting for a sign-in at an MCP server", async move {
+        let finished = attempt.finish_within(limit, None, |_| {}).await;
+        let error = finished.err().map(|error| error.to_string());
+        let ended = McpServerOauthLoginCompletedNotification { name, success: error.is_none(), error };
+        if let Some(server) = told.upgrade() {
+            server.notify_all(&ServerNotification::McpServerOauthLoginCompleted(ended)).await;
+        }
+    });
+    Ok(McpServerOauthLoginResponse { authorization_url })
+}
+
+fn refusal(error: &McpLoginError) -> RpcError {
+    match error {
+        McpLoginError::Unknown(_) | McpLoginError::NoKeyring { .. } => RpcError::invalid(error.to_string()),
+        McpLoginError::Program(_) => {
+            RpcError::invalid("OAuth login is only supported for streamable HTTP servers.".to_owned())
+        }
+        McpLoginError::Failed { .. } | McpLoginError::NotForgotten { .. } => RpcError::internal(error.to_string()),
     }
-    Err(RpcError::internal(format!(
-        "failed to login to MCP server '{name}': signing in is not supported; set `mcp_servers.{name}.bearer_token_env_var` \
-         to a variable with a token"
-    )))
 }
 
 /// Handles `app/list`. The list is empty, because apps belong to ChatGPT accounts.
@@ -305,9 +336,9 @@ url = "http://127.0.0.1:9/y"
             world.answer(oauth_login(&world.server, params).await)
         };
         expect!["-32600: No MCP server named 'nope' found."].assert_eq(&login("nope").await);
-        expect!["-32600: the MCP server 'a' is a program; only servers with a `url` can be signed in to"]
-            .assert_eq(&login("a").await);
-        expect!["-32603: failed to login to MCP server 'c': signing in is not supported; set `mcp_servers.c.bearer_token_env_var` to a variable with a token"].assert_eq(&login("c").await);
+        expect!["-32600: OAuth login is only supported for streamable HTTP servers."].assert_eq(&login("a").await);
+        let unreachable = login("c").await;
+        assert!(unreachable.starts_with("-32603: failed to login to MCP server 'c': "), "{unreachable}");
     }
 
     #[tokio::test]

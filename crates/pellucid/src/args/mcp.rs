@@ -20,9 +20,9 @@ pub enum McpCommand {
     Add(McpAddArgs),
     /// Take a server out of the user's config.toml.
     Remove(McpNameArgs),
-    /// Not available: servers are given tokens by `bearer_token_env_var`.
+    /// Log in to a server in the browser and store its token.
     Login(McpLoginArgs),
-    /// Not available, because there is no login to MCP servers.
+    /// Remove the stored token of a server.
     Logout(McpNameArgs),
 }
 
@@ -58,6 +58,10 @@ pub struct McpLoginArgs {
     /// The scopes to request; several by commas.
     #[arg(long, value_name = "SCOPE,SCOPE", value_delimiter = ',')]
     pub scopes: Vec<String>,
+
+    /// Open no browser, and also take the address to which a browser returned on standard input.
+    #[arg(long)]
+    pub no_browser: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -61,7 +61,10 @@ pub fn redacted_line(n_blanks: usize) -> String {
     format!("note: {secrets} redacted; only known patterns are detected, so review the export before you share it")
 }
 
-/// The secrets that this machine knows: variables by their names, and the key of the login.
+/// The secret members of the login of an MCP server.
+const TOKEN_MEMBERS: [&str; 3] = ["access_token", "refresh_token", "client_secret"];
+
+/// The secrets that this machine knows: variables by their names, the key of the login, and tokens of MCP servers.
 pub fn secrets(home: &Path) -> Vec<String> {
     let is_secret = |name: &str| SECRET_NAMES.iter().any(|end| name.to_ascii_uppercase().ends_with(end));
     let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
@@ -70,6 +73,12 @@ pub fn secrets(home: &Path) -> Vec<String> {
     let login = pellucid_files::read_text(&home.join("auth.json"), pellucid_files::TEXT_BYTES_MAX).ok();
     let login = login.and_then(|text| serde_json::from_str::<Value>(&text).ok());
     collect_texts(&login.unwrap_or_default(), &mut secrets);
+    let tokens = pellucid_files::read_text(&home.join(".credentials.json"), pellucid_files::TEXT_BYTES_MAX).ok();
+    let tokens = tokens.and_then(|text| serde_json::from_str::<Value>(&text).ok()).unwrap_or_default();
+    for entry in tokens.as_object().into_iter().flat_map(|logins| logins.values()) {
+        let texts = TOKEN_MEMBERS.iter().filter_map(|member| entry.get(member));
+        texts.for_each(|text| collect_texts(text, &mut secrets));
+    }
     secrets
 }
 

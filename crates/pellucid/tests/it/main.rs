@@ -34,6 +34,8 @@ mod lines;
 mod lock;
 mod login;
 mod mcp;
+#[cfg(unix)]
+mod mcp_login;
 mod memories;
 mod models;
 mod one_change;

@@ -86,6 +86,11 @@ pub(crate) fn bytes_of(tool: &ServerTool) -> usize {
     tool.name.len() + tool.description.len() + to_json(&tool.input_schema).len()
 }
 
+/// The estimated tokens of a tool with its description and schema, as its server wrote them.
+pub fn tokens_of(tool: &ServerTool) -> usize {
+    tokens_of_bytes(bytes_of(tool))
+}
+
 /// Whether any tool is deferred.
 pub(crate) fn is_any(pack: &Pack, facts: &Facts) -> bool {
     let deferral = Deferral::of(pack, facts);

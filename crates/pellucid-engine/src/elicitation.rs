@@ -62,6 +62,22 @@ pub fn content(schema: &Value, answers: &UserAnswers) -> Result<Value, UnusableA
     Ok(Value::Object(values))
 }
 
+/// The values of a form that are known before it is shown; a value that is not has the default of its schema, or is left out.
+///
+/// # Errors
+/// If a value is missing that the server needs.
+pub fn known(schema: &Value, values: &Map<String, Value>) -> Result<Value, UnusableAnswer> {
+    let mut content = Map::new();
+    for field in fields(schema) {
+        match values.get(field.name).cloned().or_else(|| field.default()) {
+            Some(value) => drop(content.insert(field.name.to_owned(), value)),
+            None if field.is_required => return Err(UnusableAnswer::Missing(field.name.to_owned())),
+            None => {}
+        }
+    }
+    Ok(Value::Object(content))
+}
+
 /// The answer that a server gets: values that an accepted form leaves out have the defaults of its schema, and other
 /// answers have no values.
 pub fn completed(schema: &Value, answer: ElicitationAnswer) -> ElicitationAnswer {
@@ -253,6 +269,19 @@ mod tests {
             &[("name", "user_note: main"), ("size", "Small"), ("count", "user_note: many")],
             &expect!["`count` is to be a whole number, not `many`"],
         );
+    }
+
+    #[test]
+    fn known_values_come_before_defaults() {
+        let schema = json!({
+            "properties": { "a": {"type": "string", "default": "x"}, "b": {"type": "number"}, "c": {"type": "boolean"} },
+            "required": ["a", "b"],
+        });
+        let values = |values: Value| values.as_object().cloned().unwrap();
+        assert_eq!(known(&schema, &values(json!({"b": 2, "z": 1}))), Ok(json!({"a": "x", "b": 2})));
+        assert_eq!(known(&schema, &values(json!({"a": "y", "b": 2}))), Ok(json!({"a": "y", "b": 2})));
+        assert_eq!(known(&schema, &Map::new()), Err(UnusableAnswer::Missing("b".to_owned())));
+        assert_eq!(known(&Value::Null, &Map::new()), Ok(json!({})));
     }
 
     #[test]

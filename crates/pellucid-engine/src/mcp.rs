@@ -5,6 +5,7 @@
 //!
 //! Not here: servers. What they say arrives as values.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -87,6 +88,53 @@ pub fn offered(servers: &[(String, Vec<McpTool>)]) -> Vec<ServerTool> {
     }
     tools.sort_by(|a, b| a.name.cmp(&b.name));
     tools
+}
+
+/// What becomes of the tools of a session when its servers offer others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolChange {
+    /// The tools that requests offer from now on: those of now, and those that are gone, a call of which fails.
+    pub tools: Vec<ServerTool>,
+    /// What came and went, in a line for people; absent if nothing did.
+    pub message: Option<String>,
+}
+
+/// How many names of tools a line for people has.
+const NAMES_MAX: usize = 5;
+
+impl ToolChange {
+    /// What changes from the tools of before to those of now, both sorted by name.
+    pub fn between(before: &[ServerTool], now: &[ServerTool]) -> Self {
+        let of = |tools: &[ServerTool]| -> BTreeMap<String, ServerTool> {
+            tools.iter().map(|tool| (tool.name.clone(), tool.clone())).collect()
+        };
+        let (before, now) = (of(before), of(now));
+        let new = now.keys().filter(|name| !before.contains_key(*name));
+        let gone = before.keys().filter(|name| !now.contains_key(*name));
+        let other = now.iter().filter(|(name, tool)| before.get(*name).is_some_and(|it| it != *tool));
+        let groups = [
+            ("new", some_names(new)),
+            ("gone", some_names(gone)),
+            ("described in other words", some_names(other.map(|(name, _)| name))),
+        ];
+        let said: Vec<String> =
+            groups.into_iter().filter_map(|(what, names)| Some(format!("{what}: {}", names?))).collect();
+        let message = (!said.is_empty()).then(|| format!("the tools of MCP servers have changed; {}", said.join("; ")));
+        let mut all = before;
+        all.extend(now);
+        Self { tools: all.into_values().collect(), message }
+    }
+}
+
+/// Names in a row, the first few of many.
+fn some_names<'a>(names: impl Iterator<Item = &'a String>) -> Option<String> {
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    let shown = names.iter().take(NAMES_MAX).copied().collect::<Vec<_>>().join(", ");
+    match names.len() {
+        0 => None,
+        n if n > NAMES_MAX => Some(format!("{shown} and {} more", n - NAMES_MAX)),
+        _ => Some(shown),
+    }
 }
 
 /// The name that models call.
@@ -251,6 +299,26 @@ mod tests {
                 mcp__a_rather_long_server_name_for_a_depot__short = short of a_rather_long_server_name_for_a_depot
             "#]],
         );
+    }
+
+    #[test]
+    fn tools_that_are_gone_stay_and_new_ones_join() {
+        let tools = |names: &[(&str, &str)]| {
+            let tools = names.iter().map(|(name, schema)| tool(name, schema)).collect();
+            offered(&[("s".to_owned(), tools)])
+        };
+        let before = tools(&[("a", "{}"), ("b", "{}"), ("c", "{}")]);
+        let change = ToolChange::between(&before, &tools(&[("d", "{}"), ("b", r#"{"type":"object"}"#), ("a", "{}")]));
+        let names: Vec<&str> = change.tools.iter().map(|tool| tool.tool.as_str()).collect();
+        assert_eq!(names, ["a", "b", "c", "d"]);
+        assert_eq!(change.tools[1].input_schema["type"], "object");
+        expect!["the tools of MCP servers have changed; new: mcp__s__d; gone: mcp__s__c; described in other words: mcp__s__b"]
+            .assert_eq(&change.message.unwrap());
+        assert_eq!(ToolChange::between(&before, &before).message, None);
+        let many: Vec<String> = (0..7).map(|n| format!("t{n}")).collect();
+        let many = tools(&many.iter().map(|name| (name.as_str(), "{}")).collect::<Vec<_>>());
+        expect!["the tools of MCP servers have changed; new: mcp__s__t0, mcp__s__t1, mcp__s__t2, mcp__s__t3, mcp__s__t4 and 2 more"]
+            .assert_eq(&ToolChange::between(&[], &many).message.unwrap());
     }
 
     #[test]

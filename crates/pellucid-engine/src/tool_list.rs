@@ -7,12 +7,15 @@ use std::sync::Arc;
 
 use pellucid_protocol::dynamic_tool::DynamicTool;
 use pellucid_protocol::provider::WireApi;
+use pellucid_protocol::settings::McpSchemas;
 use pellucid_protocol::settings::WebSearchMode;
+use serde::Serialize;
 
 use crate::deferred;
 use crate::deferred::Deferral;
 use crate::deferred::DeferredTools;
 use crate::encode::Encoder;
+use crate::encode::to_json;
 use crate::facts::AgentRole;
 use crate::facts::Facts;
 use crate::file_version::FileVersion;
@@ -116,9 +119,47 @@ pub struct GivenTool {
     /// The description for the model.
     pub description: String,
     /// The schema of the arguments.
-    pub schema: Schema,
+    pub schema: GivenSchema,
     /// The origin: the server's key or `dynamic_tools`.
     pub place: Arc<str>,
+}
+
+/// The schema of a given tool, as requests write it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum GivenSchema {
+    /// In the form that every model understands.
+    Reduced(Schema),
+    /// As its server wrote it, with sorted keys.
+    Whole(serde_json::Value),
+}
+
+/// The largest schema that is written whole, in bytes.
+const WHOLE_MAX: usize = 64 * 1024;
+
+impl GivenSchema {
+    /// The schema of an MCP server's tool.
+    fn of_server(schema: &serde_json::Value, rule: McpSchemas) -> Result<Self, String> {
+        match rule {
+            McpSchemas::Reduced => Schema::read(schema).map(Self::Reduced).map_err(|error| error.to_string()),
+            McpSchemas::Whole => {
+                let mut schema = schema.clone();
+                schema.sort_all_objects();
+                let bytes = to_json(&schema).len();
+                if bytes > WHOLE_MAX {
+                    return Err(format!("its schema has {bytes} bytes, and the limit is {WHOLE_MAX}"));
+                }
+                Ok(Self::Whole(schema))
+            }
+        }
+    }
+
+    /// Sorts what has no order in a schema of the reduced form.
+    fn sort(&mut self) {
+        if let Self::Reduced(schema) = self {
+            schema.sort();
+        }
+    }
 }
 
 /// The tools that others run and that a request describes, and what it leaves out: tools whose schema no model would
@@ -144,18 +185,16 @@ fn usable(pack: &Pack, facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
     let (mut tools, mut omissions) = (Vec::new(), Vec::new());
     let deferral = Deferral::of(pack, facts);
     for tool in facts.tools.mcp_tools.iter().filter(|tool| !deferral.has(tool)) {
-        match Schema::read(&tool.input_schema) {
+        match GivenSchema::of_server(&tool.input_schema, pack.layout.given_tools.schemas) {
             Ok(schema) => tools.push(GivenTool {
                 name: tool.name.clone(),
                 description: tool.description.clone(),
                 schema,
                 place: format!("{MCP_SERVERS}{}", tool.server).into(),
             }),
-            Err(error) => omissions.push(Omission {
-                slot: part(),
-                what: tool.name.clone(),
-                why: Why::Unusable { error: error.to_string() },
-            }),
+            Err(error) => {
+                omissions.push(Omission { slot: part(), what: tool.name.clone(), why: Why::Unusable { error } })
+            }
         }
     }
     for DynamicTool { name, description, input_schema } in &facts.tools.dynamic_tools {
@@ -163,7 +202,7 @@ fn usable(pack: &Pack, facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
             Ok(schema) => tools.push(GivenTool {
                 name: name.clone(),
                 description: description.clone(),
-                schema,
+                schema: GivenSchema::Reduced(schema),
                 place: CLIENTS.into(),
             }),
             Err(error) => omissions.push(Omission {

@@ -2,10 +2,12 @@
 //!
 //! A server that runs a tool may ask for a confirmation or for a few values. The format calls this elicitation.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
 use serde::Serialize;
+use serde_json::Map;
 use serde_json::Value;
 
 use crate::settings::word_enum;
@@ -63,6 +65,18 @@ pub struct ElicitationAnswer {
     /// The values that the server wants. Present only if the person accepts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Value>,
+}
+
+/// Who answers the questions of servers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum ElicitationPolicy {
+    /// A person at the client; without one, questions are declined.
+    #[default]
+    Ask,
+    /// Every question is accepted, with the defaults of its form.
+    Defaults,
+    /// Questions of these servers are accepted, with these values and the defaults of the form. Others are declined.
+    Given(BTreeMap<String, Map<String, Value>>),
 }
 
 impl ElicitationAnswer {

@@ -301,6 +301,46 @@ word_enum! {
 }
 
 word_enum! {
+    /// How an MCP server is greeted, and in which revision of the protocol.
+    McpProtocol {
+        /// With the greeting and the revision of the Codex CLI.
+        Initialize = "initialize",
+        /// In the newest revision that the server knows.
+        Auto = "auto",
+        /// In the revision of November 2024.
+        V20241105 = "2024-11-05",
+        /// In the revision of March 2025.
+        V20250326 = "2025-03-26",
+        /// In the revision of June 2025.
+        V20250618 = "2025-06-18",
+        /// In the revision of November 2025.
+        V20251125 = "2025-11-25",
+        /// In the revision of July 2026, which has no greeting.
+        V20260728 = "2026-07-28",
+    }
+}
+
+word_enum! {
+    /// Whether the first request waits for an MCP server.
+    McpStart {
+        /// The request waits until the server has started or failed.
+        Wait = "wait",
+        /// The request does not wait; the tools of a server that starts later join between turns.
+        Background = "background",
+    }
+}
+
+word_enum! {
+    /// How a request writes the schemas of tools that MCP servers describe.
+    McpSchemas {
+        /// The parts that every model understands, as the Codex CLI writes them.
+        Reduced = "reduced",
+        /// As the server wrote them.
+        Whole = "whole",
+    }
+}
+
+word_enum! {
     /// How much of a layout is used.
     PromptMode {
         /// All slots are used.

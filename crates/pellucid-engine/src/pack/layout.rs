@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use pellucid_protocol::project_docs::ProjectDocs;
 use pellucid_protocol::settings::McpOffer;
+use pellucid_protocol::settings::McpSchemas;
+use pellucid_protocol::settings::McpStart;
 use pellucid_protocol::settings::SummaryFallback;
 use pellucid_protocol::settings::SummaryInput;
 use pellucid_protocol::settings::SummaryRequests;
@@ -267,6 +269,13 @@ pub struct GivenToolRules {
     pub direct_tokens: usize,
     /// The maximum tokens of the list of deferred tools.
     pub list_tokens: usize,
+    /// How the schemas of tools of MCP servers are written.
+    pub schemas: McpSchemas,
+    /// Whether the first request waits for MCP servers that have no rule in the configuration.
+    pub start: McpStart,
+    /// Whether a session follows its MCP servers: it reads all pages of their lists, reads lists that change again, hears
+    /// of resources that change, and says which folders it works in.
+    pub follow: bool,
 }
 
 /// The maximum tokens of the list of deferred tools in a layout that does not say it.
@@ -274,7 +283,15 @@ const LIST_TOKENS: usize = 2000;
 
 impl Default for GivenToolRules {
     fn default() -> Self {
-        Self { form: GivenToolForm::default(), mcp: McpOffer::Direct, direct_tokens: 0, list_tokens: LIST_TOKENS }
+        Self {
+            form: GivenToolForm::default(),
+            mcp: McpOffer::Direct,
+            direct_tokens: 0,
+            list_tokens: LIST_TOKENS,
+            schemas: McpSchemas::Reduced,
+            start: McpStart::Wait,
+            follow: false,
+        }
     }
 }
 

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use pellucid_protocol::project_docs::ProjectDocs;
 use pellucid_protocol::settings::McpOffer;
+use pellucid_protocol::settings::McpSchemas;
+use pellucid_protocol::settings::McpStart;
 use pellucid_protocol::settings::SummaryFallback;
 use pellucid_protocol::settings::SummaryInput;
 use pellucid_protocol::settings::SummaryRequests;
@@ -135,6 +137,9 @@ pub(super) struct RawGivenTools {
     pub mcp: Option<Spanned<McpOffer>>,
     pub direct_tokens: Option<Spanned<usize>>,
     list_tokens: Option<usize>,
+    schemas: Option<McpSchemas>,
+    start: Option<McpStart>,
+    follow: Option<bool>,
 }
 
 impl RawGivenTools {
@@ -144,6 +149,9 @@ impl RawGivenTools {
             mcp: self.mcp.as_ref().map_or(beneath.mcp, |mcp| *mcp.get_ref()),
             direct_tokens: self.direct_tokens.as_ref().map_or(beneath.direct_tokens, |tokens| *tokens.get_ref()),
             list_tokens: self.list_tokens.unwrap_or(beneath.list_tokens),
+            schemas: self.schemas.unwrap_or(beneath.schemas),
+            start: self.start.unwrap_or(beneath.start),
+            follow: self.follow.unwrap_or(beneath.follow),
         }
     }
 }

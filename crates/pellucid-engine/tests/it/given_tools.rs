@@ -3,6 +3,7 @@
 use expect_test::expect;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::facts::OutsideTools;
+use pellucid_engine::fragment::Why;
 use pellucid_engine::mcp::offered;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::pack::PackFiles;
@@ -94,6 +95,32 @@ fn a_layout_may_ask_for_one_order() {
         t_c {"type":"object","properties":{"c":{"type":"string"}},"required":["c"]}
         t_x_y {"type":"object","properties":{"x":{"type":"string"},"y":{"type":"string"}},"required":["x","y"]}"#]];
     sorted.assert_eq(&shown(&canonical(), &given.facts()).join("\n"));
+}
+
+#[test]
+fn a_layout_may_write_schemas_as_their_servers_did() {
+    let layout = "name = \"mine\"\nfrom = \"codex\"\n[given_tools]\nschemas = \"whole\"\n";
+    let files = PackFiles::from([("pack.toml".to_owned(), layout.to_owned())]);
+    let whole = Pack::load_user(&files, "/packs/mine").unwrap();
+    let schema = json!({
+        "type": "object",
+        "properties": { "b": { "$ref": "https://x/y", "minimum": 1 }, "a": { "anyOf": [{ "type": "null" }, { "const": 1 }] } },
+        "$defs": { "z": true },
+    });
+    let with = |schema: Value| {
+        let tool: McpTool = serde_json::from_value(json!({ "name": "t", "inputSchema": schema })).unwrap();
+        let mcp_tools = offered(&[("s".to_owned(), vec![tool])]).into();
+        Facts { tools: OutsideTools { mcp_tools, ..OutsideTools::default() }, ..facts() }
+    };
+    expect![[r#"mcp__s__t {"$defs":{"z":true},"properties":{"a":{"anyOf":[{"type":"null"},{"const":1}]},"b":{"$ref":"https://x/y","minimum":1}},"type":"object"}"#]]
+        .assert_eq(&shown(&whole, &with(schema)).join("\n"));
+    let large = json!({ "type": "object", "properties": {}, "description": "x".repeat(64 * 1024) });
+    let (tools, omissions) = given(&whole, &with(large));
+    assert_eq!(tools, []);
+    expect!["mcp__s__t: its schema has 65590 bytes, and the limit is 65536"].assert_eq(&match &omissions[0].why {
+        Why::Unusable { error } => format!("{}: {error}", omissions[0].what),
+        other => format!("{other:?}"),
+    });
 }
 
 fn any_tools() -> impl Strategy<Value = Vec<Vec<String>>> {

@@ -80,6 +80,7 @@ use pellucid_protocol::review::ReviewOutput;
 use pellucid_protocol::review::ReviewTarget;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::McpOffer;
+use pellucid_protocol::settings::McpStart;
 use pellucid_protocol::settings::Personality;
 use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::SandboxPolicy;
@@ -156,6 +157,9 @@ same_name = "first"
 [given_tools]
 form = "canonical"
 list_tokens = 9
+schemas = "whole"
+start = "background"
+follow = true
 "#;
 
 /// A text that is longer than every budget of the pack above.
@@ -617,14 +621,24 @@ fn injecting() -> Vec<Situation> {
     modes.into_iter().chain([requested(without_skills)]).collect()
 }
 
+/// How a session treats its MCP servers.
+fn with_servers() -> Situation {
+    Box::new(|pack| {
+        let rules = &pack.layout.given_tools;
+        format!("waits: {}, follows: {}", rules.start == McpStart::Wait, rules.follow)
+    })
+}
+
 /// The situations that a pack is played in.
 fn situations(name: &str) -> Vec<Situation> {
-    match name {
+    let mut situations = match name {
         "openclaw" => chatting(),
         "agentcore" => injecting(),
         "pellucid" => coding().into_iter().chain(in_small_windows()).collect(),
         _ => coding(),
-    }
+    };
+    situations.push(with_servers());
+    situations
 }
 
 /// The packs of the corpus: the built-in ones, and one with the keys that none of them has.

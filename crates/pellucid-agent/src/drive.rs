@@ -75,6 +75,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
     }
     session.events_are_about(&input.id, matches!(input.task, Task::Compact));
     let settings = session.turn_settings(&input.id);
+    session.exchange_servers().await;
     session.learn_server_tools();
     let questions = Questions::new(session.setup.origin.audience(), session.jobs.toolbox.grants());
     let mut turn =

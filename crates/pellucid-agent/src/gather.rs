@@ -330,6 +330,13 @@ pub fn gather(sources: &FactSources) -> Gathered {
     Gathered { facts, omissions, model_match, skill_search, shell: shell.path, warnings: Vec::new() }
 }
 
+/// Takes over which MCP servers a configuration has. Their tools are not known yet.
+pub(crate) fn exchange_servers(tools: &mut OutsideTools, config: &Config) {
+    tools.has_mcp_servers = config.tools.mcp_servers.values().any(|server| server.enabled);
+    tools.mcp_tools = Arc::default();
+    tools.mcp_offers = mcp_offers(config);
+}
+
 /// How the configuration wants tools of MCP servers to be offered.
 fn mcp_offers(config: &Config) -> McpOffers {
     let servers = config.tools.mcp_servers.iter();

@@ -8,15 +8,19 @@ use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_config::mcp::McpServer;
 use pellucid_config::mcp::McpTransport;
+use pellucid_engine::deferred;
 use pellucid_engine::digest::Digest;
+use pellucid_engine::elicitation;
 use pellucid_engine::mcp;
 use pellucid_engine::mcp::ServerTool;
 use pellucid_engine::mcp::ToolFilter;
+use pellucid_engine::pack::GivenToolRules;
 use pellucid_exec::process::Command;
 use pellucid_exec::process::Variables;
 use pellucid_mcp::auth;
@@ -26,18 +30,27 @@ use pellucid_mcp::elicitation::Person;
 use pellucid_mcp::login::tokens::Tokens;
 use pellucid_mcp::servers::Servers;
 use pellucid_mcp::spec::ClientName;
+use pellucid_mcp::spec::Follow;
 use pellucid_mcp::spec::HttpClients;
 use pellucid_mcp::spec::HttpReach;
 use pellucid_mcp::spec::Reach;
 use pellucid_mcp::spec::ServerSpec;
 use pellucid_model::Transport;
+use pellucid_protocol::elicitation::ElicitationAction;
+use pellucid_protocol::elicitation::ElicitationAnswer;
+use pellucid_protocol::elicitation::ElicitationPolicy;
 use pellucid_protocol::elicitation::ElicitationRequest;
+use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::mcp::McpAuthStatus;
 use pellucid_protocol::mcp::McpPage;
 use pellucid_protocol::mcp::McpServerStatus;
 use pellucid_protocol::mcp::McpTool;
 use pellucid_protocol::mcp::McpToolResult;
 use pellucid_protocol::secret::Secret;
+use pellucid_protocol::settings::McpProtocol;
+use pellucid_protocol::settings::McpStart;
+use pellucid_store::tool_lists::KeptList;
+use pellucid_store::tool_lists::KeptRevision;
 use pellucid_store::tool_lists::ToolLists;
 use pellucid_tasks::Task;
 use pellucid_tools::desk::Desk;
@@ -49,6 +62,7 @@ use pellucid_tools::mcp_tool::ToolServers;
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
+use tokio::sync::watch;
 
 use crate::identity::VERSION;
 use crate::mcp_login;
@@ -68,8 +82,11 @@ pub(crate) struct Attached {
     pub servers: Arc<Servers>,
     /// The session that ends the servers.
     pub owner: Owner,
-    /// Whether the facts list the servers' tools.
-    pub are_known: bool,
+    /// Which of the tools that the servers have offered so far the facts list, as the servers count; none if the facts
+    /// list no tools yet.
+    pub known: Option<u64>,
+    /// Whether clients have received what there is to say about the start.
+    is_told: watch::Receiver<bool>,
     _passing_on: Arc<Task<()>>,
 }
 
@@ -84,20 +101,39 @@ pub(crate) enum Owner {
 
 impl Attached {
     /// Starts the servers of a configuration; their events go to the session. Absent if there are none.
-    pub(crate) fn start(config: &Config, env: &Env, desk: Desk) -> Option<Self> {
-        let specs = specs(config, env);
+    pub(crate) fn start(
+        config: &Config,
+        env: &Env,
+        rules: &GivenToolRules,
+        roots: &[PathBuf],
+        desk: Desk,
+    ) -> Option<Self> {
+        let mut specs = specs(config, env);
         if specs.is_empty() {
             return None;
         }
-        let person: Arc<dyn Person> = Arc::new(AtDesk(desk.clone()));
+        let lists = ToolLists::new(&config.folders.home);
+        for spec in &mut specs {
+            spec.follow = rules.follow.then(|| Follow { roots: roots.to_vec() });
+            if let Some(server) = config.tools.mcp_servers.get(&spec.name) {
+                remember(spec, server, server.start.unwrap_or(rules.start), &lists);
+            }
+        }
+        let answers = config.tools.mcp_answers.clone();
+        let person: Arc<dyn Person> = Arc::new(AtDesk { desk: desk.clone(), answers });
         let (servers, mut events) = Servers::start(specs, http_clients(), &us(), &person);
+        let (told, is_told) = watch::channel(false);
         let passing_on = Task::spawn("passing on events of MCP servers", async move {
             while let Some(event) = events.recv().await {
+                let is_last = matches!(event, EventMessage::McpStartupComplete { .. });
                 desk.say(FromTool::SessionEvent(event)).await;
+                if is_last {
+                    told.send_replace(true);
+                }
             }
         });
         let servers = Arc::new(servers);
-        Some(Self { servers, owner: Owner::Session, are_known: false, _passing_on: Arc::new(passing_on) })
+        Some(Self { servers, owner: Owner::Session, known: None, is_told, _passing_on: Arc::new(passing_on) })
     }
 
     /// The same servers for a session that this one starts.
@@ -110,10 +146,22 @@ impl Attached {
         self.servers.required().await.map_err(RequiredFailed)
     }
 
-    /// Waits until the servers have started, or not.
+    /// Waits until the servers have started, or not, and clients know it: what did not start is reported before the model
+    /// answers.
     pub(crate) fn settled(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        let servers = self.servers.clone();
-        Box::pin(async move { servers.settled().await })
+        let (servers, mut is_told) = (self.servers.clone(), self.is_told.clone());
+        Box::pin(async move {
+            servers.settled().await;
+            if servers.are_all_settled() {
+                // A session without clients has no one to tell.
+                let _no_one = is_told.wait_for(|is_told| *is_told).await;
+            }
+        })
+    }
+
+    /// Whether the facts list tools of the servers.
+    pub(crate) fn are_known(&self) -> bool {
+        self.known.is_some()
     }
 
     /// The tools that the model is offered.
@@ -157,6 +205,68 @@ pub async fn status(config: &Config, env: &Env) -> Vec<McpServerStatus> {
     all
 }
 
+/// What a server has, as it describes it.
+#[derive(Debug, Clone)]
+pub enum Listing {
+    /// Its tools, each with its estimated tokens in a request; then what is left out, and why.
+    Tools(Vec<(McpTool, usize)>, Vec<(String, String)>),
+    /// Its prompts.
+    Prompts(Vec<Value>),
+    /// Its resources.
+    Resources(Vec<Value>),
+}
+
+/// The kinds of things that a server has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListingKind {
+    /// Tools that the model can call.
+    Tools,
+    /// Prompts for people.
+    Prompts,
+    /// Resources that can be read.
+    Resources,
+}
+
+/// Asks one server of a configuration for what it has. It is started for this, and ended.
+///
+/// # Errors
+/// Why the server does not say it, as text for people.
+pub async fn listing(config: &Config, env: &Env, name: &str, kind: ListingKind) -> Result<Listing, String> {
+    let nobody: Arc<dyn Person> = Arc::new(Nobody);
+    let lists = ToolLists::new(&config.folders.home);
+    let mut specs = specs(config, env);
+    specs.retain(|spec| spec.name == name);
+    for spec in &mut specs {
+        // All pages are of interest.
+        spec.follow = Some(Follow::default());
+        if let Some(server) = config.tools.mcp_servers.get(name) {
+            remember(spec, server, McpStart::Wait, &lists);
+        }
+    }
+    let (servers, _events) = Servers::start(specs, http_clients(), &us(), &nobody);
+    servers.settled().await;
+    let listed = match (servers.failures().pop(), kind) {
+        (Some((_, error)), _) => Err(error),
+        (None, ListingKind::Tools) => {
+            let tokens = |tool: &McpTool| {
+                mcp::offered(&[(name.to_owned(), vec![tool.clone()])]).first().map_or(0, deferred::tokens_of)
+            };
+            let tools = servers.tools().into_iter().flat_map(|(_, tools)| tools);
+            let tools = tools.map(|tool| (tokens(&tool), tool)).map(|(tokens, tool)| (tool, tokens));
+            Ok(Listing::Tools(tools.collect(), servers.left_out()))
+        }
+        (None, ListingKind::Prompts) => {
+            servers.prompts_of(name).await.map(Listing::Prompts).map_err(|failure| failure.to_string())
+        }
+        (None, ListingKind::Resources) => {
+            servers.resources_of(name).await.map(Listing::Resources).map_err(|failure| failure.to_string())
+        }
+    };
+    keep_lists(config, &servers);
+    servers.shut_down().await;
+    listed
+}
+
 /// The digest of how a server is reached: the list of tools that it gave last is kept under it. Values of variables are
 /// no part of it; which tools are offered, and how long to wait, neither.
 fn reach_digest(server: &McpServer) -> String {
@@ -177,12 +287,44 @@ fn reach_digest(server: &McpServer) -> String {
 /// Keeps what the servers listed, for those who want to see a request without starting them.
 fn keep_lists(config: &Config, servers: &Servers) {
     let lists = ToolLists::new(&config.folders.home);
+    let revisions: BTreeMap<String, String> = servers.revisions().into_iter().collect();
     for (name, tools) in servers.listed() {
         let Some(server) = config.tools.mcp_servers.get(&name) else { continue };
-        if let Err(error) = lists.keep(&reach_digest(server), &tools) {
+        let digest = reach_digest(server);
+        let asked = revisions.get(&name).filter(|_| server.protocol == McpProtocol::Auto);
+        let revision = asked.map(|name| {
+            let kept = lists.last(&digest).ok().flatten().and_then(|kept| kept.revision);
+            let at = now();
+            // A revision that is only remembered gets no older.
+            kept.filter(|kept| kept.name == *name && kept.is_fresh(at))
+                .unwrap_or_else(|| KeptRevision { name: name.clone(), at })
+        });
+        if let Err(error) = lists.keep(&digest, KeptList { tools, revision }) {
             tracing::warn!(server = name, %error, "the tools of an MCP server are not kept");
         }
     }
+}
+
+/// What an earlier session learned of a server: the revision that it speaks, and the tools that are offered while it starts.
+fn remember(spec: &mut ServerSpec, server: &McpServer, start: McpStart, lists: &ToolLists) {
+    let is_background = start == McpStart::Background && !spec.is_required;
+    if !is_background && server.protocol != McpProtocol::Auto {
+        return;
+    }
+    let Ok(Some(KeptList { tools, revision })) = lists.last(&reach_digest(server)) else { return };
+    spec.known_revision = revision.filter(|revision| revision.is_fresh(now())).map(|revision| revision.name);
+    spec.last_listed = is_background.then_some(tools);
+}
+
+/// The revision of the protocol that a server spoke lately, if it was asked for the newest one that it knows.
+pub fn known_revision(config: &Config, server: &McpServer) -> Option<String> {
+    let kept = ToolLists::new(&config.folders.home).last(&reach_digest(server)).ok().flatten()?;
+    kept.revision.filter(|revision| revision.is_fresh(now())).map(|revision| revision.name)
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// What was kept of the servers of a configuration: the tools that are offered, and which servers have no list that
@@ -208,7 +350,7 @@ impl KeptTools {
                 continue;
             };
             match lists.last(&reach_digest(server)) {
-                Ok(Some(tools)) => {
+                Ok(Some(KeptList { tools, .. })) => {
                     offered.push((name, tools.into_iter().filter(|tool| spec.tools.allows(&tool.name)).collect()));
                 }
                 Ok(None) => {
@@ -253,6 +395,12 @@ fn spec(name: &str, server: &McpServer, config: &Config, env: &Env) -> ServerSpe
         is_required: server.required,
         startup_timeout: server.startup_limit(),
         tool_timeout: server.tool_limit(),
+        tool_timeout_max: server.tool_limit_in_all(),
+        max_message_bytes: server.max_message_bytes,
+        protocol: server.protocol,
+        known_revision: None,
+        last_listed: None,
+        follow: None,
         tools: ToolFilter {
             enabled: server.enabled_tools.clone().map(|tools| tools.into_iter().collect()),
             disabled: server.disabled_tools.iter().flatten().cloned().collect(),
@@ -315,15 +463,41 @@ fn us() -> ClientName {
     ClientName { name: "pellucid-mcp-client".to_owned(), title: "Pellucid".to_owned(), version: VERSION.to_owned() }
 }
 
-/// The person at the client of a session: the turn that runs decides whether the client is asked.
+/// The person at the client of a session: the turn that runs decides whether the client is asked. What was answered
+/// beforehand is not asked.
 #[derive(Debug)]
-struct AtDesk(Desk);
+struct AtDesk {
+    desk: Desk,
+    answers: ElicitationPolicy,
+}
 
 impl Person for AtDesk {
     fn ask(&self, request: ElicitationRequest) -> Answering {
-        let desk = self.0.clone();
+        if let Some(answer) = answered_before(&self.answers, &request) {
+            return Box::pin(std::future::ready(answer));
+        }
+        let desk = self.desk.clone();
         Box::pin(async move { desk.elicit(request).await })
     }
+}
+
+/// The answer that was given before there was a question; none if a person is asked.
+fn answered_before(answers: &ElicitationPolicy, request: &ElicitationRequest) -> Option<ElicitationAnswer> {
+    let nothing = Map::new();
+    let values = match answers {
+        ElicitationPolicy::Ask => return None,
+        ElicitationPolicy::Defaults => Some(&nothing),
+        ElicitationPolicy::Given(servers) => servers.get(&request.server_name),
+    };
+    let declined = ElicitationAnswer::without_content(ElicitationAction::Decline);
+    let Some(values) = values else { return Some(declined) };
+    Some(match elicitation::known(&request.schema, values) {
+        Ok(content) => ElicitationAnswer { action: ElicitationAction::Accept, content: Some(content) },
+        Err(error) => {
+            tracing::warn!(server = request.server_name, %error, "a question of an MCP server is declined");
+            declined
+        }
+    })
 }
 
 /// Servers as calls need them.

@@ -23,7 +23,7 @@ mod calls;
 mod conversation;
 mod headers;
 mod input;
-mod mcp;
+pub mod mcp;
 mod next;
 mod notices;
 mod opening;
@@ -91,6 +91,7 @@ use crate::phases::Phases;
 use crate::restore::SetAside;
 use crate::sandbox;
 use crate::sandbox::SandboxReport;
+use crate::session::mcp::ServerSwitch;
 use crate::situation;
 
 /// A conversation with its settings, files and tools.
@@ -103,6 +104,7 @@ pub struct Session {
     pub(crate) jobs: Jobs,
     /// The MCP servers, once they were started.
     pub(crate) servers: Option<Attached>,
+    server_switch: ServerSwitch,
     requests: Requests,
     notices: Notices,
     shortening: Shortening,

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use pellucid_protocol::elicitation::ElicitationPolicy;
 use pellucid_protocol::environment::ShellEnvironmentPolicy;
 use pellucid_protocol::feature::Features;
 use pellucid_protocol::project_docs::ProjectDocs;
@@ -355,6 +356,8 @@ pub struct ToolSettings {
     pub mcp_logins: McpLogins,
     /// How requests offer the tools of MCP servers, if the pack does not decide.
     pub mcp_tools: Option<McpOffer>,
+    /// Who answers the questions of MCP servers.
+    pub mcp_answers: ElicitationPolicy,
     /// The skills that the user switched on or off.
     pub skills: Vec<SkillSwitch>,
     /// What snapshots for undo leave out.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::path::PathBuf;
 
+use pellucid_protocol::elicitation::ElicitationPolicy;
 use pellucid_protocol::environment::Inherit;
 use pellucid_protocol::environment::ShellEnvironmentPolicy;
 use pellucid_protocol::feature::Feature;
@@ -385,6 +386,7 @@ fn tools(reader: &Reader<'_>, layers: &Layers) -> Result<ToolSettings, ConfigErr
             callback_port: reader.count("mcp_oauth_callback_port"),
         },
         mcp_tools: reader.word("mcp_tools", McpOffer::from_word),
+        mcp_answers: ElicitationPolicy::Ask,
         skills: layers.user().map(skills).unwrap_or_default(),
         snapshots: SnapshotSettings {
             large_file_bytes: reader

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use pellucid_protocol::settings::McpOffer;
+use pellucid_protocol::settings::McpProtocol;
+use pellucid_protocol::settings::McpStart;
 use pellucid_protocol::word_enum;
 
 use crate::check::Problem;
@@ -33,8 +35,16 @@ pub struct McpServer {
     pub required: bool,
     /// How long the server may take to start.
     pub startup_timeout: Option<Duration>,
-    /// How long a call may take.
+    /// How long a call may take without progress.
     pub tool_timeout: Option<Duration>,
+    /// How long a call may take in all, if the server reports progress.
+    pub tool_timeout_max: Option<Duration>,
+    /// The largest message of the server that is read, in bytes.
+    pub max_message_bytes: usize,
+    /// How the server is greeted.
+    pub protocol: McpProtocol,
+    /// Whether the first request waits for the server, if the server has its own rule.
+    pub start: Option<McpStart>,
     /// The tools that are offered; all if absent.
     pub enabled_tools: Option<Vec<String>>,
     /// The tools that are not offered.
@@ -135,6 +145,12 @@ impl McpServer {
         self.tool_timeout.unwrap_or(TOOL_TIMEOUT)
     }
 
+    /// How long a call may take in all, configured or by default.
+    pub fn tool_limit_in_all(&self) -> Duration {
+        let limit = self.tool_limit();
+        self.tool_timeout_max.unwrap_or_else(|| limit.saturating_mul(TOOL_TIMEOUT_MAX)).max(limit)
+    }
+
     /// The variables with the server's token or secrets for its headers. The variables of a program are not included,
     /// because commands may need them too.
     pub(crate) fn key_variables(&self) -> Vec<&String> {
@@ -153,6 +169,11 @@ const HTTP_ONLY: [&str; 5] = ["url", "bearer_token_env_var", "http_headers", "en
 const REFUSED: &str = "bearer_token";
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(default::number("mcp_servers.<name>.startup_timeout_sec") as u64);
 const TOOL_TIMEOUT: Duration = Duration::from_secs(default::number("mcp_servers.<name>.tool_timeout_sec") as u64);
+
+/// How many times the limit of a call is the limit of one that makes progress.
+const TOOL_TIMEOUT_MAX: u32 = 10;
+const MESSAGE_BYTES: usize = default::number("mcp_servers.<name>.max_message_bytes") as usize;
+const PROTOCOL: McpProtocol = McpProtocol::named(default::text("mcp_servers.<name>.protocol"));
 
 /// All servers by name; those that the requirements forbid are disabled.
 pub(crate) fn servers(
@@ -183,6 +204,10 @@ impl McpServer {
             required: false,
             startup_timeout: None,
             tool_timeout: None,
+            tool_timeout_max: None,
+            max_message_bytes: MESSAGE_BYTES,
+            protocol: PROTOCOL,
+            start: None,
             enabled_tools: None,
             disabled_tools: None,
             offer: None,
@@ -207,6 +232,7 @@ pub(crate) fn forbid(name: &str, server: &mut McpServer, requirements: &Requirem
 fn server(table: &Table) -> Result<McpServer, String> {
     let flag = |key| table.get(key).and_then(Value::as_bool);
     let seconds = |key| table.get(key).and_then(Value::as_number).map(duration).transpose();
+    let word = |key| table.get(key).and_then(Value::as_str);
     let milliseconds = table.get("startup_timeout_ms").and_then(Value::as_integer);
     Ok(McpServer {
         transport: transport(table)?,
@@ -216,9 +242,17 @@ fn server(table: &Table) -> Result<McpServer, String> {
         startup_timeout: seconds("startup_timeout_sec")?
             .or_else(|| milliseconds?.try_into().ok().map(Duration::from_millis)),
         tool_timeout: seconds("tool_timeout_sec")?,
+        tool_timeout_max: seconds("tool_timeout_max_sec")?,
+        max_message_bytes: table
+            .get("max_message_bytes")
+            .and_then(Value::as_integer)
+            .and_then(|bytes| usize::try_from(bytes).ok())
+            .unwrap_or(MESSAGE_BYTES),
+        protocol: word("protocol").and_then(McpProtocol::from_word).unwrap_or(PROTOCOL),
+        start: word("start").and_then(McpStart::from_word),
         enabled_tools: table.get("enabled_tools").and_then(texts),
         disabled_tools: table.get("disabled_tools").and_then(texts),
-        offer: table.get("offer").and_then(Value::as_str).and_then(McpOffer::from_word),
+        offer: word("offer").and_then(McpOffer::from_word),
         login: login(table),
     })
 }

@@ -1,80 +1,69 @@
 //! A connection to one MCP server.
 //!
-//! The server lists its tools once, when the connection is made. Every request has a time limit; a request that takes
-//! too long is cancelled at the server too.
+//! Every request has a time limit; a request that takes too long is cancelled at the server too. A connection that has
+//! ended stays so: `servers` makes another one.
 
 use std::collections::BTreeSet;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::HeaderName;
-use http::HeaderValue;
 use pellucid_exec::service::Pipes;
 use pellucid_exec::service::Service;
-use pellucid_protocol::elicitation::ElicitationAction as Action;
-use pellucid_protocol::elicitation::ElicitationId;
-use pellucid_protocol::elicitation::ElicitationRequest;
 use pellucid_protocol::mcp::McpFailure;
 use pellucid_protocol::mcp::McpPage;
-use pellucid_protocol::mcp::McpTool;
 use pellucid_protocol::mcp::McpToolResult;
 use pellucid_protocol::number;
 use pellucid_tasks::Tasks;
-use rmcp::ClientHandler;
 use rmcp::RoleClient;
 use rmcp::ServiceError;
 use rmcp::model::CallToolRequestParams;
-use rmcp::model::ClientCapabilities;
-use rmcp::model::ClientConfig;
-use rmcp::model::ElicitRequestParams;
-use rmcp::model::ElicitResult;
-use rmcp::model::ElicitationAction;
-use rmcp::model::ElicitationCapability;
-use rmcp::model::ErrorData;
-use rmcp::model::FormElicitationCapability;
-use rmcp::model::Implementation;
-use rmcp::model::NumberOrString;
 use rmcp::model::PaginatedRequestParams;
-use rmcp::model::ProtocolVersion;
 use rmcp::model::ReadResourceRequestParams;
 use rmcp::service::ClientInitializeError;
-use rmcp::service::RequestContext;
 use rmcp::service::RunningService;
-use rmcp::service::serve_client;
-use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::service::serve_client_with_lifecycle;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Map;
 use serde_json::Value;
-use tokio::io::AsyncRead;
-use tokio::io::AsyncWrite;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
+use crate::elicitation::Limits;
 use crate::elicitation::OpenQuestions;
 use crate::elicitation::Person;
+use crate::failure;
+use crate::lines::Lines;
+use crate::listing;
+use crate::listing::Listing;
 use crate::login::bearer;
 use crate::login::bearer::Bearer;
 use crate::login::tokens::Tokens;
+use crate::news::News;
+use crate::revision::Greeting;
 use crate::spec::ClientName;
 use crate::spec::HttpClients;
-use crate::spec::HttpReach;
 use crate::spec::Reach;
 use crate::spec::ServerSpec;
 use crate::stderr;
+use crate::us;
+use crate::us::Us;
+use crate::web;
 
 /// How long a program may take to end by itself.
 const END_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How often a server may ask for more input before it answers one request.
+const ROUNDS_MAX: usize = 8;
+
+/// How many entries of a list are read.
+const ENTRIES_MAX: usize = 10_000;
 
 /// A connection to one MCP server.
 #[derive(Debug)]
 pub(crate) struct Client {
     running: RunningService<RoleClient, Us>,
-    /// All tools of the server, also those that are not offered to the model.
-    pub tools: Vec<McpTool>,
-    tool_timeout: Duration,
+    limits: Limits,
     /// The server's program, if it has one.
     program: Mutex<Option<Service>>,
     /// The tokens of the login, if the server has one.
@@ -92,62 +81,26 @@ pub(crate) enum NoClient {
     Failed(String),
 }
 
-/// Our side of the connection, which answers requests of the server.
-#[derive(Debug)]
-pub(crate) struct Us {
-    server: String,
-    name: ClientName,
-    questions: Arc<OpenQuestions>,
-}
-
-impl ClientHandler for Us {
-    fn get_info(&self) -> ClientConfig {
-        let form = ElicitationCapability::new().with_form(FormElicitationCapability::default());
-        let mut capabilities = ClientCapabilities::default();
-        capabilities.elicitation = Some(form);
-        let us = Implementation::new(&self.name.name, &self.name.version).with_title(&self.name.title);
-        ClientConfig::new(capabilities, us).with_protocol_version(ProtocolVersion::V_2025_06_18)
-    }
-
-    /// Asks a person on behalf of the server. Only questions with a form are offered, and others are declined.
-    async fn create_elicitation(
-        &self,
-        params: ElicitRequestParams,
-        context: RequestContext<RoleClient>,
-    ) -> Result<ElicitResult, ErrorData> {
-        let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = params else {
-            tracing::warn!(server = self.server, "declined a question of an MCP server that has no form");
-            return Ok(ElicitResult::new(ElicitationAction::Decline));
-        };
-        let schema = serde_json::to_value(requested_schema)
-            .map_err(|error| ErrorData::invalid_params(format!("the schema cannot be read: {error}"), None))?;
-        let id = match context.id {
-            NumberOrString::Number(number) => ElicitationId::Number(number),
-            NumberOrString::String(text) => ElicitationId::Text(text.to_string()),
-        };
-        let request = ElicitationRequest { server_name: self.server.clone(), id, message, schema };
-        let answer = self.questions.ask(request, context.ct.cancelled()).await;
-        let action = match answer.action {
-            Action::Accept => ElicitationAction::Accept,
-            Action::Decline => ElicitationAction::Decline,
-            Action::Cancel => ElicitationAction::Cancel,
-        };
-        let mut result = ElicitResult::new(action);
-        result.content = answer.content;
-        Ok(result)
-    }
-}
-
 impl Client {
-    /// Starts a server and lists its tools.
+    /// Starts a server and lists its tools. `known` is the revision that the server spoke lately.
     pub(crate) async fn connect(
         spec: &ServerSpec,
+        known: Option<&str>,
         http: &HttpClients,
         name: &ClientName,
         person: Arc<dyn Person>,
     ) -> Result<Self, NoClient> {
         let questions = OpenQuestions::new(person);
-        let us = Us { server: spec.name.clone(), name: name.clone(), questions: questions.clone() };
+        let Greeting { mode, revision, more } = Greeting::of(spec.protocol, known);
+        let us = Us {
+            server: spec.name.clone(),
+            name: name.clone(),
+            questions: questions.clone(),
+            news: News::new(spec.name.clone(), spec.follow.is_some(), spec.startup_timeout),
+            roots: spec.follow.as_ref().map(|follow| follow.roots.iter().map(|folder| us::root(folder)).collect()),
+            revision,
+        };
+        let limit = spec.startup_timeout + more;
         match spec.reach.as_ref().map_err(|error| NoClient::Failed(error.clone()))? {
             Reach::Program(command) => {
                 let started = Service::start(command).await;
@@ -159,28 +112,19 @@ impl Client {
                 // The task ends when the program does.
                 Tasks::of_process()
                     .spawn("reading standard error of an MCP server", stderr::log(spec.name.clone(), stderr));
-                Self::over(spec, us, (questions.watched(stdout), stdin), Some(service)).await
+                let lines = Lines::new(questions.watched(stdout), stdin, spec.max_message_bytes);
+                let running = within(limit, serve_client_with_lifecycle(us, lines, mode)).await?;
+                Self::ready(spec, running, Some(service)).await
             }
             Reach::Http(reach) => {
                 let client = http.get(&reach.url).map_err(NoClient::Failed)?;
                 let client = Bearer::new(client, reach.login.clone(), questions);
-                let transport = StreamableHttpClientTransport::with_client(client, config(reach)?);
-                let running = within(spec.startup_timeout, serve_client(us, transport)).await?;
+                let transport = web::transport(client, reach, spec.max_message_bytes).map_err(NoClient::Failed)?;
+                let running = within(limit, serve_client_with_lifecycle(us, transport, mode)).await?;
                 let login = reach.login.clone();
                 Ok(Self { login, ..Self::ready(spec, running, None).await? })
             }
         }
-    }
-
-    /// Initialises a server over a pair of pipes.
-    async fn over(
-        spec: &ServerSpec,
-        us: Us,
-        pipes: (impl AsyncRead + Send + Unpin + 'static, impl AsyncWrite + Send + Unpin + 'static),
-        program: Option<Service>,
-    ) -> Result<Self, NoClient> {
-        let running = within(spec.startup_timeout, serve_client(us, pipes)).await?;
-        Self::ready(spec, running, program).await
     }
 
     async fn ready(
@@ -188,13 +132,38 @@ impl Client {
         running: RunningService<RoleClient, Us>,
         program: Option<Service>,
     ) -> Result<Self, NoClient> {
-        // Only the first page of tools is read, as other clients of MCP servers do.
-        let listed = timeout(spec.startup_timeout, running.list_tools(None)).await;
-        let listed = listed.map_err(|_| NoClient::TimedOut)?;
-        let listed = listed.map_err(|error| NoClient::Failed(format!("tools/list failed: {error}")))?;
-        let tools = listed.tools.iter().map(plain).collect::<Result<_, _>>();
-        let tools = tools.map_err(|error| NoClient::Failed(format!("tools/list failed: {error}")))?;
-        Ok(Self { running, tools, tool_timeout: spec.tool_timeout, program: Mutex::new(program), login: None })
+        let news = &running.service().news;
+        let listed = timeout(spec.startup_timeout, listing::read(&running, news.pages())).await;
+        news.set(listed.map_err(|_| NoClient::TimedOut)?.map_err(NoClient::Failed)?);
+        let limits = Limits { idle: spec.tool_timeout, total: spec.tool_timeout_max };
+        Ok(Self { running, limits, program: Mutex::new(program), login: None })
+    }
+
+    /// The tools of the server, also those that are not offered to the model.
+    pub(crate) fn listing(&self) -> Arc<Listing> {
+        self.news().listing()
+    }
+
+    /// What the server told since it was started.
+    pub(crate) fn news(&self) -> &News {
+        &self.running.service().news
+    }
+
+    /// Asks for the tools again if the time is over that the server gave for its list.
+    pub(crate) async fn refresh(&self) {
+        if self.news().is_over() {
+            self.news().changed(self.running.peer()).await;
+        }
+    }
+
+    /// The revision of the protocol that the server speaks.
+    pub(crate) fn revision(&self) -> Option<String> {
+        Some(self.running.peer_info()?.protocol_version.to_string())
+    }
+
+    /// Whether the connection has ended.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.running.service().questions.is_gone() || self.running.is_transport_closed()
     }
 
     /// Calls a tool of the server.
@@ -203,9 +172,14 @@ impl Client {
         tool: &str,
         arguments: Option<Map<String, Value>>,
     ) -> Result<McpToolResult, McpFailure> {
+        // Only a list that was read again can lack a tool that the model was offered.
+        if *self.news().changes().borrow() > 0 && !self.listing().has(tool) {
+            return Err(McpFailure::new("the server no longer has this tool"));
+        }
         let mut params = CallToolRequestParams::new(tool.to_owned());
         params.arguments = arguments;
-        let result = self.asked("tools/call", self.running.call_tool(params)).await?;
+        let called = self.running.call_tool_with_mrtr_max_rounds(params, ROUNDS_MAX);
+        let result = self.asked("tools/call", called).await?;
         let result: McpToolResult =
             plain(&result).map_err(|error| McpFailure::new(format!("tools/call failed: {error}")))?;
         // A result without content counts as no result, as in the reference.
@@ -228,9 +202,16 @@ impl Client {
         Ok(McpPage { entries: entries(&listed.resource_templates), next_cursor: listed.next_cursor })
     }
 
+    /// A page of the server's prompts.
+    pub(crate) async fn prompts(&self, cursor: Option<String>) -> Result<McpPage, McpFailure> {
+        let listed = self.asked("prompts/list", self.running.list_prompts(page(cursor))).await?;
+        Ok(McpPage { entries: entries(&listed.prompts), next_cursor: listed.next_cursor })
+    }
+
     /// The contents of a resource.
     pub(crate) async fn read(&self, uri: &str) -> Result<Map<String, Value>, McpFailure> {
-        let read = self.running.read_resource(ReadResourceRequestParams::new(uri));
+        let params = ReadResourceRequestParams::new(uri);
+        let read = self.running.read_resource_with_mrtr_max_rounds(params, ROUNDS_MAX);
         let read = self.asked("resources/read", read).await?;
         Ok(Map::from_iter([("contents".to_owned(), entries(&read.contents).into())]))
     }
@@ -240,13 +221,14 @@ impl Client {
         method: &str,
         asking: impl Future<Output = Result<T, ServiceError>>,
     ) -> Result<T, McpFailure> {
-        match self.running.service().questions.within(self.tool_timeout, asking).await {
-            Some(answer) => answer.map_err(|error| {
+        match self.running.service().questions.within(self.limits, asking).await {
+            Ok(answer) => answer.map_err(|error| {
                 let remedy = bearer::remedy(&error, self.login.as_ref());
-                McpFailure::new(format!("{method} failed: {}", remedy.unwrap_or_else(|| error.to_string())))
+                let why = remedy.unwrap_or_else(|| failure::of_request(&error));
+                McpFailure::new(format!("{method} failed: {why}"))
             }),
-            None => {
-                let what = format!("timed out awaiting {method} after {:?}", self.tool_timeout);
+            Err(limit) => {
+                let what = format!("timed out awaiting {method} after {limit:?}");
                 Err(McpFailure::new("deadline has elapsed").of(what))
             }
         }
@@ -271,6 +253,9 @@ where
     loop {
         let McpPage { entries: more, next_cursor } = page(cursor).await?;
         entries.extend(more);
+        if entries.len() > ENTRIES_MAX {
+            return Err(McpFailure::new(format!("the server lists more than {ENTRIES_MAX} entries")));
+        }
         let Some(next) = next_cursor else { return Ok(entries) };
         if !seen.insert(next.clone()) {
             return Err(McpFailure::new(format!("the server returned the cursor `{next}` twice")));
@@ -286,23 +271,9 @@ async fn within<T>(
     match timeout(limit, greeting).await {
         Ok(Ok(greeted)) => Ok(greeted),
         Ok(Err(error)) if error.is_authorization_required() => Err(NoClient::LoginRequired),
-        Ok(Err(error)) => Err(NoClient::Failed(format!("the handshake failed: {error}"))),
+        Ok(Err(error)) => Err(NoClient::Failed(format!("the handshake failed: {}", failure::of_greeting(&error)))),
         Err(_) => Err(NoClient::TimedOut),
     }
-}
-
-fn config(reach: &HttpReach) -> Result<StreamableHttpClientTransportConfig, NoClient> {
-    let mut headers = HashMap::new();
-    for (name, value) in &reach.headers {
-        let wrong = || NoClient::Failed(format!("the header `{name}` of its configuration is not valid"));
-        let key = HeaderName::try_from(name).map_err(|_| wrong())?;
-        headers.insert(key, HeaderValue::try_from(value.reveal()).map_err(|_| wrong())?);
-    }
-    let config = StreamableHttpClientTransportConfig::with_uri(reach.url.as_str()).custom_headers(headers);
-    Ok(match &reach.bearer {
-        Some(token) => config.auth_header(token.reveal()),
-        None => config,
-    })
 }
 
 fn page(cursor: Option<String>) -> Option<PaginatedRequestParams> {
@@ -310,7 +281,7 @@ fn page(cursor: Option<String>) -> Option<PaginatedRequestParams> {
 }
 
 /// Converts a value of the SDK to plain data.
-fn plain<T: DeserializeOwned>(value: &impl Serialize) -> Result<T, serde_json::Error> {
+pub(crate) fn plain<T: DeserializeOwned>(value: &impl Serialize) -> Result<T, serde_json::Error> {
     serde_json::from_value(number::as_doubles(serde_json::to_value(value)?))
 }
 

@@ -43,13 +43,20 @@ impl Person for Nobody {
 pub(crate) struct OpenQuestions {
     person: Arc<dyn Person>,
     n_open: watch::Sender<usize>,
+    /// How often the server reported progress.
+    n_progress: watch::Sender<u64>,
     /// Whether the server's output has ended, so that no answer can reach it.
     is_gone: watch::Sender<bool>,
 }
 
 impl OpenQuestions {
     pub(crate) fn new(person: Arc<dyn Person>) -> Arc<Self> {
-        Arc::new(Self { person, n_open: watch::Sender::new(0), is_gone: watch::Sender::new(false) })
+        Arc::new(Self {
+            person,
+            n_open: watch::Sender::new(0),
+            n_progress: watch::Sender::new(0),
+            is_gone: watch::Sender::new(false),
+        })
     }
 
     /// Asks a question of the server. It is cancelled if `withdrawn` ends first, or if the server is gone.
@@ -80,26 +87,56 @@ impl OpenQuestions {
         Watched { output, questions: self.clone() }
     }
 
-    /// Waits for a request to the server, at most for `limit` without the time in which questions are open. `None` if
-    /// that time is over.
-    pub(crate) async fn within<T>(&self, limit: Duration, request: impl Future<Output = T>) -> Option<T> {
+    /// Whether the server's output has ended.
+    pub(crate) fn is_gone(&self) -> bool {
+        *self.is_gone.borrow()
+    }
+
+    /// The server reports progress, so requests may take longer.
+    pub(crate) fn progressed(&self) {
+        self.n_progress.send_modify(|n| *n = n.wrapping_add(1));
+    }
+
+    /// Waits for a request to the server within these limits, without the time in which questions are open.
+    ///
+    /// # Errors
+    /// The limit that is over.
+    pub(crate) async fn within<T>(&self, limits: Limits, request: impl Future<Output = T>) -> Result<T, Duration> {
         let mut request = std::pin::pin!(request);
-        let (mut n_open, mut left) = (self.n_open.subscribe(), limit);
+        let (mut n_open, mut n_progress) = (self.n_open.subscribe(), self.n_progress.subscribe());
+        let (mut idle, mut total) = (limits.idle, limits.total);
         loop {
             let began = Instant::now();
             let runs = *n_open.borrow_and_update() == 0;
+            let mut has_progressed = false;
             tokio::select! {
                 biased;
-                answer = &mut request => return Some(answer),
-                // The sender lives as long as `self`.
+                answer = &mut request => return Ok(answer),
+                // The senders live as long as `self`.
                 Ok(()) = n_open.changed() => {}
-                () = tokio::time::sleep(left), if runs => return None,
+                Ok(()) = n_progress.changed() => has_progressed = true,
+                () = tokio::time::sleep(idle.min(total)), if runs => {
+                    return Err(if total < idle { limits.total } else { limits.idle });
+                }
             }
             if runs {
-                left = left.saturating_sub(began.elapsed());
+                idle = idle.saturating_sub(began.elapsed());
+                total = total.saturating_sub(began.elapsed());
+            }
+            if has_progressed {
+                idle = limits.idle;
             }
         }
     }
+}
+
+/// How long a request may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Without progress.
+    pub idle: Duration,
+    /// In all, whatever progress there is.
+    pub total: Duration,
 }
 
 /// A question that counts as open until it is dropped.
@@ -175,6 +212,8 @@ mod tests {
         (OpenQuestions::new(Arc::new(Slow(Mutex::new(Some(given))))), answer)
     }
 
+    const NONE: Limits = Limits { idle: Duration::ZERO, total: Duration::ZERO };
+
     fn request() -> ElicitationRequest {
         ElicitationRequest {
             server_name: "depot".to_owned(),
@@ -187,13 +226,37 @@ mod tests {
     #[tokio::test]
     async fn time_does_not_run_while_a_question_is_open() {
         let (questions, answer) = slow();
-        let (asked, limited, ()) = tokio::join!(
-            questions.ask(request(), pending()),
-            questions.within(Duration::ZERO, pending::<()>()),
-            async move { answer.send(ElicitationAction::Accept).unwrap() },
+        let (asked, limited, ()) =
+            tokio::join!(questions.ask(request(), pending()), questions.within(NONE, pending::<()>()), async move {
+                answer.send(ElicitationAction::Accept).unwrap()
+            },);
+        assert_eq!((asked.action, limited), (ElicitationAction::Accept, Err(Duration::ZERO)));
+        assert_eq!(questions.within(NONE, ready(7)).await, Ok(7));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn progress_restarts_the_limit_up_to_the_total() {
+        let questions = slow().0;
+        let second = Duration::from_secs(1);
+        let limits = Limits { idle: 3 * second, total: 10 * second };
+        let reporting = async {
+            for _ in 0..20 {
+                tokio::time::sleep(2 * second).await;
+                questions.progressed();
+            }
+        };
+        let began = Instant::now();
+        let (limited, ()) = tokio::join!(
+            async {
+                let limited = questions.within(limits, pending::<()>()).await;
+                (limited, began.elapsed())
+            },
+            reporting
         );
-        assert_eq!((asked.action, limited), (ElicitationAction::Accept, None));
-        assert_eq!(questions.within(Duration::ZERO, ready(7)).await, Some(7));
+        assert_eq!(limited, (Err(10 * second), 10 * second));
+        let began = Instant::now();
+        assert_eq!(questions.within(limits, pending::<()>()).await, Err(3 * second));
+        assert_eq!(began.elapsed(), 3 * second);
     }
 
     #[tokio::test]
@@ -201,7 +264,7 @@ mod tests {
         let (questions, _answer) = slow();
         let asked = questions.ask(request(), ready(())).await;
         assert_eq!(asked.action, ElicitationAction::Cancel);
-        assert_eq!(questions.within(Duration::ZERO, pending::<()>()).await, None);
+        assert_eq!(questions.within(NONE, pending::<()>()).await, Err(Duration::ZERO));
     }
 
     #[tokio::test]

@@ -5,7 +5,10 @@
 //! - [`elicitation`]: what servers want to know from a person
 //! - [`auth`]: how requests to a server are authenticated
 //! - [`login`]: logins of servers: getting tokens, keeping them, renewing them
-//! - `client`: a connection to one server, over pipes or HTTP
+//! - `client`: a connection to one server: `lines` over pipes, `web` and `login` over HTTP, `us` for what the server asks and tells
+//! - `listing`: the tools that a server lists, and `news`: that they have changed
+//! - `revision`: in which revision of the protocol a server is greeted
+//! - `failure`: what is said when a request fails
 //!
 //! The protocol itself is the official SDK's (`rmcp`); this crate converts its types to plain data, so that no other
 //! crate knows the SDK.
@@ -22,4 +25,11 @@ pub mod servers;
 pub mod spec;
 
 mod client;
+mod failure;
+mod lines;
+mod listing;
+mod news;
+mod revision;
 mod stderr;
+mod us;
+mod web;

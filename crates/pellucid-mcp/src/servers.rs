@@ -1,5 +1,8 @@
 //! The MCP servers of a session: started concurrently in the background, then called by name.
 
+mod again;
+#[cfg(test)]
+mod hostile_tests;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +24,7 @@ use pellucid_tasks::Tasks;
 use pellucid_tasks::contained;
 use serde_json::Map;
 use serde_json::Value;
+use tokio::sync::Mutex;
 use tokio::sync::mpsc;
 use tokio::sync::watch;
 
@@ -29,6 +33,7 @@ use crate::client::Client;
 use crate::client::NoClient;
 use crate::client::all_pages;
 use crate::elicitation::Person;
+use crate::servers::again::Restarts;
 use crate::spec::ClientName;
 use crate::spec::HttpClients;
 use crate::spec::ServerSpec;
@@ -36,18 +41,23 @@ use crate::spec::ServerSpec;
 /// The MCP servers of a session. When the value is dropped, their programs end.
 #[derive(Debug)]
 pub struct Servers {
-    servers: BTreeMap<String, Server>,
+    servers: BTreeMap<String, Arc<Server>>,
     http: HttpClients,
     /// Set when starts are to be interrupted.
     is_cancelled: watch::Sender<bool>,
     /// The tasks that start the servers, and report when all starts are over.
-    _tasks: Tasks,
+    tasks: Tasks,
 }
 
 #[derive(Debug)]
 struct Server {
-    spec: Arc<ServerSpec>,
-    state: watch::Receiver<State>,
+    spec: ServerSpec,
+    http: HttpClients,
+    name: ClientName,
+    person: Arc<dyn Person>,
+    events: mpsc::UnboundedSender<EventMessage>,
+    state: watch::Sender<State>,
+    restarts: Mutex<Restarts>,
 }
 
 /// The state of a server.
@@ -87,22 +97,21 @@ impl Servers {
         let is_cancelled = watch::Sender::new(false);
         let (mut servers, tasks) = (BTreeMap::new(), Tasks::default());
         for spec in specs {
-            let spec = Arc::new(spec);
-            let (sender, state) = watch::channel(State::Starting);
-            let starting = Starting {
-                spec: spec.clone(),
+            let server = Arc::new(Server {
+                spec,
                 http: http.clone(),
                 name: name.clone(),
                 person: person.clone(),
                 events: reports.clone(),
-                is_cancelled: is_cancelled.subscribe(),
-            };
-            tasks.spawn("starting an MCP server", starting.run(sender));
-            servers.insert(spec.name.clone(), Server { spec, state });
+                state: watch::Sender::new(State::Starting),
+                restarts: Mutex::default(),
+            });
+            tasks.spawn("starting an MCP server", server.clone().start(is_cancelled.subscribe()));
+            servers.insert(server.spec.name.clone(), server);
         }
-        let states = servers.iter().map(|(name, server)| (name.clone(), server.state.clone())).collect();
+        let states = servers.iter().map(|(name, server)| (name.clone(), server.state.subscribe())).collect();
         tasks.spawn("reporting the start of MCP servers", report_completion(states, reports));
-        (Self { servers, http, is_cancelled, _tasks: tasks }, events)
+        (Self { servers, http, is_cancelled, tasks }, events)
     }
 
     /// Whether the session has no servers.
@@ -110,16 +119,57 @@ impl Servers {
         self.servers.is_empty()
     }
 
-    /// Whether all starts are over.
+    /// Whether the starts are over that a request waits for.
     pub fn is_settled(&self) -> bool {
+        self.awaited().all(|server| server.state.borrow().is_settled())
+    }
+
+    /// Whether all starts are over, also those that no request waits for.
+    pub fn are_all_settled(&self) -> bool {
         self.servers.values().all(|server| server.state.borrow().is_settled())
     }
 
-    /// Waits until all starts are over.
+    /// Waits until the starts are over that a request waits for.
     pub async fn settled(&self) {
+        for server in self.awaited() {
+            server.settled().await;
+        }
+    }
+
+    /// The servers that a request waits for: those whose tools are not known from an earlier session.
+    fn awaited(&self) -> impl Iterator<Item = &Arc<Server>> {
+        self.servers.values().filter(|server| server.spec.last_listed.is_none())
+    }
+
+    /// Waits until all starts are over.
+    async fn all_settled(&self) {
         for server in self.servers.values() {
             server.settled().await;
         }
+    }
+
+    /// A number that is another one when servers offer other tools than before.
+    pub fn n_changes(&self) -> u64 {
+        let of_server = |server: &Arc<Server>| {
+            let n_read = server.ready().map_or(0, |client| *client.news().changes().borrow());
+            n_read + u64::from(server.state.borrow().is_settled())
+        };
+        self.servers.values().map(of_server).sum()
+    }
+
+    /// Asks servers for their tools again, in the background, if the time is over that they gave for their lists.
+    pub fn refresh(&self) {
+        for client in self.servers.values().filter_map(|server| server.ready()) {
+            if client.news().is_over() {
+                self.tasks.spawn("reading the tools of an MCP server again", async move { client.refresh().await });
+            }
+        }
+    }
+
+    /// The revision of the protocol that each started server speaks.
+    pub fn revisions(&self) -> Vec<(String, String)> {
+        let ready = self.servers.iter().filter_map(|(name, server)| Some((name, server.ready()?)));
+        ready.filter_map(|(name, client)| Some((name.clone(), client.revision()?))).collect()
     }
 
     /// Waits for the required servers.
@@ -146,12 +196,16 @@ impl Servers {
         self.is_cancelled.send_replace(true);
     }
 
-    /// The tools that are offered to the model, by server.
+    /// The tools that are offered to the model, by server. A server that has not started has those of its last session.
     pub fn tools(&self) -> Vec<(String, Vec<McpTool>)> {
-        let ready = self.servers.iter().filter_map(|(name, server)| Some((name, server, server.ready()?)));
-        let offered = ready.map(|(name, server, client)| {
-            let tools = client.tools.iter().filter(|tool| server.spec.tools.allows(&tool.name));
-            (name.clone(), tools.cloned().collect())
+        let offered = self.servers.iter().filter_map(|(name, server)| {
+            let listed = match &*server.state.borrow() {
+                State::Ready(client) => client.listing().tools.clone(),
+                State::Starting => server.spec.last_listed.clone()?,
+                State::Failed(_) | State::Cancelled => return None,
+            };
+            let tools = listed.into_iter().filter(|tool| server.spec.tools.allows(&tool.name));
+            Some((name.clone(), tools.collect()))
         });
         offered.collect()
     }
@@ -159,12 +213,24 @@ impl Servers {
     /// All tools that each started server listed, before any filter.
     pub fn listed(&self) -> Vec<(String, Vec<McpTool>)> {
         let ready = self.servers.iter().filter_map(|(name, server)| Some((name, server.ready()?)));
-        ready.map(|(name, client)| (name.clone(), client.tools.clone())).collect()
+        ready.map(|(name, client)| (name.clone(), client.listing().tools.clone())).collect()
+    }
+
+    /// What is left out of the lists of the started servers: what it is, and why.
+    pub fn left_out(&self) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        for (name, client) in self.servers.iter().filter_map(|(name, server)| Some((name, server.ready()?))) {
+            let listing = client.listing();
+            let tools = listing.left_out.iter();
+            all.extend(tools.map(|(tool, why)| (format!("the tool {tool} of the MCP server {name}"), why.clone())));
+            all.extend(listing.cut.iter().map(|why| (format!("tools of the MCP server {name}"), why.clone())));
+        }
+        all
     }
 
     /// The servers that did not start, and why.
     pub fn failures(&self) -> Vec<(String, String)> {
-        let failure = |(name, server): (&String, &Server)| match &*server.state.borrow() {
+        let failure = |(name, server): (&String, &Arc<Server>)| match &*server.state.borrow() {
             State::Starting | State::Ready(_) => None,
             State::Failed(error) => Some((name.clone(), error.clone())),
             State::Cancelled => Some((name.clone(), format!("the start of the MCP server `{name}` was interrupted"))),
@@ -217,6 +283,26 @@ impl Servers {
         })
     }
 
+    /// All prompts of a server.
+    ///
+    /// # Errors
+    /// If the server cannot be reached or does not answer.
+    pub async fn prompts_of(&self, server: &str) -> Result<Vec<Value>, McpFailure> {
+        let client = self.client(server).await?;
+        let listed = all_pages(|cursor| client.prompts(cursor)).await;
+        listed.map_err(|failure| self.blanked(server, failure))
+    }
+
+    /// All resources of a server.
+    ///
+    /// # Errors
+    /// If the server cannot be reached or does not answer.
+    pub async fn resources_of(&self, server: &str) -> Result<Vec<Value>, McpFailure> {
+        let client = self.client(server).await?;
+        let listed = all_pages(|cursor| client.resources(cursor)).await;
+        listed.map_err(|failure| self.blanked(server, failure))
+    }
+
     /// All resources, by server. Servers whose list fails are left out.
     pub async fn all_resources(&self) -> Vec<(String, Vec<Value>)> {
         let mut all = Vec::new();
@@ -239,7 +325,7 @@ impl Servers {
 
     /// What each server offers, by name, including those that did not start.
     pub async fn status(&self) -> Vec<McpServerStatus> {
-        self.settled().await;
+        self.all_settled().await;
         let mut tools: BTreeMap<String, Vec<McpTool>> = self.tools().into_iter().collect();
         let mut resources: BTreeMap<_, _> = self.all_resources().await.into_iter().collect();
         let mut templates: BTreeMap<_, _> = self.all_templates().await.into_iter().collect();
@@ -260,11 +346,11 @@ impl Servers {
     /// Ends all programs, after a moment in which they may end by themselves.
     pub async fn shut_down(&self) {
         self.cancel_starts();
-        self.settled().await;
+        self.all_settled().await;
         let ending: Vec<_> = self
             .servers
             .values()
-            .filter_map(Server::ready)
+            .filter_map(|server| server.ready())
             .map(|client| Task::spawn("ending an MCP server", async move { client.end().await }))
             .collect();
         for ended in ending {
@@ -275,13 +361,13 @@ impl Servers {
 
     /// A failure without the secrets of requests to its server.
     fn blanked(&self, server: &str, failure: McpFailure) -> McpFailure {
-        let Some(Server { spec, .. }) = self.servers.get(server) else { return failure };
-        McpFailure { causes: failure.causes.iter().map(|cause| spec.blanked(cause)).collect() }
+        let Some(server) = self.servers.get(server) else { return failure };
+        McpFailure { causes: failure.causes.iter().map(|cause| server.spec.blanked(cause)).collect() }
     }
 
     /// The servers that have started.
     async fn clients(&self) -> Vec<(String, Arc<Client>)> {
-        self.settled().await;
+        self.all_settled().await;
         self.servers.iter().filter_map(|(name, server)| Some((name.clone(), server.ready()?))).collect()
     }
 
@@ -289,6 +375,10 @@ impl Servers {
         let server = self.servers.get(name);
         let server = server.ok_or_else(|| McpFailure::new(format!("unknown MCP server '{name}'")))?;
         match server.settled().await {
+            State::Ready(client) if client.is_gone() => {
+                let again = server.again(&client).await;
+                again.map_err(|error| McpFailure::new(error).of("failed to get client"))
+            }
             State::Ready(client) => Ok(client),
             State::Failed(error) => Err(McpFailure::new(error).of("failed to get client")),
             State::Starting | State::Cancelled => {
@@ -300,8 +390,8 @@ impl Servers {
 
 impl Server {
     async fn settled(&self) -> State {
-        let mut state = self.state.clone();
-        // If the starting task is gone, the server never started.
+        let mut state = self.state.subscribe();
+        // `self` holds the sender.
         state.wait_for(State::is_settled).await.map_or(State::Cancelled, |state| state.clone())
     }
 
@@ -311,29 +401,15 @@ impl Server {
             _ => None,
         }
     }
-}
 
-/// A server that is being started.
-struct Starting {
-    spec: Arc<ServerSpec>,
-    http: HttpClients,
-    name: ClientName,
-    person: Arc<dyn Person>,
-    events: mpsc::UnboundedSender<EventMessage>,
-    is_cancelled: watch::Receiver<bool>,
-}
-
-impl Starting {
-    async fn run(self, state: watch::Sender<State>) {
+    async fn start(self: Arc<Self>, mut is_cancelled: watch::Receiver<bool>) {
         self.report(McpStartupStatus::Starting);
-        let mut is_cancelled = self.is_cancelled.clone();
         let settled = tokio::select! {
             biased;
             _ = is_cancelled.wait_for(|is_cancelled| *is_cancelled) => State::Cancelled,
-            settled = contained("starting an MCP server", started(&self)) => {
-                settled.unwrap_or_else(|failed| {
-                    State::Failed(format!("MCP client for `{}` failed to start: {failed}", self.spec.name))
-                })
+            connected = self.connected() => match connected {
+                Ok(client) => State::Ready(Arc::new(client)),
+                Err(error) => State::Failed(error),
             }
         };
         let status = settled.status();
@@ -341,40 +417,58 @@ impl Starting {
             tracing::warn!(server = self.spec.name, %error, "an MCP server did not start");
         }
         self.report(status);
-        state.send_replace(settled);
+        self.state.send_replace(settled);
     }
 
     fn report(&self, status: McpStartupStatus) {
-        let server = self.spec.name.clone();
+        self.tell(EventMessage::McpStartupUpdate { server: self.spec.name.clone(), status });
+    }
+
+    fn tell(&self, event: EventMessage) {
         // The session may have stopped listening.
-        let _ = self.events.send(EventMessage::McpStartupUpdate { server, status });
+        let _ = self.events.send(event);
+    }
+
+    /// Connects to the server.
+    ///
+    /// # Errors
+    /// Why the server cannot be used, as text for people.
+    async fn connected(&self) -> Result<Client, String> {
+        let name = &self.spec.name;
+        let failed = |failed| Err(format!("MCP client for `{name}` failed to start: {failed}"));
+        let known = self.spec.known_revision.as_deref();
+        let client = contained("starting an MCP server", connect(self, known)).await.unwrap_or_else(failed);
+        if client.is_ok() || known.is_none() {
+            return client;
+        }
+        // The server may speak another revision by now.
+        contained("starting an MCP server", connect(self, None)).await.unwrap_or_else(failed)
     }
 }
 
-async fn started(starting: &Starting) -> State {
-    let Starting { spec, http, .. } = starting;
+async fn connect(server: &Server, known: Option<&str>) -> Result<Client, String> {
+    let Server { spec, http, .. } = server;
     let name = &spec.name;
     if !is_server_name(name) {
-        return State::Failed(format!(
+        return Err(format!(
             "MCP client for `{name}` failed to start: its name may only have letters, digits, `-` and `_`"
         ));
     }
-    match Client::connect(spec, http, &starting.name, starting.person.clone()).await {
-        Ok(client) => State::Ready(Arc::new(client)),
-        Err(NoClient::TimedOut) => State::Failed(format!(
+    let connected = Client::connect(spec, known, http, &server.name, server.person.clone()).await;
+    connected.map_err(|error| match error {
+        NoClient::TimedOut => format!(
             "MCP client for `{name}` timed out after {} seconds; set `startup_timeout_sec` in \
              [mcp_servers.{name}] of config.toml to wait longer",
             seconds(spec.startup_timeout)
-        )),
-        Err(NoClient::LoginRequired) => State::Failed(format!(
-            "MCP client for `{name}` is not logged in: run `pellucid mcp login {name}`, or set `bearer_token_env_var` \
-             in [mcp_servers.{name}] of config.toml to the name of a variable that holds a token"
-        )),
-        Err(NoClient::Failed(error)) => {
-            let error = spec.blanked(&error.to_string());
-            State::Failed(format!("MCP client for `{name}` failed to start: MCP startup failed: {error}"))
+        ),
+        NoClient::LoginRequired => format!(
+            "MCP client for `{name}` is not logged in: set `bearer_token_env_var` in [mcp_servers.{name}] of \
+             config.toml to the name of a variable that holds a token"
+        ),
+        NoClient::Failed(error) => {
+            format!("MCP client for `{name}` failed to start: MCP startup failed: {}", spec.blanked(&error))
         }
-    }
+    })
 }
 
 fn seconds(duration: Duration) -> String {

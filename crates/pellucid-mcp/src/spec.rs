@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use pellucid_engine::mcp::ToolFilter;
 use pellucid_exec::process::Command;
+use pellucid_protocol::mcp::McpTool;
 use pellucid_protocol::secret::Secret;
+use pellucid_protocol::settings::McpProtocol;
 
 use crate::login::tokens::Tokens;
 
@@ -22,10 +25,30 @@ pub struct ServerSpec {
     pub is_required: bool,
     /// How long the server may take to start.
     pub startup_timeout: Duration,
-    /// How long a call may take.
+    /// How long a call may take without progress.
     pub tool_timeout: Duration,
+    /// How long a call may take in all, if the server reports progress.
+    pub tool_timeout_max: Duration,
+    /// The largest message that is read, in bytes.
+    pub max_message_bytes: usize,
+    /// How the server is greeted.
+    pub protocol: McpProtocol,
+    /// The revision that the server spoke lately, for a server that is greeted in the newest one it knows.
+    pub known_revision: Option<String>,
+    /// The tools that the server listed in an earlier session, for a server whose start no request waits for. They are
+    /// offered until it has started.
+    pub last_listed: Option<Vec<McpTool>>,
+    /// What the session tells the server and hears from it.
+    pub follow: Option<Follow>,
     /// The tools that are offered to the model.
     pub tools: ToolFilter,
+}
+
+/// How a session follows a server: it reads all pages of its lists, and reads lists that change again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Follow {
+    /// The folders that the session works in, for servers that ask.
+    pub roots: Vec<PathBuf>,
 }
 
 /// How a server is reached.

@@ -24,6 +24,9 @@ const BYTES_MAX: u64 = 4 << 20;
 /// How many tools a list may have.
 const TOOLS_MAX: usize = 4096;
 
+/// How long a revision is remembered, in seconds.
+const REVISION_SECONDS: u64 = 24 * 60 * 60;
+
 /// How many lists stay.
 const LISTS_MAX: usize = 64;
 
@@ -33,11 +36,38 @@ pub struct ToolLists {
     folder: PathBuf,
 }
 
-/// The content of a file: its format and the tools.
+/// The content of a file: its format and what is kept.
 #[derive(Serialize, Deserialize)]
-struct KeptList {
+struct KeptFile {
     format: u32,
-    tools: Vec<McpTool>,
+    #[serde(flatten)]
+    list: KeptList,
+}
+
+/// What is kept of a server.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct KeptList {
+    /// The tools that the server listed.
+    pub tools: Vec<McpTool>,
+    /// The revision of the protocol that the server spoke, if it was asked for the newest one that it knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<KeptRevision>,
+}
+
+/// The revision of the protocol that a server spoke.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptRevision {
+    /// The name of the revision.
+    pub name: String,
+    /// When the server was asked, in seconds since 1970.
+    pub at: u64,
+}
+
+impl KeptRevision {
+    /// Whether the server need not be asked again at a time in seconds since 1970.
+    pub fn is_fresh(&self, now: u64) -> bool {
+        now.checked_sub(self.at).is_some_and(|age| age < REVISION_SECONDS)
+    }
 }
 
 impl ToolLists {
@@ -50,20 +80,20 @@ impl ToolLists {
     ///
     /// # Errors
     /// When there is one that cannot be read, is too long or is damaged.
-    pub fn last(&self, digest: &str) -> io::Result<Option<Vec<McpTool>>> {
+    pub fn last(&self, digest: &str) -> io::Result<Option<KeptList>> {
         let bytes = match pellucid_files::read(&self.path(digest), BYTES_MAX) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             result => result?,
         };
         let damaged = |error: String| io::Error::new(io::ErrorKind::InvalidData, error);
-        let list: KeptList = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
-        if list.format != FORMAT {
-            return Err(damaged(format!("it has the format {}, which this version does not know", list.format)));
+        let KeptFile { format, list } = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+        if format != FORMAT {
+            return Err(damaged(format!("it has the format {format}, which this version does not know")));
         }
         if list.tools.len() > TOOLS_MAX {
             return Err(damaged(format!("it has more than {TOOLS_MAX} tools")));
         }
-        Ok(Some(list.tools))
+        Ok(Some(list))
     }
 
     /// Stores a list under a digest. A file with the same content is not written again. A list that is too long is
@@ -71,10 +101,11 @@ impl ToolLists {
     ///
     /// # Errors
     /// When it cannot be written, or is too long.
-    pub fn keep(&self, digest: &str, tools: &[McpTool]) -> io::Result<()> {
+    pub fn keep(&self, digest: &str, list: KeptList) -> io::Result<()> {
         let path = self.path(digest);
-        let bytes = serde_json::to_vec(&KeptList { format: FORMAT, tools: tools.to_vec() })?;
-        if tools.len() > TOOLS_MAX || bytes.len() as u64 > BYTES_MAX {
+        let n_tools = list.tools.len();
+        let bytes = serde_json::to_vec(&KeptFile { format: FORMAT, list })?;
+        if n_tools > TOOLS_MAX || bytes.len() as u64 > BYTES_MAX {
             // The older list is no longer true.
             let _gone = std::fs::remove_file(&path);
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the list of tools is too long to be kept"));
@@ -115,9 +146,10 @@ mod tests {
 
     use super::*;
 
-    fn tools(names: &[&str]) -> Vec<McpTool> {
+    fn tools(names: &[&str]) -> KeptList {
         let tool = |name: &&str| json!({ "name": name, "inputSchema": { "type": "object", "b": 1, "a": 2 } });
-        names.iter().map(|name| serde_json::from_value(tool(name)).unwrap()).collect()
+        let tools = names.iter().map(|name| serde_json::from_value(tool(name)).unwrap()).collect();
+        KeptList { tools, revision: None }
     }
 
     /// Checks the result for a list whose file has this text.
@@ -134,12 +166,22 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let lists = ToolLists::new(home.path());
         assert_eq!(lists.last("d").unwrap(), None);
-        lists.keep("d", &tools(&["b", "a"])).unwrap();
-        lists.keep("e", &[]).unwrap();
+        lists.keep("d", tools(&["b", "a"])).unwrap();
+        lists.keep("e", KeptList::default()).unwrap();
         assert_eq!(lists.last("d").unwrap(), Some(tools(&["b", "a"])));
-        lists.keep("d", &tools(&["c"])).unwrap();
+        lists.keep("d", tools(&["c"])).unwrap();
         assert_eq!(lists.last("d").unwrap(), Some(tools(&["c"])));
-        assert_eq!(lists.last("e").unwrap(), Some(Vec::new()));
+        assert_eq!(lists.last("e").unwrap(), Some(KeptList::default()));
+    }
+
+    #[test]
+    fn a_revision_is_remembered_for_a_day() {
+        let home = tempfile::tempdir().unwrap();
+        let lists = ToolLists::new(home.path());
+        let revision = KeptRevision { name: "2026-07-28".to_owned(), at: 1000 };
+        lists.keep("d", KeptList { revision: Some(revision), ..tools(&["a"]) }).unwrap();
+        let kept = lists.last("d").unwrap().unwrap().revision.unwrap();
+        assert_eq!([999, 1000, 87_399, 87_400].map(|now| kept.is_fresh(now)), [false, true, true, false]);
     }
 
     #[test]
@@ -155,8 +197,8 @@ mod tests {
     fn a_list_that_is_too_long_is_not_kept_and_the_older_one_is_not_believed() {
         let home = tempfile::tempdir().unwrap();
         let lists = ToolLists::new(home.path());
-        lists.keep("d", &tools(&["a"])).unwrap();
-        let error = lists.keep("d", &tools(&vec!["a"; TOOLS_MAX + 1])).unwrap_err();
+        lists.keep("d", tools(&["a"])).unwrap();
+        let error = lists.keep("d", tools(&vec!["a"; TOOLS_MAX + 1])).unwrap_err();
         assert_eq!(error.to_string(), "the list of tools is too long to be kept");
         assert_eq!(lists.last("d").unwrap(), None);
     }
@@ -166,7 +208,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let lists = ToolLists::new(home.path());
         for n in 0..LISTS_MAX + 3 {
-            lists.keep(&n.to_string(), &[]).unwrap();
+            lists.keep(&n.to_string(), KeptList::default()).unwrap();
         }
         assert_eq!(std::fs::read_dir(home.path().join(FOLDER)).unwrap().count(), LISTS_MAX);
     }
@@ -176,7 +218,7 @@ mod tests {
     fn lists_are_for_this_user_alone() {
         use std::os::unix::fs::PermissionsExt;
         let home = tempfile::tempdir().unwrap();
-        ToolLists::new(home.path()).keep("d", &[]).unwrap();
+        ToolLists::new(home.path()).keep("d", KeptList::default()).unwrap();
         let mode = |path: &str| home.path().join(path).metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!([mode(FOLDER), mode("mcp_tools/d.json")], [0o700, 0o600]);
     }

@@ -13,6 +13,7 @@ pub mod acp;
 mod corpus;
 mod faulty_disk;
 pub mod fixture;
+pub mod hostile_mcp;
 #[cfg(unix)]
 pub mod live_terminal;
 mod logged;
@@ -34,6 +35,8 @@ pub use acp::AcpLines;
 pub use corpus::check_corpus;
 pub use faulty_disk::DiskFault;
 pub use faulty_disk::FaultyDisk;
+pub use hostile_mcp::HostileMcp;
+pub use hostile_mcp::HostileMcpServer;
 #[cfg(unix)]
 pub use live_terminal::LiveTerminal;
 pub use logged::logged;

@@ -2,7 +2,8 @@
 //!
 //! `RUST_LOG` selects them, as a level or as a list of `target=level`. They go to standard error, and are appended to
 //! `pellucid.log` in the folder that `log_dir` names. Without `RUST_LOG`, errors alone are reported: on standard error by
-//! the commands that run a turn and ask no person.
+//! the commands that run a turn and ask no person. What the SDK of MCP says then is left out: it is for programmers, and
+//! sessions report the same failures in sentences.
 
 use std::fs::File;
 use std::io;
@@ -45,10 +46,7 @@ pub fn start(runs_a_turn: bool) {
         }
         None => None,
     };
-    let filter = || {
-        let selected = selected.clone().unwrap_or_else(|| Targets::new().with_default(LevelFilter::ERROR));
-        selected.with_target(SECRETIVE, LevelFilter::OFF)
-    };
+    let filter = || selected.clone().unwrap_or_else(errors).with_target(SECRETIVE, LevelFilter::OFF);
     // A log that cannot be written is no reason to fail.
     let layer = || fmt::layer().with_ansi(false).log_internal_errors(false);
     let on_screen = || layer().with_writer(|| screen::Writer::new(screen::StandardStream::Error));
@@ -59,6 +57,11 @@ pub fn start(runs_a_turn: bool) {
         layers.push(on_screen().event_format(style::ErrorLine).with_filter(filter()).boxed());
     }
     registry().with(layers).init();
+}
+
+/// What is reported without `RUST_LOG`.
+fn errors() -> Targets {
+    Targets::new().with_default(LevelFilter::ERROR).with_target("rmcp", LevelFilter::OFF)
 }
 
 /// From now on appends what is reported to the file in a folder too.

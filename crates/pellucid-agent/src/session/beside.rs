@@ -15,6 +15,7 @@ use crate::jobs::Jobs;
 use crate::log::Log;
 use crate::mcp::Attached;
 use crate::sent::SentLog;
+use crate::session::mcp::ServerSwitch;
 
 /// A copy of a session, to see what it would send next.
 #[derive(Debug)]
@@ -65,6 +66,7 @@ impl Session {
             log: Log::new(Recorder::none(), SentLog::none(), None),
             jobs: Jobs::sharing(self.jobs.toolbox.clone()),
             servers: self.servers.as_ref().map(Attached::lent),
+            server_switch: ServerSwitch::default(),
             requests: self.requests.clone(),
             notices: self.notices.clone(),
             shortening: self.shortening.clone(),
@@ -103,7 +105,7 @@ impl SessionCopy {
     pub fn next(mut self, change: Option<SettingsChange>, inputs: &[UserInput]) -> Result<ComingRequest, String> {
         let (mut recalled, mut unknown) = (Vec::new(), Vec::new());
         self.session.learn_server_tools();
-        if self.session.servers.as_ref().is_some_and(|attached| !attached.are_known) {
+        if self.session.servers.as_ref().is_some_and(|attached| !attached.are_known()) {
             (recalled, unknown) = self.session.recall_server_tools();
         }
         let next = if self.is_in_turn {

@@ -1,20 +1,65 @@
 //! A session and its MCP servers: when they start, when their tools are known, and what is known of them before.
 
+use std::collections::BTreeMap;
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 
+use pellucid_config::mcp::McpServer;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Why;
+use pellucid_engine::mcp::ToolChange;
 use pellucid_mcp::servers::Servers;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::settings::SandboxPolicy;
 
+use crate::gather;
 use crate::mcp;
 use crate::mcp::Attached;
 use crate::mcp::KeptTools;
+use crate::mcp::Owner;
 use crate::mcp::RequiredFailed;
 use crate::session::Session;
 
+/// Gives a running session other MCP servers, which it uses from its next turn on.
+#[derive(Debug, Clone, Default)]
+pub struct ServerSwitch(Arc<Mutex<Option<BTreeMap<String, McpServer>>>>);
+
+impl ServerSwitch {
+    /// Uses these servers of a configuration, by name, from the next turn on.
+    pub fn use_next(&self, servers: BTreeMap<String, McpServer>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(servers);
+    }
+
+    fn take(&self) -> Option<BTreeMap<String, McpServer>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
 impl Session {
+    /// Through this the session can be given other MCP servers while it runs.
+    pub fn server_switch(&self) -> &ServerSwitch {
+        &self.server_switch
+    }
+
+    /// Ends the servers and starts others, if the session was given others since its last turn. A session that shares the
+    /// servers of another one keeps them.
+    pub(crate) async fn exchange_servers(&mut self) {
+        let Some(servers) = self.server_switch.take() else { return };
+        let is_guest = self.servers.as_ref().is_some_and(|attached| attached.owner == Owner::Parent);
+        if is_guest || self.setup.sources.config.tools.mcp_servers == servers {
+            return;
+        }
+        self.end_servers().await;
+        let config = Arc::make_mut(&mut self.setup.sources.config);
+        config.tools.mcp_servers = servers;
+        gather::exchange_servers(&mut self.setup.gathered.facts.tools, config);
+        self.begin_servers();
+    }
+
     /// Starts the MCP servers of the configuration and waits for those that are required. A session whose servers were not
     /// started starts them when it begins to run.
     ///
@@ -37,9 +82,21 @@ impl Session {
     pub(crate) fn begin_servers(&mut self) {
         if self.servers.is_none() {
             let sources = &self.setup.sources;
-            let started = Attached::start(&sources.config, &sources.env, self.jobs.desk());
+            let (rules, roots) = (&self.setup.pack.layout.given_tools, self.folders());
+            let started = Attached::start(&sources.config, &sources.env, rules, &roots, self.jobs.desk());
             self.use_servers(started);
         }
+    }
+
+    /// The folders that the session works in: the one where it began, and those that it may write to besides.
+    fn folders(&self) -> Vec<PathBuf> {
+        let settings = &self.setup.gathered.facts.settings;
+        let mut folders = vec![PathBuf::from(settings.cwd.as_str())];
+        if let SandboxPolicy::WorkspaceWrite { writable_roots, .. } = &settings.sandbox_policy {
+            folders.extend(writable_roots.iter().cloned().map(PathBuf::from));
+        }
+        folders.dedup();
+        folders
     }
 
     /// Uses these servers from now on.
@@ -52,22 +109,31 @@ impl Session {
 
     /// Until the servers have started; absent if there is nothing to wait for.
     pub(crate) fn servers_starting(&self) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
-        let unknown = self.servers.as_ref().filter(|attached| !attached.are_known)?;
+        let unknown = self.servers.as_ref().filter(|attached| !attached.are_known())?;
         Some(unknown.settled())
     }
 
-    /// Takes the tools of the servers into the facts, if all have started.
+    /// Takes the tools of the servers into the facts, once all have started that a request waits for, and whenever servers
+    /// offer other tools than before. A tool that is gone stays: a call of it says so.
     pub(crate) fn learn_server_tools(&mut self) {
-        if let Some(attached) = &mut self.servers
-            && !attached.are_known
-            && attached.servers.is_settled()
-        {
-            attached.are_known = true;
-            attached.keep_lists(&self.setup.sources.config);
-            self.setup.gathered.facts.tools.mcp_tools = attached.tools();
-            let failures = attached.servers.failures();
-            self.leave_servers_out(&failures);
+        let Some(attached) = self.servers.as_mut().filter(|attached| attached.servers.is_settled()) else { return };
+        attached.servers.refresh();
+        let count = attached.servers.n_changes();
+        let before = attached.known.replace(count);
+        if before == Some(count) {
+            return;
         }
+        attached.keep_lists(&self.setup.sources.config);
+        let (failures, left_out) = (attached.servers.failures(), attached.servers.left_out());
+        let known = &mut self.setup.gathered.facts.tools.mcp_tools;
+        let change = ToolChange::between(known, &attached.tools());
+        if let Some(message) = change.message.filter(|_| before.is_some()) {
+            self.notices.send(EventMessage::BackgroundEvent { message });
+        }
+        *known = change.tools.into();
+        self.leave_servers_out(&failures);
+        let omission = |(what, error)| Omission { slot: "tools".into(), what, why: Why::Unusable { error } };
+        self.notices.omit_once(left_out.into_iter().map(omission));
     }
 
     /// Starts the servers, waits for all of them and takes their tools into the facts. Gives the servers that did not
@@ -111,7 +177,7 @@ impl Session {
             what: format!("the MCP server {name}"),
             why: Why::Unusable { error: error.clone() },
         };
-        self.notices.omit(servers.iter().map(omission));
+        self.notices.omit_once(servers.iter().map(omission));
     }
 
     /// Ends the MCP servers of this session.

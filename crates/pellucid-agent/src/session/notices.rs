@@ -53,6 +53,15 @@ impl Notices {
         self.omissions.extend(omissions);
     }
 
+    /// The same, for those that are not known already.
+    pub(super) fn omit_once(&mut self, omissions: impl IntoIterator<Item = Omission>) {
+        for omission in omissions {
+            if !self.omissions.contains(&omission) {
+                self.omissions.push(omission);
+            }
+        }
+    }
+
     /// Refuses input from now on if the model would not see every text before it unchanged.
     pub(super) fn refuse_losses(&mut self) {
         self.is_strict = true;

@@ -42,6 +42,7 @@ use crate::sandbox;
 use crate::sent::Extent;
 use crate::sent::OpeningRecord;
 use crate::sent::SentLog;
+use crate::session::mcp::ServerSwitch;
 
 /// What a session begins with.
 #[derive(Debug, Clone, Copy)]
@@ -146,6 +147,7 @@ impl Session {
             placing: Placing::default(),
             skills: AskedSkills::default(),
             servers: None,
+            server_switch: ServerSwitch::default(),
             memories: None,
             log,
             setup,

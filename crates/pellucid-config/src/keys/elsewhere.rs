@@ -1,5 +1,6 @@
 //! The rows about services and records outside of the project: providers, MCP servers, logs, the login.
 
+use super::IntegerBounds;
 use super::Key;
 use super::KeySection;
 use super::TERMINAL;
@@ -17,6 +18,8 @@ use pellucid_protocol::provider::DeveloperRole;
 use pellucid_protocol::provider::ReadSection;
 use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::McpOffer;
+use pellucid_protocol::settings::McpProtocol;
+use pellucid_protocol::settings::McpStart;
 
 const TELEMETRY: &str = "Pellucid sends no telemetry";
 
@@ -131,6 +134,10 @@ pub(super) const PROVIDERS: KeySection = KeySection {
     ],
 };
 
+/// The limits of a message of an MCP server: a greeting fits, and the memory holds it.
+const MESSAGE_BYTES: IntegerBounds =
+    IntegerBounds { min: 1 << 16, max: 1 << 30, name: "a number of bytes from 65536 to 1073741824" };
+
 /// Keys about MCP servers.
 pub(super) const MCP_SERVERS: KeySection = KeySection {
     title: "MCP servers",
@@ -214,7 +221,35 @@ pub(super) const MCP_SERVERS: KeySection = KeySection {
             "mcp_servers.<name>.tool_timeout_sec",
             ValueKind::Float,
             "60",
-            "How long a call may take, in seconds.",
+            "How long a call may take without progress, in seconds.",
+        ),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.tool_timeout_max_sec",
+            ValueKind::Float,
+            "10 times `tool_timeout_sec`",
+            "How long a call may take in all, in seconds, while its server reports progress.",
+        ),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.max_message_bytes",
+            ValueKind::Integer(MESSAGE_BYTES),
+            "16777216",
+            "The largest message of the server that is read, in bytes; a call with a larger answer fails.",
+        ),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.protocol",
+            ValueKind::words(McpProtocol::WORDS),
+            "`initialize`",
+            "How the server is greeted: as by the Codex CLI, in the newest revision that it knows (`auto`), or in one revision. See `docs/mcp.md`.",
+        ),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.start",
+            ValueKind::words(McpStart::WORDS),
+            "what the pack says, else `wait`",
+            "Whether the first request waits for the server. See `docs/mcp.md`.",
         ),
         top(
             ACCEPTED,

@@ -207,7 +207,7 @@ fn challenged<T, E: Error + Send + Sync + 'static>(
 }
 
 fn failed<E: Error + Send + Sync + 'static>(error: &LoginError) -> StreamableHttpError<E> {
-    StreamableHttpError::Io(io::Error::other(error.to_string()))
+    StreamableHttpError::Io(io::Error::other(error.clone()))
 }
 
 /// What to do about a request that failed because of the login; absent if it failed for another reason.

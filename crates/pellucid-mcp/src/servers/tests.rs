@@ -6,6 +6,7 @@ use pellucid_engine::mcp::ToolFilter;
 use pellucid_exec::process::Command;
 use pellucid_protocol::mcp::McpAuthStatus;
 use pellucid_protocol::secret::Secret;
+use pellucid_protocol::settings::McpProtocol;
 use pellucid_testkit::McpScript;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
@@ -17,13 +18,19 @@ use crate::elicitation::Nobody;
 use crate::spec::HttpReach;
 use crate::spec::Reach;
 
-fn spec(name: &str, reach: Reach) -> ServerSpec {
+pub(super) fn spec(name: &str, reach: Reach) -> ServerSpec {
     ServerSpec {
         name: name.to_owned(),
         reach: Ok(reach),
         is_required: false,
         startup_timeout: Duration::from_secs(60),
         tool_timeout: Duration::from_secs(60),
+        tool_timeout_max: Duration::from_secs(600),
+        max_message_bytes: 1 << 24,
+        protocol: McpProtocol::Initialize,
+        known_revision: None,
+        last_listed: None,
+        follow: None,
         tools: ToolFilter::default(),
     }
 }
@@ -33,7 +40,7 @@ fn program(script: &McpScript) -> Reach {
     Reach::Program(Command { argv: script.argv(), arg0: None, cwd: ".".into(), env })
 }
 
-fn start(specs: Vec<ServerSpec>) -> (Servers, mpsc::UnboundedReceiver<EventMessage>) {
+pub(super) fn start(specs: Vec<ServerSpec>) -> (Servers, mpsc::UnboundedReceiver<EventMessage>) {
     let us = ClientName { name: "tester".to_owned(), title: "Tester".to_owned(), version: "1".to_owned() };
     let nobody: Arc<dyn Person> = Arc::new(Nobody);
     Servers::start(specs, http_clients(), &us, &nobody)
@@ -44,6 +51,9 @@ async fn lines_of(mut events: mpsc::UnboundedReceiver<EventMessage>) -> String {
     let mut lines = Vec::new();
     while let Some(event) = events.recv().await {
         lines.push(format!("{}\n", serde_json::to_string(&event).unwrap()));
+        if matches!(event, EventMessage::McpStartupComplete { .. }) {
+            break;
+        }
     }
     lines.sort();
     lines.concat()

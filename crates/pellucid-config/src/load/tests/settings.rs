@@ -200,6 +200,10 @@ tool_timeout_sec = 3
                         1.5s,
                     ),
                     tool_timeout: None,
+                    tool_timeout_max: None,
+                    max_message_bytes: 16777216,
+                    protocol: Initialize,
+                    start: None,
                     enabled_tools: Some(
                         [
                             "t",
@@ -226,6 +230,10 @@ tool_timeout_sec = 3
                     tool_timeout: Some(
                         3s,
                     ),
+                    tool_timeout_max: None,
+                    max_message_bytes: 16777216,
+                    protocol: Initialize,
+                    start: None,
                     enabled_tools: None,
                     disabled_tools: None,
                     offer: None,

@@ -1,0 +1,103 @@
+//! What a server tells of itself while it runs: that its list of tools has changed.
+//!
+//! The list is read again at once, beside whatever runs, and a session takes it between turns. A server that changes its list
+//! all the time is asked once a second.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rmcp::RoleClient;
+use rmcp::service::Peer;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio::time::sleep;
+use tokio::time::timeout;
+
+use crate::listing;
+use crate::listing::Listing;
+use crate::listing::Pages;
+
+/// How long nothing is read after a list was.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The tools of a server, as it listed them last.
+#[derive(Debug)]
+pub(crate) struct News {
+    server: String,
+    /// Whether changes are followed, and all pages read.
+    follows: bool,
+    /// How long the server may take to list its tools.
+    limit: Duration,
+    listing: Mutex<Arc<Listing>>,
+    /// How often the list was read again.
+    n_changes: watch::Sender<u64>,
+    is_stale: AtomicBool,
+    reading: tokio::sync::Mutex<()>,
+}
+
+impl News {
+    pub(crate) fn new(server: String, follows: bool, limit: Duration) -> Arc<Self> {
+        Arc::new(Self {
+            server,
+            follows,
+            limit,
+            listing: Mutex::default(),
+            n_changes: watch::Sender::new(0),
+            is_stale: AtomicBool::new(false),
+            reading: tokio::sync::Mutex::default(),
+        })
+    }
+
+    /// Which pages of lists are read.
+    pub(crate) fn pages(&self) -> Pages {
+        if self.follows { Pages::All } else { Pages::First }
+    }
+
+    /// The tools that the server listed last.
+    pub(crate) fn listing(&self) -> Arc<Listing> {
+        self.listing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set(&self, listing: Listing) {
+        *self.listing.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(listing);
+    }
+
+    /// How often the list was read again since the start.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.n_changes.subscribe()
+    }
+
+    /// Whether the server said that its list lasts until a time that is over, and no one has read it since.
+    pub(crate) fn is_over(&self) -> bool {
+        self.follows && self.listing().fresh_until.is_some_and(|until| until <= Instant::now())
+    }
+
+    /// The server says that its list has changed.
+    pub(crate) async fn changed(&self, server: &Peer<RoleClient>) {
+        if !self.follows {
+            return;
+        }
+        self.is_stale.store(true, Ordering::Release);
+        // Whoever reads the list now looks again afterwards.
+        while let Ok(_reading) = self.reading.try_lock() {
+            if !self.is_stale.swap(false, Ordering::AcqRel) {
+                return;
+            }
+            match timeout(self.limit, listing::read(server, Pages::All)).await {
+                Ok(Ok(listing)) => {
+                    self.set(listing);
+                    self.n_changes.send_modify(|n| *n += 1);
+                }
+                Ok(Err(error)) => {
+                    tracing::warn!(server = self.server, error, "the changed tools of an MCP server are not known");
+                }
+                Err(_) => tracing::warn!(server = self.server, "an MCP server does not list its changed tools in time"),
+            }
+            sleep(PAUSE).await;
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Servers that misbehave. The limit of a call is a minute, so a call that waited for it would say so.
+
+use std::fmt::Write;
+
+use expect_test::Expect;
+use expect_test::expect;
+use pellucid_exec::process::Command;
+use pellucid_testkit::HostileMcp;
+use pellucid_testkit::HostileMcpServer;
+
+use super::tests::spec;
+use super::tests::start;
+use super::*;
+use crate::spec::Follow;
+use crate::spec::Reach;
+
+/// The limit of messages in these tests.
+const MESSAGE_MAX: usize = 100_000;
+
+fn program(server: &HostileMcpServer) -> Reach {
+    let env = [("PATH".into(), "/usr/bin:/bin".into())].into();
+    Reach::Program(Command { argv: server.argv(), arg0: None, cwd: ".".into(), env })
+}
+
+/// What people and the model learn of a server: the outcome of its start, of so many calls, and all warnings.
+async fn learned(server: &HostileMcpServer, n_calls: usize, set_up: impl FnOnce(&mut ServerSpec)) -> String {
+    let mut hostile = spec("hostile", program(server));
+    hostile.max_message_bytes = MESSAGE_MAX;
+    set_up(&mut hostile);
+    let (servers, mut events) = start(vec![hostile]);
+    servers.settled().await;
+    let mut told = String::new();
+    for (_, error) in servers.failures() {
+        writeln!(told, "failed: {error}").unwrap();
+    }
+    for (what, why) in servers.left_out() {
+        writeln!(told, "left out: {what}: {why}").unwrap();
+    }
+    for n in 1..=n_calls {
+        match servers.call("hostile", "ping", None).await {
+            Ok(result) => writeln!(told, "{n}: {}", serde_json::to_string(&result.content).unwrap()).unwrap(),
+            Err(failure) => writeln!(told, "{n}: {}", failure.causes.join(" / ")).unwrap(),
+        }
+    }
+    servers.shut_down().await;
+    drop(servers);
+    while let Some(event) = events.recv().await {
+        if let EventMessage::Warning { message } = event {
+            writeln!(told, "warning: {message}").unwrap();
+        }
+    }
+    told
+}
+
+/// Checks what is learned of a kind of server in its start and two calls.
+async fn check(kind: HostileMcp, expected: &Expect) {
+    expected.assert_eq(&learned(&HostileMcpServer::new(kind), 2, |_| {}).await);
+}
+
+#[tokio::test]
+async fn what_is_no_answer_fails_the_call_at_once() {
+    check(HostileMcp::Garbage, &expect![[r#"
+        1: tools/call failed: the server sent a line that is no MCP message (34 bytes): "Traceback (most recent call last):"
+        2: [{"type":"text","text":"pong"}]
+    "#]]).await;
+    check(
+        HostileMcp::GarbageBytes,
+        &expect![[r#"
+        1: tools/call failed: the server sent a line that is no MCP message (4 bytes): "��\0\u{1}"
+        2: [{"type":"text","text":"pong"}]
+    "#]],
+    )
+    .await;
+    check(HostileMcp::GarbageWithId, &expect![[r#"
+        1: tools/call failed: the server sent a line that is no MCP message (45 bytes): "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"content\":["
+        2: [{"type":"text","text":"pong"}]
+    "#]]).await;
+    check(HostileMcp::Array, &expect![[r#"
+        1: tools/call failed: the server sent a line that is no MCP message (38 bytes): "[{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}]"
+        2: [{"type":"text","text":"pong"}]
+    "#]]).await;
+    check(
+        HostileMcp::WrongAnswer,
+        &expect![[r#"
+        1: tools/call failed: Unexpected response type
+        2: [{"type":"text","text":"pong"}]
+    "#]],
+    )
+    .await;
+    check(
+        HostileMcp::ErrorWithoutId,
+        &expect![[r#"
+        1: tools/call failed: Mcp error: -32700: cannot read that
+        2: [{"type":"text","text":"pong"}]
+    "#]],
+    )
+    .await;
+    check(
+        HostileMcp::FaultCode,
+        &expect![[r#"
+        1: tools/call failed: Mcp error: -32603: as if it were yours
+        2: [{"type":"text","text":"pong"}]
+    "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_that_is_too_large_fails_with_its_size_and_the_limit() {
+    check(HostileMcp::TooLarge, &expect![[r#"
+        1: tools/call failed: the answer of the server has 200073 bytes, and the limit is 100000 bytes (`max_message_bytes`)
+        2: [{"type":"text","text":"pong"}]
+    "#]]).await;
+    check(HostileMcp::TooLargeIdLast, &expect![[r#"
+        1: tools/call failed: the answer of the server has 200073 bytes, and the limit is 100000 bytes (`max_message_bytes`)
+        2: [{"type":"text","text":"pong"}]
+    "#]]).await;
+    let told = learned(&HostileMcpServer::new(HostileMcp::Endless), 2, |_| {}).await;
+    // How much was read by then differs.
+    let more = told.split_once("more than ").unwrap();
+    let (_, rest) = more.1.split_once(' ').unwrap();
+    expect![[r#"
+        1: tools/call failed: the answer of the server has more than … bytes, and the limit is 100000 bytes (`max_message_bytes`)
+        2: [{"type":"text","text":"pong"}]
+    "#]].assert_eq(&format!("{}more than … {rest}", more.0));
+}
+
+#[tokio::test]
+async fn what_is_odd_but_can_be_understood_works() {
+    for kind in [
+        HostileMcp::Banner,
+        HostileMcp::AnswersTwice,
+        HostileMcp::AsksNonsense,
+        HostileMcp::Notifications,
+        HostileMcp::FutureRevision,
+        HostileMcp::StderrFlood,
+        HostileMcp::IgnoresTheEnd,
+    ] {
+        let server = HostileMcpServer::new(kind);
+        let told = learned(&server, 2, |_| {}).await;
+        let pong = r#"[{"type":"text","text":"pong"}]"#;
+        assert_eq!(told, format!("1: {pong}\n2: {pong}\n"), "{kind:?}");
+        if kind == HostileMcp::AsksNonsense {
+            assert!(server.refused().contains(r#""id":"q","error":{"code":-32600"#), "{}", server.refused());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_ends_is_started_again_three_times() {
+    let server = HostileMcpServer::new(HostileMcp::DiesInCall);
+    expect![[r#"
+        1: tools/call failed: the server ended, or closed the connection, before it answered
+        2: tools/call failed: the server ended, or closed the connection, before it answered
+        3: tools/call failed: the server ended, or closed the connection, before it answered
+        4: tools/call failed: the server ended, or closed the connection, before it answered
+        5: failed to get client / the MCP server `hostile` has ended, and was started again 3 times in 10 minutes already; that is the limit
+        6: failed to get client / the MCP server `hostile` has ended, and was started again 3 times in 10 minutes already; that is the limit
+        warning: the MCP server `hostile` has ended; it is started again (1 of 3 times in 10 minutes)
+        warning: the MCP server `hostile` has ended; it is started again (2 of 3 times in 10 minutes)
+        warning: the MCP server `hostile` has ended; it is started again (3 of 3 times in 10 minutes)
+    "#]].assert_eq(&learned(&server, 6, |_| {}).await);
+    assert_eq!(server.n_starts(), 4);
+    let server = HostileMcpServer::new(HostileMcp::ClosesOutput);
+    expect![[r#"
+        1: tools/call failed: the server ended, or closed the connection, before it answered
+        2: tools/call failed: the server ended, or closed the connection, before it answered
+        warning: the MCP server `hostile` has ended; it is started again (1 of 3 times in 10 minutes)
+    "#]]
+    .assert_eq(&learned(&server, 2, |_| {}).await);
+}
+
+#[tokio::test]
+async fn a_server_with_other_tools_stays_out() {
+    let server = HostileMcpServer::new(HostileMcp::OtherToolsAgain);
+    expect![[r#"
+        1: tools/call failed: the server ended, or closed the connection, before it answered
+        2: failed to get client / the MCP server `hostile` has ended, and has other tools since it was started again (new: `pong`; with another schema: `ping`), so it stays out of this session
+        3: failed to get client / the MCP server `hostile` has ended, and has other tools since it was started again (new: `pong`; with another schema: `ping`), so it stays out of this session
+        warning: the MCP server `hostile` has ended; it is started again (1 of 3 times in 10 minutes)
+        warning: the MCP server `hostile` has ended, and has other tools since it was started again (new: `pong`; with another schema: `ping`), so it stays out of this session
+    "#]].assert_eq(&learned(&server, 3, |_| {}).await);
+    assert_eq!(server.n_starts(), 2);
+}
+
+#[tokio::test]
+async fn a_tool_that_cannot_be_described_costs_itself() {
+    check(HostileMcp::BadSchema, &expect![[r#"
+        left out: the tool broken of the MCP server hostile: its description cannot be read: invalid type: number, expected a map
+        left out: the tool number 3 of the list of the MCP server hostile: its description cannot be read: missing field `name`
+        1: [{"type":"text","text":"pong"}]
+        2: [{"type":"text","text":"pong"}]
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_start_says_why() {
+    check(HostileMcp::DiesAtStart, &expect![[r#"
+        failed: MCP client for `hostile` failed to start: MCP startup failed: the handshake failed: the server ended, or closed the connection, before it answered
+        1: failed to get client / MCP client for `hostile` failed to start: MCP startup failed: the handshake failed: the server ended, or closed the connection, before it answered
+        2: failed to get client / MCP client for `hostile` failed to start: MCP startup failed: the handshake failed: the server ended, or closed the connection, before it answered
+    "#]]).await;
+    check(HostileMcp::GreetsWithGarbage, &expect![[r#"
+        failed: MCP client for `hostile` failed to start: MCP startup failed: the handshake failed: the server sent a line that is no MCP message (33 bytes): "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":"
+        1: failed to get client / MCP client for `hostile` failed to start: MCP startup failed: the handshake failed: the server sent a line that is no MCP message (33 bytes): "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":"
+        2: failed to get client / MCP client for `hostile` failed to start: MCP startup failed: the handshake failed: the server sent a line that is no MCP message (33 bytes): "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":"
+    "#]]).await;
+    check(HostileMcp::NoList, &expect![[r#"
+        failed: MCP client for `hostile` failed to start: MCP startup failed: tools/list failed: the server's answer has no list of tools
+        1: failed to get client / MCP client for `hostile` failed to start: MCP startup failed: tools/list failed: the server's answer has no list of tools
+        2: failed to get client / MCP client for `hostile` failed to start: MCP startup failed: tools/list failed: the server's answer has no list of tools
+    "#]]).await;
+    let server = HostileMcpServer::new(HostileMcp::NeverGreets);
+    let moment = Duration::from_millis(1);
+    expect![[r#"
+        failed: MCP client for `hostile` timed out after 0.001 seconds; set `startup_timeout_sec` in [mcp_servers.hostile] of config.toml to wait longer
+    "#]].assert_eq(&learned(&server, 0, |spec| spec.startup_timeout = moment).await);
+}
+
+/// A server that the session follows.
+fn followed(server: &HostileMcpServer) -> ServerSpec {
+    let follow = Follow { roots: vec!["/work/a b".into()] };
+    ServerSpec { follow: Some(follow), ..spec("hostile", program(server)) }
+}
+
+fn names(servers: &Servers) -> Vec<String> {
+    servers.tools().into_iter().flat_map(|(_, tools)| tools).map(|tool| tool.name).collect()
+}
+
+#[tokio::test]
+async fn a_changed_list_is_read_again_where_servers_are_followed() {
+    let server = HostileMcpServer::new(HostileMcp::ListChanges);
+    let (servers, _events) = start(vec![followed(&server)]);
+    servers.settled().await;
+    let (before, client) = (servers.n_changes(), servers.client("hostile").await.unwrap());
+    assert_eq!(names(&servers), ["ping"]);
+    servers.call("hostile", "ping", None).await.unwrap();
+    client.news().changes().wait_for(|n| *n > 0).await.unwrap();
+    assert_eq!((names(&servers), servers.n_changes()), (vec!["pong".to_owned()], before + 1));
+    let failure = servers.call("hostile", "ping", None).await.unwrap_err();
+    assert_eq!(failure.to_string(), "the server no longer has this tool");
+    servers.call("hostile", "pong", None).await.unwrap();
+    servers.shut_down().await;
+    // As in the reference, others do not hear of it.
+    let server = HostileMcpServer::new(HostileMcp::ListChanges);
+    let (servers, _events) = start(vec![spec("hostile", program(&server))]);
+    servers.call("hostile", "ping", None).await.unwrap();
+    servers.call("hostile", "ping", None).await.unwrap();
+    assert_eq!(names(&servers), ["ping"]);
+    assert_eq!(server.asked().iter().filter(|method| *method == "tools/list").count(), 1);
+    servers.shut_down().await;
+}
+
+#[tokio::test]
+async fn all_pages_of_a_list_are_read_up_to_a_limit_where_servers_are_followed() {
+    let server = HostileMcpServer::new(HostileMcp::EndlessPages);
+    let (servers, _events) = start(vec![followed(&server)]);
+    servers.settled().await;
+    assert_eq!(names(&servers).len(), 1000);
+    let (what, why) = &servers.left_out()[0];
+    expect!["tools of the MCP server hostile: its list has more than 1000 tools or 4194304 bytes; the first 1000 tools are read"]
+        .assert_eq(&format!("{what}: {why}"));
+    servers.shut_down().await;
+    let server = HostileMcpServer::new(HostileMcp::EndlessPages);
+    let (servers, _events) = start(vec![spec("hostile", program(&server))]);
+    servers.settled().await;
+    assert_eq!((names(&servers).len(), servers.left_out()), (300, Vec::new()));
+    servers.shut_down().await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_followed_may_know_the_folders() {
+    let server = HostileMcpServer::new(HostileMcp::AsksRoots);
+    let (servers, _events) = start(vec![followed(&server)]);
+    servers.call("hostile", "ping", None).await.unwrap();
+    expect![[r#"{"jsonrpc":"2.0","id":"q","result":{"roots":[{"uri":"file:///work/a%20b","name":"a b"}]}}"#]]
+        .assert_eq(server.refused().trim_end());
+    servers.shut_down().await;
+    let server = HostileMcpServer::new(HostileMcp::AsksRoots);
+    let (servers, _events) = start(vec![spec("hostile", program(&server))]);
+    servers.call("hostile", "ping", None).await.unwrap();
+    assert_eq!(server.refused().trim_end(), r#"{"jsonrpc":"2.0","id":"q","result":{"roots":[]}}"#);
+    servers.shut_down().await;
+}
+
+#[tokio::test]
+async fn no_request_waits_for_a_server_whose_tools_are_known() {
+    let server = HostileMcpServer::new(HostileMcp::NeverGreets);
+    let known = serde_json::from_value(serde_json::json!({"name": "known", "inputSchema": {}})).unwrap();
+    let slow = ServerSpec { last_listed: Some(vec![known]), ..spec("hostile", program(&server)) };
+    let (servers, _events) = start(vec![slow]);
+    servers.settled().await;
+    assert!(servers.is_settled());
+    assert_eq!(names(&servers), ["known"]);
+    servers.shut_down().await;
+}
+
+#[tokio::test]
+async fn silence_ends_at_the_limit() {
+    for kind in [HostileMcp::NeverAnswers, HostileMcp::WrongId] {
+        let server = HostileMcpServer::new(kind);
+        let told = learned(&server, 1, |spec| spec.tool_timeout = Duration::from_millis(300)).await;
+        assert_eq!(told, "1: timed out awaiting tools/call after 300ms / deadline has elapsed\n", "{kind:?}");
+    }
+}

@@ -1,5 +1,6 @@
 //! A loaded session: its handle, the clients that follow it, and requests that wait for its events.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -13,6 +14,8 @@ use pellucid_agent::identity;
 use pellucid_agent::identity::new_turn_id;
 use pellucid_agent::phases::Phases;
 use pellucid_agent::session::Session;
+use pellucid_agent::session::mcp::ServerSwitch;
+use pellucid_config::mcp::McpServer;
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::Event;
 use pellucid_protocol::event::EventMessage;
@@ -61,6 +64,7 @@ pub struct LoadedSession {
     pub phases: Phases,
     submissions: Sender<Submission>,
     context_events: ContextEvents,
+    servers: ServerSwitch,
     state: Mutex<State>,
     n_subscribers: watch::Sender<usize>,
     /// Whether clients have received what the session recorded before its first turn.
@@ -105,6 +109,8 @@ pub struct LoadedDescription {
     pub context_events: ContextEvents,
     /// The phases of the session's work.
     pub phases: Phases,
+    /// Through this the session can be given other MCP servers.
+    pub servers: ServerSwitch,
 }
 
 impl LoadedDescription {
@@ -133,7 +139,8 @@ impl LoadedDescription {
             effort: child.effort,
         };
         let (context_events, phases) = (child.context_events.clone(), child.phases.clone());
-        Self { about, settings, path: child.path.clone(), context_events, phases }
+        let servers = ServerSwitch::default();
+        Self { about, settings, path: child.path.clone(), context_events, phases, servers }
     }
 }
 
@@ -155,10 +162,10 @@ impl LoadedSession {
         };
         let path = session.path().map(ToOwned::to_owned);
         let context_events = session.context_events_switch().clone();
-        let phases = session.phases().clone();
+        let (phases, servers) = (session.phases().clone(), session.server_switch().clone());
         let (Door { submissions, events, .. }, inside) = door::open(&session);
         server.tasks.spawn("session", async move { drop(door::run(session, inside).await) });
-        let described = LoadedDescription { about, settings, path, context_events, phases };
+        let described = LoadedDescription { about, settings, path, context_events, phases, servers };
         let (loaded, following) = Self::behind(server, submissions, events, described, raw);
         loaded.is_opened.send_replace(false);
         (loaded, following)
@@ -172,7 +179,7 @@ impl LoadedSession {
         described: LoadedDescription,
         raw: RawItems,
     ) -> (Arc<Self>, Following) {
-        let LoadedDescription { about, settings, path, context_events, phases } = described;
+        let LoadedDescription { about, settings, path, context_events, phases, servers } = described;
         let (ended, end) = watch::channel(false);
         let state = State {
             view: ThreadView::new(about.id.as_str()).with_raw_items(raw),
@@ -190,6 +197,7 @@ impl LoadedSession {
             phases,
             submissions,
             context_events,
+            servers,
             state,
             n_subscribers,
             is_opened,
@@ -238,6 +246,11 @@ impl LoadedSession {
     pub async fn submit(&self, id: TurnId, operation: Operation) {
         // A session that has ended ignores operations; its clients have been notified of the end.
         let _ended = self.submissions.send(Submission { id, operation }).await;
+    }
+
+    /// Gives the session these MCP servers from its next turn on.
+    pub fn use_servers(&self, servers: BTreeMap<String, McpServer>) {
+        self.servers.use_next(servers);
     }
 
     /// The turn that runs or is about to begin.

@@ -3,6 +3,7 @@
 //! MCP servers are started to list what they offer, and stopped afterwards: threads start their servers themselves.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -171,13 +172,23 @@ pub async fn status_list(
     Ok(ListMcpServerStatusResponse { data: page.entries, next_cursor: page.next_cursor })
 }
 
-/// Handles `config/mcpServer/reload`. Threads read the configuration when they are opened, so this only checks that it
-/// can be used.
+/// Handles `config/mcpServer/reload`: every thread uses the servers of the configuration from its next turn on. A
+/// configuration that cannot be used changes no thread.
 ///
 /// # Errors
 /// When the configuration cannot be used.
 pub async fn reload(server: &Server, _params: NoParams) -> Result<McpServerRefreshResponse, RpcError> {
     current(server, None)?;
+    let mut changes = Vec::new();
+    for id in server.loaded_ids() {
+        // A thread may have ended meanwhile.
+        let Ok(thread) = server.loaded(&id) else { continue };
+        let config = current(server, Some(Path::new(&thread.settings.cwd)))?;
+        changes.push((thread, config.tools.mcp_servers));
+    }
+    for (thread, servers) in changes {
+        thread.use_servers(servers);
+    }
     Ok(McpServerRefreshResponse {})
 }
 

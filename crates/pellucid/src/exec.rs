@@ -5,6 +5,7 @@
 
 mod absent;
 mod collab;
+mod elicitation;
 mod family;
 mod human;
 mod json;
@@ -174,6 +175,9 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: ExecJob) -> Result<E
     limits.max_tokens = options.max_tokens.or(limits.max_tokens);
     limits.max_requests = options.max_requests.or(limits.max_requests);
     limits.max_cost = options.max_cost.or(limits.max_cost);
+    if let Some(answers) = &options.elicitation {
+        start.config.tools.mcp_answers = elicitation::policy(answers)?;
+    }
     let env = start.env.clone();
     let mut session = start.session(opening)?;
     if options.strict_context {

@@ -3,6 +3,7 @@
 //! Lists show the configuration with all its layers; changes go to the user's own file.
 
 mod login;
+mod listings;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use pellucid_agent::mcp;
+use pellucid_agent::mcp::ListingKind;
 use pellucid_config::edit::Edit;
 use pellucid_config::edit::ValueEdit;
 use pellucid_config::mcp::McpServer;
@@ -17,6 +19,7 @@ use pellucid_config::mcp::McpTransport;
 use pellucid_config::value::Value as ConfigValue;
 use pellucid_engine::mcp::is_server_name;
 use pellucid_protocol::mcp::McpAuthStatus;
+use pellucid_protocol::settings::McpProtocol;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::json;
@@ -30,6 +33,7 @@ use crate::args::shared::Shared;
 use crate::args::turn::StartArgs;
 use crate::edits;
 use crate::exec;
+use crate::mcp::listings::listing;
 use crate::pack::table::table;
 use crate::print;
 use crate::screen::OutputFormat;
@@ -46,12 +50,17 @@ pub fn run(shared: &Shared, args: McpArgs) -> Result<ExitCode, ProgramFailure> {
     let start = Start::new(shared, &StartArgs::default())?;
     let is_json = match &args.command {
         McpCommand::List(args) => args.json,
-        McpCommand::Get(args) => args.json,
+        McpCommand::Get(args) | McpCommand::Tools(args) | McpCommand::Prompts(args) | McpCommand::Resources(args) => {
+            args.json
+        }
         McpCommand::Add(_) | McpCommand::Remove(_) | McpCommand::Login(_) | McpCommand::Logout(_) => false,
     };
     let said = match args.command {
         McpCommand::List(args) => list(&start, &args)?,
         McpCommand::Get(args) => get(&start, &args)?,
+        McpCommand::Tools(args) => listing(&start, &args, ListingKind::Tools)?,
+        McpCommand::Prompts(args) => listing(&start, &args, ListingKind::Prompts)?,
+        McpCommand::Resources(args) => listing(&start, &args, ListingKind::Resources)?,
         McpCommand::Add(args) => add(&start, args)?,
         McpCommand::Remove(args) => remove(&start, &args.name)?,
         McpCommand::Login(args) => login::log_in(&start, &args)?,
@@ -113,6 +122,8 @@ fn get(start: &Start, args: &McpGetArgs) -> Result<String, ProgramFailure> {
             enabled_tools: server.enabled_tools.as_deref(),
             disabled_tools: server.disabled_tools.as_deref(),
             timeouts: Timeouts::of(server),
+            protocol: (server.protocol != McpProtocol::Initialize).then_some(server.protocol),
+            revision: mcp::known_revision(&start.config, server),
         };
         return pretty(&described);
     }
@@ -145,6 +156,11 @@ fn get(start: &Start, args: &McpGetArgs) -> Result<String, ProgramFailure> {
     let Timeouts { startup_timeout_sec, tool_timeout_sec } = Timeouts::of(server);
     let timeouts = [("startup_timeout_sec", startup_timeout_sec), ("tool_timeout_sec", tool_timeout_sec)];
     lines.extend(timeouts.iter().filter_map(|(key, seconds)| Some((*key, seconds.as_ref()?.to_string()))));
+    if server.protocol != McpProtocol::Initialize {
+        let revision = mcp::known_revision(&start.config, server);
+        lines.push(("protocol", server.protocol.to_string()));
+        lines.extend(revision.map(|revision| ("revision", revision)));
+    }
     lines.push(("remove", format!("pellucid mcp remove {name}")));
     let lines = lines.iter().map(|(key, value)| format!("\n  {key}: {value}"));
     Ok(std::iter::once(name.clone()).chain(lines).collect())
@@ -272,6 +288,11 @@ struct Described<'a> {
     disabled_tools: Option<&'a [String]>,
     #[serde(flatten)]
     timeouts: Timeouts,
+    /// How the server is greeted, if not as by the Codex CLI, whose output has no such member.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    protocol: Option<McpProtocol>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revision: Option<String>,
 }
 
 #[derive(Serialize)]

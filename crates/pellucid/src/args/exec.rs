@@ -49,6 +49,11 @@ pub struct ExecOptions {
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     pub color: Color,
 
+    /// How questions of MCP servers are answered: `accept-defaults`, or a JSON file with values by server and field. Without
+    /// this they are declined.
+    #[arg(long, value_name = "ANSWERS", global = true)]
+    pub elicitation: Option<PathBuf>,
+
     /// Stop before any request if instructions would be cut or left out.
     #[arg(long, global = true)]
     pub strict_context: bool,

@@ -16,6 +16,12 @@ pub enum McpCommand {
     List(McpListArgs),
     /// Show how one server is configured.
     Get(McpGetArgs),
+    /// List the tools of a server, with their tokens; the server is started for this.
+    Tools(McpGetArgs),
+    /// List the prompts of a server; the server is started for this.
+    Prompts(McpGetArgs),
+    /// List the resources of a server; the server is started for this.
+    Resources(McpGetArgs),
     /// Write a server into the user's config.toml, or replace it.
     Add(McpAddArgs),
     /// Take a server out of the user's config.toml.
@@ -38,7 +44,7 @@ pub struct McpGetArgs {
     /// The name of the server in the configuration.
     pub name: String,
 
-    /// Print the server as JSON.
+    /// Print the answer as JSON.
     #[arg(long)]
     pub json: bool,
 }

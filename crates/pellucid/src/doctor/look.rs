@@ -5,17 +5,20 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use pellucid_agent::login;
+use pellucid_agent::mcp;
 use pellucid_agent::own_git;
 use pellucid_agent::sandbox;
 use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_config::home;
+use pellucid_config::mcp::McpServer;
 use pellucid_exec::sandbox::Backend;
 use pellucid_exec::sandbox::ProbeFinding;
 use pellucid_exec::sandbox::gaps;
 use pellucid_git::GitError;
 use pellucid_model::credentials::StoredLogin;
 use pellucid_model::key_origin::missing_key_advice;
+use pellucid_protocol::settings::McpProtocol;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_protocol::settings::TrustLevel;
 use pellucid_workspace::shell;
@@ -42,6 +45,7 @@ pub fn look(shared: &Shared, cd: Option<&Path>) -> Vec<DoctorSection> {
             sections.push(sandbox_section(&start.config));
             sections.push(git_section(&start.config, &start.env));
             sections.push(shell_section(&start.env));
+            sections.extend(servers_section(&start.config));
         }
         Err(failure) => sections.push(DoctorSection {
             name: "configuration",
@@ -265,6 +269,27 @@ fn backend_json(backend: Backend, finding: &ProbeFinding) -> Value {
         ProbeFinding::Untried => ("untried", ""),
     };
     json!({ "name": backend.as_str(), "state": state, "detail": detail })
+}
+
+/// The MCP servers that are used, each with the revision of the protocol that it speaks, if that is known. None is started.
+fn servers_section(config: &Config) -> Option<DoctorSection> {
+    let used = config.tools.mcp_servers.iter().filter(|(_, server)| server.enabled);
+    let revision = |server: &McpServer| match mcp::known_revision(config, server) {
+        Some(revision) => revision,
+        None if server.protocol == McpProtocol::Initialize => "2025-06-18".to_owned(),
+        None => server.protocol.to_string(),
+    };
+    let used: Vec<(&String, String)> = used.map(|(name, server)| (name, revision(server))).collect();
+    if used.is_empty() {
+        return None;
+    }
+    Some(DoctorSection {
+        name: "mcp",
+        state: Health::Good,
+        summary: format!("{} configured; a session starts them", used.len()),
+        lines: used.iter().map(|(name, revision)| format!("{name}: protocol {revision}")).collect(),
+        fields: json!({ "revisions": used.into_iter().map(|(name, revision)| (name.clone(), revision.into())).collect::<serde_json::Map<_, _>>() }),
+    })
 }
 
 fn git_section(config: &Config, env: &Env) -> DoctorSection {

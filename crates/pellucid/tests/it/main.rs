@@ -36,6 +36,7 @@ mod login;
 mod mcp;
 #[cfg(unix)]
 mod mcp_login;
+mod mcp_servers;
 mod memories;
 mod models;
 mod one_change;

@@ -28,6 +28,7 @@ use std::sync::Arc;
 use pellucid_config::Config;
 use pellucid_config::HarnessOverrides;
 use pellucid_tasks::contained;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -41,6 +42,8 @@ use crate::rpc;
 use crate::rpc::RequestId;
 use crate::rpc::RpcError;
 use crate::schema::Method;
+#[cfg(test)]
+use crate::schema::Typed;
 use crate::server::Server;
 
 /// Defines the table from method names to functions. Rows behind `ours` are Pellucid's: the protocol of the Codex CLI does
@@ -59,7 +62,8 @@ macro_rules! methods {
         pub const METHODS: &[&str] = &[$($name),+];
 
         /// All methods with their types.
-        const TYPED: &[Method] = &[$(Method::new::<$params, $result>($name)),+];
+        #[cfg(test)]
+        pub(crate) const TYPED: &[Typed] = &[$(Typed::new::<$params, $result>($name)),+];
 
         /// Calls the method that a client asks for.
         pub(crate) async fn dispatch(
@@ -192,9 +196,9 @@ methods! {
     }
 }
 
-/// All methods with their types, for schemas; experimental ones are marked.
-pub fn typed() -> Vec<Method> {
-    let marked = |method: &Method| match method.name() {
+/// All methods, for schemas; experimental ones are marked.
+pub fn staged() -> Vec<Method> {
+    let marked = |method: Method| match method.name() {
         "thread/backgroundTerminals/clean"
         | "collaborationMode/list"
         | "mock/experimentalMethod"
@@ -210,13 +214,14 @@ pub fn typed() -> Vec<Method> {
         "thread/resume" => method.with_experimental(&["history", "path", "persistExtendedHistory"]),
         "thread/fork" => method.with_experimental(&["path", "persistExtendedHistory"]),
         "turn/start" => method.with_experimental(&["collaborationMode"]),
-        _ => *method,
+        _ => method,
     };
-    TYPED.iter().map(marked).collect()
+    METHODS.iter().map(|name| marked(Method::new(name))).collect()
 }
 
 /// The parameters of a method that takes none.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct NoParams {}
 
 /// The configuration for a folder, by default the server's.

@@ -16,6 +16,7 @@ use pellucid_config::value;
 use pellucid_config::value::Data;
 use pellucid_protocol::dynamic_tool::DynamicTool;
 use pellucid_protocol::event::RawItems;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Map;
@@ -33,7 +34,8 @@ use crate::types::settings::SandboxMode;
 const CLIENT: &str = "vscode";
 
 /// The settings of a request that differ from the configuration.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct ThreadOverrides {
     /// The model's name in requests.

@@ -3,11 +3,18 @@
 //! The types that read and write messages are the only source. Types and files have the names from which clients
 //! generate their code. The rows of [`Method`] list the methods.
 //!
+//! - `generated`: makes schemas from the types, for the tests that keep `types.json`
+//! - `source`: what the program holds of them, compressed
+//! - `frames`, `places`, `typescript`: the files that are made of both
+//!
 //! Not here: writing the files.
 
 mod frames;
+#[cfg(test)]
+mod generated;
 mod method;
 mod places;
+mod source;
 #[cfg(test)]
 mod tests;
 mod typescript;
@@ -15,46 +22,33 @@ mod typescript;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use schemars::generate::SchemaSettings;
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::types::notification::ServerNotification;
-use crate::types::request;
+use source::Direction;
+use source::Source;
 
+#[cfg(test)]
+pub(crate) use generated::Typed;
 pub use method::Method;
 pub use method::MethodStage;
-
-/// The requests that the server sends to clients.
-const SERVER_REQUESTS: &[Method] = &[
-    Method::new::<request::CommandExecutionRequestApprovalParams, request::CommandExecutionRequestApprovalResponse>(
-        "item/commandExecution/requestApproval",
-    ),
-    Method::new::<request::FileChangeRequestApprovalParams, request::FileChangeRequestApprovalResponse>(
-        "item/fileChange/requestApproval",
-    ),
-    Method::new::<request::ToolRequestUserInputParams, request::ToolRequestUserInputResponse>(
-        "item/tool/requestUserInput",
-    ),
-    Method::new::<request::DynamicToolCallParams, request::DynamicToolCallResponse>("item/tool/call"),
-    Method::new::<request::McpServerElicitationRequestParams, request::McpServerElicitationRequestResponse>(
-        "mcpServer/elicitation/request",
-    ),
-    Method::new::<request::ChatgptAuthTokensRefreshParams, request::ChatgptAuthTokensRefreshResponse>(
-        "account/chatgptAuthTokens/refresh",
-    ),
-];
-
-/// Types that clients know by other names than ours.
-const RENAMED: [(&str, &str); 2] = [("ApprovalPolicy", "AskForApproval"), ("CollaborationModeKind", "ModeKind")];
 
 const META: &str = "http://json-schema.org/draft-07/schema#";
 const REF: &str = "#/definitions/";
 
 /// JSON schemas of all messages, by file.
 pub fn json_schemas(methods: &[Method], stage: MethodStage) -> BTreeMap<String, Value> {
-    let types = Types::collect(SchemaSettings::draft07(), methods, stage);
+    json_files(&Source::built_in(), methods, stage)
+}
+
+/// TypeScript of all messages, by file.
+pub fn typescript(methods: &[Method], stage: MethodStage) -> BTreeMap<String, String> {
+    typescript_files(&Source::built_in(), methods, stage)
+}
+
+fn json_files(source: &Source, methods: &[Method], stage: MethodStage) -> BTreeMap<String, Value> {
+    let types = Types::collect(&source.asked, methods, stage);
     let roots = types.schemas.keys().filter(|name| places::is_message(name));
     let mut files: BTreeMap<String, Value> =
         roots.map(|name| (format!("{}.json", places::of_schema(name)), types.file(name))).collect();
@@ -62,11 +56,10 @@ pub fn json_schemas(methods: &[Method], stage: MethodStage) -> BTreeMap<String, 
     files
 }
 
-/// TypeScript of all messages, by file.
-pub fn typescript(methods: &[Method], stage: MethodStage) -> BTreeMap<String, String> {
+fn typescript_files(source: &Source, methods: &[Method], stage: MethodStage) -> BTreeMap<String, String> {
     // Clients may omit parameters that have a default; the server always sends every field.
-    let sent = Types::collect(SchemaSettings::draft07().for_serialize(), methods, stage);
-    let mut asked = Types::collect(SchemaSettings::draft07().for_deserialize(), methods, stage);
+    let sent = Types::collect(&source.sent, methods, stage);
+    let mut asked = Types::collect(&source.asked, methods, stage);
     let mut schemas = sent.schemas;
     for name in &sent.params {
         schemas.extend(asked.schemas.remove_entry(name));
@@ -82,32 +75,26 @@ struct Types {
 }
 
 impl Types {
-    fn collect(settings: SchemaSettings, methods: &[Method], stage: MethodStage) -> Self {
-        let mut generator = settings.into_generator();
-        let methods: Vec<&Method> = methods.iter().filter(|method| method.is_in(stage)).collect();
-        let mut params = BTreeSet::new();
+    /// The types that these methods and all notifications need.
+    fn collect(direction: &Direction, methods: &[Method], stage: MethodStage) -> Self {
+        let mut roots = vec![&direction.notification];
+        let mut client = Vec::new();
         let mut hidden = Vec::new();
-        let mut rows = |methods: &mut dyn Iterator<Item = &Method>| -> Vec<(&'static str, Value)> {
-            methods
-                .map(|method| {
-                    method.result(&mut generator);
-                    let reference = renamed(method.params(&mut generator));
-                    hidden.extend(name_in(&reference).map(|name| (name.to_owned(), method.hidden(stage))));
-                    (method.name(), reference)
-                })
-                .collect()
-        };
-        let server = rows(&mut SERVER_REQUESTS.iter());
-        let client = rows(&mut methods.into_iter());
-        params.extend(client.iter().filter_map(|(_, reference)| name_in(reference)).map(str::to_owned));
-        generator.subschema_for::<ServerNotification>();
-        let mut schemas: BTreeMap<String, Value> = generator
-            .take_definitions(true)
-            .into_iter()
-            .map(|(name, schema)| (new_name(&name).to_owned(), renamed(schema)))
-            .collect();
+        for method in methods.iter().filter(|method| method.is_in(stage)) {
+            let Some((params, result)) = direction.client.get(method.name()) else { continue };
+            roots.extend([params, result]);
+            hidden.extend(name_in(params).map(|name| (name, method.hidden(stage))));
+            client.push((method.name(), params));
+        }
+        let mut server = Vec::new();
+        for (method, (params, result)) in &direction.server {
+            roots.extend([params, result]);
+            server.push((method.as_str(), params));
+        }
+        let params = client.iter().filter_map(|(_, reference)| name_in(reference)).map(str::to_owned).collect();
+        let mut schemas = direction.needed(&roots);
         for (name, fields) in hidden {
-            if let Some(Value::Object(schema)) = schemas.get_mut(&name) {
+            if let Some(Value::Object(schema)) = schemas.get_mut(name) {
                 without(schema, fields);
             }
         }
@@ -179,18 +166,6 @@ fn references<'a>(schema: &'a Value, found: &mut Vec<&'a str>) {
 /// The name that a schema is a reference to.
 fn name_in(schema: &Value) -> Option<&str> {
     schema.get("$ref")?.as_str()?.strip_prefix(REF)
-}
-
-fn new_name(name: &str) -> &str {
-    RENAMED.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, theirs)| theirs)
-}
-
-fn renamed(mut schema: Value) -> Value {
-    replace_strings(&mut schema, &|text| {
-        let name = text.strip_prefix(REF)?;
-        Some(format!("{REF}{}", new_name(name)))
-    });
-    schema
 }
 
 fn replace_strings(schema: &mut Value, new: &dyn Fn(&str) -> Option<String>) {

@@ -24,7 +24,8 @@ pub mod usage;
 macro_rules! nothing {
     ($($name:ident: $doc:literal;)+) => {$(
         #[doc = $doc]
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
         pub struct $name {}
     )+};
 }

@@ -40,11 +40,11 @@ pub fn run(shared: &Shared, args: &AppServerArgs) -> Result<ExitCode, ProgramFai
     match &args.command {
         None => serve(shared, args),
         Some(AppServerCommand::GenerateJsonSchema(args)) => {
-            let schemas = schema::json_schemas(&methods::typed(), stage(args));
+            let schemas = schema::json_schemas(&methods::staged(), stage(args));
             write(&args.out, schemas.into_iter().map(|(file, schema)| (file, format!("{schema:#}\n"))))
         }
         Some(AppServerCommand::GenerateTs(args)) => {
-            write(&args.out, schema::typescript(&methods::typed(), stage(args)))
+            write(&args.out, schema::typescript(&methods::staged(), stage(args)))
         }
     }
 }

@@ -12,6 +12,7 @@ use pellucid_config::Config;
 use pellucid_model::credentials::StoredLogin;
 use pellucid_model::credentials::TokenKeeper;
 use pellucid_protocol::secret::Secret;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -29,7 +30,8 @@ use crate::types::usage::PlanType;
 use crate::types::usage::RateLimitSnapshot;
 
 /// The parameters of `account/read`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct GetAccountParams {
     /// Whether tokens are refreshed first. Keys need no refresh.
@@ -37,7 +39,8 @@ pub struct GetAccountParams {
 }
 
 /// The result of `account/read`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct GetAccountResponse {
     /// The account that requests are sent for; `null` if no account is logged in.
@@ -47,7 +50,8 @@ pub struct GetAccountResponse {
 }
 
 /// The account that requests are sent for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Account {
     /// An API key, whose owner is unknown.
@@ -60,12 +64,13 @@ pub enum Account {
 }
 
 /// The parameters of `account/login/start`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum LoginAccountParams {
     /// An API key.
     ApiKey {
-        #[schemars(with = "String")]
+        #[cfg_attr(test, schemars(with = "String"))]
         api_key: Secret,
     },
     /// A sign-in in the browser.
@@ -73,7 +78,7 @@ pub enum LoginAccountParams {
     /// ChatGPT tokens that the client manages.
     ChatgptAuthTokens {
         /// The token for the `Authorization` header.
-        #[schemars(with = "String")]
+        #[cfg_attr(test, schemars(with = "String"))]
         access_token: Secret,
         /// The id of the account or workspace.
         chatgpt_account_id: String,
@@ -90,7 +95,8 @@ impl LoginAccountParams {
 }
 
 /// The result of `account/login/start`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum LoginAccountResponse {
     /// The key was stored.
@@ -107,7 +113,8 @@ pub enum LoginAccountResponse {
 }
 
 /// The parameters of `account/login/cancel`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CancelLoginAccountParams {
     /// The id of the sign-in to cancel.
@@ -115,14 +122,16 @@ pub struct CancelLoginAccountParams {
 }
 
 /// The result of `account/login/cancel`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct CancelLoginAccountResponse {
     /// Whether there was such a sign-in.
     pub status: CancelLoginAccountStatus,
 }
 
 /// Whether a sign-in was cancelled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum CancelLoginAccountStatus {
     /// The sign-in was cancelled.
@@ -132,11 +141,13 @@ pub enum CancelLoginAccountStatus {
 }
 
 /// The result of `account/logout`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct LogoutAccountResponse {}
 
 /// The result of `account/rateLimits/read`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct GetAccountRateLimitsResponse {
     /// The limits of the account.
@@ -146,7 +157,8 @@ pub struct GetAccountRateLimitsResponse {
 }
 
 /// The parameters of `getAuthStatus`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct GetAuthStatusParams {
     /// Whether the response should contain the key or token.
@@ -156,13 +168,14 @@ pub struct GetAuthStatusParams {
 }
 
 /// The result of `getAuthStatus`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct GetAuthStatusResponse {
     /// How requests are authenticated; `null` if no account is logged in.
     pub auth_method: Option<AuthMode>,
     /// The key or token, if the client asked for it.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub auth_token: Option<Secret>,
     /// Whether the configured provider needs an OpenAI login.
     pub requires_openai_auth: Option<bool>,

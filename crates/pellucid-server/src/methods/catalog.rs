@@ -14,6 +14,7 @@ use pellucid_protocol::model::ModelVisibility;
 use pellucid_protocol::settings::CollaborationModeKind;
 use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_workspace::pack_files;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -27,7 +28,8 @@ use crate::server::Server;
 const ALIASES: [(&str, &str); 2] = [("bengalfox", "gpt-5.2-codex"), ("boomslang", "gpt-5.2")];
 
 /// The parameters of `model/list`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ModelListParams {
     /// The `nextCursor` of the page before.
@@ -42,7 +44,8 @@ pub struct ModelListParams {
 }
 
 /// The result of `model/list`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ModelListResponse {
     /// The models, in the order in which pickers show them.
@@ -52,7 +55,8 @@ pub struct ModelListResponse {
 }
 
 /// A model of the catalogue.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Model {
     pub id: String,
@@ -81,7 +85,8 @@ pub struct Model {
 }
 
 /// A reasoning effort that a model supports.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ReasoningEffortOption {
     pub reasoning_effort: ReasoningEffort,
@@ -90,7 +95,8 @@ pub struct ReasoningEffortOption {
 }
 
 /// The parameters of `experimentalFeature/list`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct ExperimentalFeatureListParams {
     /// The `nextCursor` of the page before.
     #[serde(default)]
@@ -101,7 +107,8 @@ pub struct ExperimentalFeatureListParams {
 }
 
 /// The result of `experimentalFeature/list`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ExperimentalFeatureListResponse {
     /// The features, in the order in which lists show them.
@@ -111,7 +118,8 @@ pub struct ExperimentalFeatureListResponse {
 }
 
 /// A feature flag and its state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ExperimentalFeature {
     /// The feature's key in `[features]`.
@@ -130,7 +138,8 @@ pub struct ExperimentalFeature {
 }
 
 /// How mature a feature is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum ExperimentalFeatureStage {
     /// Users may try the feature.
@@ -146,7 +155,8 @@ pub enum ExperimentalFeatureStage {
 }
 
 /// The parameters of `collaborationMode/list`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct CollaborationModeListParams {}
 
 impl CollaborationModeListParams {
@@ -157,13 +167,15 @@ impl CollaborationModeListParams {
 }
 
 /// The result of `collaborationMode/list`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct CollaborationModeListResponse {
     pub data: Vec<CollaborationModeMask>,
 }
 
 /// A collaboration mode: the settings it changes, `null` for those it leaves alone.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct CollaborationModeMask {
     /// The mode's name for people.
     pub name: String,
@@ -329,7 +341,8 @@ fn all_modalities() -> Vec<String> {
 }
 
 /// `mock/experimentalMethod`: lets clients test whether they may use the experimental API.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct MockExperimentalMethodParams {
     /// Any text; the response repeats it.
@@ -344,7 +357,8 @@ impl MockExperimentalMethodParams {
 }
 
 /// The result of `mock/experimentalMethod`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct MockExperimentalMethodResponse {
     /// The text of the request.

@@ -19,6 +19,7 @@ use pellucid_exec::process::Variables;
 use pellucid_protocol::settings::NetworkAccess;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_protocol::settings::SandboxPolicy;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -32,7 +33,8 @@ use crate::types::settings;
 const SESSION_VARIABLE: &str = "CODEX_THREAD_ID";
 
 /// The parameters of `command/exec`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CommandExecParams {
     /// The program and its arguments.
@@ -49,7 +51,8 @@ pub struct CommandExecParams {
 }
 
 /// The result of `command/exec`. At most 1 MiB of each stream is kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CommandExecResponse {
     pub exit_code: i32,

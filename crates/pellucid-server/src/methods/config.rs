@@ -15,6 +15,7 @@ use std::path::Path;
 use pellucid_config::ConfigError;
 use pellucid_config::LoadOptions;
 use pellucid_config::ProjectLayers;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -50,7 +51,8 @@ pub use write::config_value_write;
 pub(crate) use write::switch_skill;
 
 /// The parameters of `config/read`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigReadParams {
     /// Whether the response lists every layer.
@@ -62,7 +64,8 @@ pub struct ConfigReadParams {
 }
 
 /// The result of `config/read`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigReadResponse {
     /// The effective configuration, all layers merged.

@@ -11,6 +11,7 @@ use std::sync::Mutex;
 use std::sync::Weak;
 
 use pellucid_tasks::Task;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -35,7 +36,8 @@ use search::Stop;
 const SESSIONS_MAX: usize = 64;
 
 /// The parameters of `fuzzyFileSearch`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchParams {
     /// The characters that a path must contain in this order.
@@ -48,14 +50,16 @@ pub struct FuzzyFileSearchParams {
 }
 
 /// The result of `fuzzyFileSearch`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct FuzzyFileSearchResponse {
     /// The files that match best, the best first.
     pub files: Vec<FuzzyFileSearchResult>,
 }
 
 /// The parameters of `fuzzyFileSearch/sessionStart`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchSessionStartParams {
     /// The client's name for the session.
@@ -72,7 +76,8 @@ impl FuzzyFileSearchSessionStartParams {
 }
 
 /// The parameters of `fuzzyFileSearch/sessionUpdate`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchSessionUpdateParams {
     pub session_id: String,
@@ -88,7 +93,8 @@ impl FuzzyFileSearchSessionUpdateParams {
 }
 
 /// The parameters of `fuzzyFileSearch/sessionStop`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchSessionStopParams {
     pub session_id: String,
@@ -102,15 +108,18 @@ impl FuzzyFileSearchSessionStopParams {
 }
 
 /// The result of `fuzzyFileSearch/sessionStart`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct FuzzyFileSearchSessionStartResponse {}
 
 /// The result of `fuzzyFileSearch/sessionUpdate`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct FuzzyFileSearchSessionUpdateResponse {}
 
 /// The result of `fuzzyFileSearch/sessionStop`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct FuzzyFileSearchSessionStopResponse {}
 
 /// The running searches and search sessions.

@@ -3,6 +3,7 @@
 use pellucid_agent::identity::ClientIdentity;
 use pellucid_agent::identity::VERSION;
 use pellucid_protocol::context_event;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -18,7 +19,8 @@ use crate::types::notification::ServerNotification;
 const PROTOCOL_VERSION: &str = "0.104.0";
 
 /// The parameters of `initialize`.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeParams {
     /// The client's name and version.
@@ -29,7 +31,8 @@ pub struct InitializeParams {
 }
 
 /// The name and version of a client.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ClientInfo {
     /// The client's name; requests to models carry it.
@@ -41,27 +44,29 @@ pub struct ClientInfo {
 }
 
 /// What a client supports and wants.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct InitializeCapabilities {
     /// The client uses the experimental API.
     pub experimental_api: bool,
     /// The client wants context events: what requests to models are made of. An extension of Pellucid, so the
     /// protocol's schema lacks it.
-    #[schemars(skip)]
+    #[cfg_attr(test, schemars(skip))]
     pub context_events: bool,
     /// Methods of the notifications that the client does not want.
     pub opt_out_notification_methods: Option<Vec<String>>,
 }
 
 /// The result of `initialize`.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeResponse {
     /// The `User-Agent` of requests to models.
     pub user_agent: String,
     /// The version of context events, for a client that asked for them. An extension of Pellucid.
-    #[schemars(skip)]
+    #[cfg_attr(test, schemars(skip))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_events_version: Option<u32>,
 }

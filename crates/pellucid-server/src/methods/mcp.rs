@@ -11,6 +11,7 @@ use pellucid_agent::mcp_login;
 use pellucid_agent::mcp_login::Begun;
 use pellucid_agent::mcp_login::McpLoginError;
 use pellucid_protocol::mcp;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -33,7 +34,8 @@ const LOGIN_PATIENCE: u64 = 300;
 const LOGIN_PATIENCE_MAX: u64 = 3600;
 
 /// The parameters of `mcpServerStatus/list`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct ListMcpServerStatusParams {
     /// The `nextCursor` of the page before.
     #[serde(default)]
@@ -44,7 +46,8 @@ pub struct ListMcpServerStatusParams {
 }
 
 /// The result of `mcpServerStatus/list`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ListMcpServerStatusResponse {
     /// The servers, by name.
@@ -54,7 +57,8 @@ pub struct ListMcpServerStatusResponse {
 }
 
 /// An MCP server of the configuration and what it offers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct McpServerStatus {
     pub name: String,
@@ -69,7 +73,8 @@ pub struct McpServerStatus {
 }
 
 /// How requests to an MCP server are authenticated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum McpAuthStatus {
     /// The server offers no sign-in.
@@ -83,11 +88,13 @@ pub enum McpAuthStatus {
 }
 
 /// The result of `config/mcpServer/reload`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct McpServerRefreshResponse {}
 
 /// The parameters of `mcpServer/oauth/login`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct McpServerOauthLoginParams {
     pub name: String,
@@ -100,7 +107,8 @@ pub struct McpServerOauthLoginParams {
 }
 
 /// The result of `mcpServer/oauth/login`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct McpServerOauthLoginResponse {
     /// The page on which the user signs in.
@@ -108,7 +116,8 @@ pub struct McpServerOauthLoginResponse {
 }
 
 /// The parameters of `app/list`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct AppsListParams {
     /// The `nextCursor` of the page before.
@@ -122,7 +131,8 @@ pub struct AppsListParams {
 }
 
 /// The result of `app/list`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AppsListResponse {
     pub data: Vec<AppInfo>,
@@ -131,7 +141,8 @@ pub struct AppsListResponse {
 }
 
 /// The parameters of `feedback/upload`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FeedbackUploadParams {
     /// The kind of feedback.
@@ -147,7 +158,8 @@ pub struct FeedbackUploadParams {
 }
 
 /// The result of `feedback/upload`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FeedbackUploadResponse {
     /// The id under which the feedback is stored.

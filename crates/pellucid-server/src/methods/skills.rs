@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use pellucid_agent::skills;
 use pellucid_engine::skills as inner;
 use pellucid_workspace::skills::SkillRoot;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -18,7 +19,8 @@ use crate::rpc::RpcError;
 use crate::server::Server;
 
 /// The parameters of `skills/list`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct SkillsListParams {
     /// The folders; if empty, the server's working directory.
@@ -30,7 +32,8 @@ pub struct SkillsListParams {
 }
 
 /// Further folders with skills for one of `cwds`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsListExtraRootsForCwd {
     /// The folder of `cwds` that these roots belong to.
@@ -40,14 +43,16 @@ pub struct SkillsListExtraRootsForCwd {
 }
 
 /// The result of `skills/list`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct SkillsListResponse {
     /// An entry for each folder.
     pub data: Vec<SkillsListEntry>,
 }
 
 /// The skills of a folder.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct SkillsListEntry {
     pub cwd: String,
     pub skills: Vec<SkillMetadata>,
@@ -56,7 +61,8 @@ pub struct SkillsListEntry {
 }
 
 /// A skill that was found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SkillMetadata {
     pub name: String,
@@ -80,7 +86,8 @@ pub struct SkillMetadata {
 }
 
 /// How a user interface shows a skill.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SkillInterface {
     /// The skill's name for people.
@@ -98,13 +105,15 @@ pub struct SkillInterface {
 }
 
 /// The tools that a skill needs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct SkillDependencies {
     pub tools: Vec<SkillToolDependency>,
 }
 
 /// A tool that a skill needs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct SkillToolDependency {
     /// The kind of tool, such as `mcp`.
     #[serde(rename = "type")]
@@ -126,7 +135,8 @@ pub struct SkillToolDependency {
 }
 
 /// Who provides a skill.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum SkillScope {
     /// The user's home folder.
@@ -140,7 +150,8 @@ pub enum SkillScope {
 }
 
 /// A skill that could not be loaded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct SkillErrorInfo {
     /// The file or folder of the skill.
     pub path: String,
@@ -149,7 +160,8 @@ pub struct SkillErrorInfo {
 }
 
 /// The parameters of `skills/config/write`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct SkillsConfigWriteParams {
     /// The path of the skill's `SKILL.md`.
     pub path: String,
@@ -158,7 +170,8 @@ pub struct SkillsConfigWriteParams {
 }
 
 /// The result of `skills/config/write`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsConfigWriteResponse {
     /// Whether the skill is switched on now.
@@ -166,7 +179,8 @@ pub struct SkillsConfigWriteResponse {
 }
 
 /// The parameters of `skills/remote/list`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct SkillsRemoteReadParams {
     /// Whose skills are listed.
@@ -178,7 +192,8 @@ pub struct SkillsRemoteReadParams {
 }
 
 /// Whose skills of a ChatGPT account are listed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum HazelnutScope {
     #[default]
@@ -191,7 +206,8 @@ pub enum HazelnutScope {
 }
 
 /// A product of the provider that skills are for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ProductSurface {
     Chatgpt,
@@ -202,13 +218,15 @@ pub enum ProductSurface {
 }
 
 /// The result of `skills/remote/list`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct SkillsRemoteReadResponse {
     pub data: Vec<RemoteSkillSummary>,
 }
 
 /// A skill of a ChatGPT account.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct RemoteSkillSummary {
     pub id: String,
     pub name: String,
@@ -217,14 +235,16 @@ pub struct RemoteSkillSummary {
 }
 
 /// The parameters of `skills/remote/export`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsRemoteWriteParams {
     pub hazelnut_id: String,
 }
 
 /// The result of `skills/remote/export`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct SkillsRemoteWriteResponse {
     pub id: String,
     /// The folder into which the skill was copied.

@@ -36,6 +36,7 @@ use pellucid_store::sessions::StoreError;
 use pellucid_store::summary;
 use pellucid_store::summary::SessionSummary;
 use pellucid_store::walk::SessionPlace;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -78,7 +79,8 @@ const PREVIEW_LINES: usize = 10;
 const REQUEST_MARK: &str = "## My request for Codex:";
 
 /// The parameters of `thread/start`.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct ThreadStartParams {
     /// The settings that differ from the configuration.
@@ -113,13 +115,14 @@ impl ThreadStartParams {
 }
 
 /// The parameters of `thread/resume`.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadResumeParams {
     pub thread_id: String,
     /// A history to resume instead of a stored one.
     #[serde(default)]
-    #[schemars(with = "Option<Vec<Value>>")]
+    #[cfg_attr(test, schemars(with = "Option<Vec<Value>>"))]
     pub history: Option<Vec<Item>>,
     /// The session file to resume instead of `threadId`.
     #[serde(default)]
@@ -146,7 +149,8 @@ impl ThreadResumeParams {
 }
 
 /// The parameters of `thread/fork`.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadForkParams {
     pub thread_id: String,
@@ -175,7 +179,8 @@ impl ThreadForkParams {
 macro_rules! opened {
     ($($name:ident: $doc:literal;)+) => {$(
         #[doc = $doc]
-        #[derive(Debug, Clone, Serialize, JsonSchema)]
+        #[derive(Debug, Clone, Serialize)]
+        #[cfg_attr(test, derive(JsonSchema))]
         #[serde(rename_all = "camelCase")]
         pub struct $name {
             pub thread: Thread,
@@ -224,7 +229,8 @@ opened! {
 macro_rules! of_thread {
     ($($name:ident: $doc:literal;)+) => {$(
         #[doc = $doc]
-        #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, Default, Deserialize)]
+        #[cfg_attr(test, derive(JsonSchema))]
         #[serde(rename_all = "camelCase")]
         pub struct $name {
             pub thread_id: String,
@@ -243,7 +249,8 @@ of_thread! {
 macro_rules! with_thread {
     ($($name:ident: $doc:literal;)+) => {$(
         #[doc = $doc]
-        #[derive(Debug, Clone, Serialize, JsonSchema)]
+        #[derive(Debug, Clone, Serialize)]
+        #[cfg_attr(test, derive(JsonSchema))]
         #[serde(rename_all = "camelCase")]
         pub struct $name {
             pub thread: Thread,
@@ -428,7 +435,8 @@ pub(crate) fn forked(
 }
 
 /// The parameters of `thread/list`.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct ThreadListParams {
     /// The `nextCursor` of the page before.
@@ -448,7 +456,8 @@ pub struct ThreadListParams {
 }
 
 /// The time by which threads are ordered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadSortKey {
     /// When the thread was started.
@@ -458,7 +467,8 @@ pub enum ThreadSortKey {
 }
 
 /// The kind of client that started a thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum ThreadSourceKind {
     /// The terminal user interface.
@@ -515,7 +525,8 @@ impl ThreadSourceKind {
 }
 
 /// A page of threads.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadListResponse {
     pub data: Vec<Thread>,
@@ -583,7 +594,8 @@ pub async fn list(server: &Server, params: ThreadListParams) -> Result<ThreadLis
 }
 
 /// The parameters of `thread/loaded/list`.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct ThreadLoadedListParams {
     /// The last id of the page before.
@@ -593,7 +605,8 @@ pub struct ThreadLoadedListParams {
 }
 
 /// A page of ids.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadLoadedListResponse {
     /// The ids in ascending order.
@@ -621,7 +634,8 @@ pub async fn loaded_list(
 }
 
 /// The parameters of `thread/read`.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadReadParams {
     pub thread_id: String,
@@ -689,7 +703,8 @@ pub async fn unarchive(
 }
 
 /// The parameters of `thread/name/set`.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadSetNameParams {
     pub thread_id: String,
@@ -729,7 +744,8 @@ pub async fn compact(
 }
 
 /// The parameters of `thread/rollback`.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadRollbackParams {
     pub thread_id: String,

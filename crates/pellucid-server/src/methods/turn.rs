@@ -10,6 +10,7 @@ use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::review::ReviewRequest;
 use pellucid_protocol::review::ReviewTarget;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -31,7 +32,8 @@ use crate::types::settings::SandboxPolicy;
 use crate::types::thread::Turn;
 
 /// The parameters of `turn/start`. Settings apply to this turn and to all later ones, except `outputSchema`.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStartParams {
     pub thread_id: String,
@@ -74,7 +76,8 @@ impl TurnStartParams {
 }
 
 /// The result of `turn/start`.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStartResponse {
     /// The turn; `items` is empty.
@@ -115,7 +118,8 @@ pub async fn start(call: MethodCall<TurnStartResponse>, params: TurnStartParams)
 }
 
 /// The parameters of `turn/steer`.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TurnSteerParams {
     pub thread_id: String,
@@ -126,7 +130,8 @@ pub struct TurnSteerParams {
 }
 
 /// The result of `turn/steer`.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TurnSteerResponse {
     /// The turn that received the input.
@@ -156,7 +161,8 @@ pub async fn steer(call: MethodCall<TurnSteerResponse>, params: TurnSteerParams)
 }
 
 /// The parameters of `turn/interrupt`.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TurnInterruptParams {
     pub thread_id: String,
@@ -176,7 +182,8 @@ pub async fn interrupt(call: MethodCall<TurnInterruptResponse>, params: TurnInte
 }
 
 /// The parameters of `review/start`.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ReviewStartParams {
     pub thread_id: String,
@@ -188,7 +195,8 @@ pub struct ReviewStartParams {
 }
 
 /// Where a review runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum ReviewDelivery {
     /// In the thread itself.
@@ -198,7 +206,8 @@ pub enum ReviewDelivery {
 }
 
 /// The result of `review/start`.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ReviewStartResponse {
     /// The turn of the review; its item describes what is reviewed.

@@ -33,13 +33,13 @@ pub(super) fn frames() -> [(String, Value); 8] {
 }
 
 /// The union of these requests.
-pub(super) fn requests(rows: &[(&'static str, Value)]) -> Value {
+pub(super) fn requests(rows: &[(&str, &Value)]) -> Value {
     let requests = rows.iter().map(|(method, params)| {
         let mut request = object(
             &[
                 ("id", json!({ "$ref": "#/definitions/RequestId" })),
                 ("method", json!({ "type": "string", "enum": [method] })),
-                ("params", params.clone()),
+                ("params", (*params).clone()),
             ],
             &[],
         );

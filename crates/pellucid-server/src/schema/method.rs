@@ -1,8 +1,4 @@
-//! Methods, with the types of their parameters and results.
-
-use schemars::JsonSchema;
-use schemars::SchemaGenerator;
-use serde_json::Value;
+//! Methods, and what of them is experimental.
 
 /// Whether experimental parts of the protocol are included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,26 +9,18 @@ pub enum MethodStage {
     Experimental,
 }
 
-/// A method of the protocol and the types of its messages.
+/// A method of the protocol.
 #[derive(Debug, Clone, Copy)]
 pub struct Method {
     name: &'static str,
-    params: fn(&mut SchemaGenerator) -> Value,
-    result: fn(&mut SchemaGenerator) -> Value,
     is_experimental: bool,
     experimental_fields: &'static [&'static str],
 }
 
 impl Method {
-    /// A method with parameters and a result of these types.
-    pub const fn new<P: JsonSchema, R: JsonSchema>(name: &'static str) -> Self {
-        Self {
-            name,
-            params: |generator| generator.subschema_for::<P>().to_value(),
-            result: |generator| generator.subschema_for::<R>().to_value(),
-            is_experimental: false,
-            experimental_fields: &[],
-        }
+    /// A method that is stable with all its parameters.
+    pub const fn new(name: &'static str) -> Self {
+        Self { name, is_experimental: false, experimental_fields: &[] }
     }
 
     /// Marks the whole method as experimental.
@@ -59,13 +47,5 @@ impl Method {
             MethodStage::Stable => self.experimental_fields,
             MethodStage::Experimental => &[],
         }
-    }
-
-    pub(super) fn params(&self, generator: &mut SchemaGenerator) -> Value {
-        (self.params)(generator)
-    }
-
-    pub(super) fn result(&self, generator: &mut SchemaGenerator) -> Value {
-        (self.result)(generator)
     }
 }

@@ -1,12 +1,16 @@
 //! Schemas and TypeScript of a small protocol, and the names of the real one.
 
+use std::fmt::Write as _;
+
 use expect_test::Expect;
 use expect_test::expect;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::*;
+use crate::methods;
 use crate::types::input::UserInput;
+use crate::types::notification::ServerNotification;
 use crate::types::settings::AskForApproval;
 use crate::types::thread::Turn;
 
@@ -31,10 +35,67 @@ struct PlayResponse {
 #[derive(Debug, serde::Serialize, Deserialize, JsonSchema)]
 struct Nothing {}
 
-const METHODS: &[Method] = &[
-    Method::new::<PlayParams, PlayResponse>("turn/play").with_experimental(&["secretWish"]),
-    Method::new::<(), Nothing>("turn/rest").experimental(),
-];
+const TYPED: &[Typed] = &[Typed::new::<PlayParams, PlayResponse>("turn/play"), Typed::new::<(), Nothing>("turn/rest")];
+const METHODS: &[Method] =
+    &[Method::new("turn/play").with_experimental(&["secretWish"]), Method::new("turn/rest").experimental()];
+
+fn json_schemas(methods: &[Method], stage: MethodStage) -> BTreeMap<String, Value> {
+    json_files(&Source::of(TYPED), methods, stage)
+}
+
+fn typescript(methods: &[Method], stage: MethodStage) -> BTreeMap<String, String> {
+    typescript_files(&Source::of(TYPED), methods, stage)
+}
+
+/// A line for each type, so that a difference shows which types changed.
+fn lines(source: &Source) -> String {
+    let Ok(Value::Object(directions)) = serde_json::to_value(source) else {
+        unreachable!("a source has two directions")
+    };
+    let mut text = String::new();
+    for (name, direction) in &directions {
+        let _ = writeln!(text, "{}{}: {{", if text.is_empty() { "{" } else { "," }, json!(name));
+        for (at, (part, content)) in direction.as_object().unwrap().iter().enumerate() {
+            let _ = write!(text, "{}{}: ", if at == 0 { "" } else { ",\n" }, json!(part));
+            match content {
+                Value::Object(types) if part != "notification" => {
+                    let types: Vec<String> = types.iter().map(|(name, it)| format!("{}:{it}", json!(name))).collect();
+                    let _ = write!(text, "{{\n{}\n}}", types.join(",\n"));
+                }
+                other => {
+                    let _ = write!(text, "{other}");
+                }
+            }
+        }
+        text.push_str("\n}\n");
+    }
+    text + "}\n"
+}
+
+#[test]
+fn the_file_of_types_is_up_to_date() {
+    let source = Source::of(methods::TYPED);
+    expect_test::expect_file!["./types.json"].assert_eq(&lines(&source));
+}
+
+#[test]
+fn the_program_holds_the_file_of_types() {
+    assert_eq!(Source::built_in(), serde_json::from_str(include_str!("types.json")).unwrap());
+}
+
+#[test]
+fn a_stage_has_the_types_of_its_methods_alone() {
+    let is_stable =
+        |it: &Typed| methods::staged().iter().any(|method| it.is(method) && method.is_in(MethodStage::Stable));
+    let stable: Vec<Typed> = methods::TYPED.iter().copied().filter(is_stable).collect();
+    let stage = MethodStage::Stable;
+    let (all, alone) = (Source::of(methods::TYPED), Source::of(&stable));
+    assert_eq!(json_files(&all, &methods::staged(), stage), json_files(&alone, &methods::staged(), stage));
+    assert_eq!(typescript_files(&all, &methods::staged(), stage), typescript_files(&alone, &methods::staged(), stage));
+    let names = |source: &Source| source.sent.definitions.keys().cloned().collect::<Vec<_>>();
+    let kept = Types::collect(&alone.sent, &methods::staged(), stage).schemas;
+    assert!(names(&alone).iter().all(|name| kept.contains_key(name)), "a type that nothing refers to was made");
+}
 
 #[track_caller]
 fn check_schema(file: &str, stage: MethodStage, expected: &Expect) {

@@ -6,6 +6,7 @@ use pellucid_protocol::change::Changes;
 use pellucid_protocol::change::FileChange;
 use pellucid_protocol::change::PatchStatus;
 use pellucid_protocol::word_enum;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -35,7 +36,8 @@ impl From<PatchStatus> for PatchApplyStatus {
 }
 
 /// The change of one file in a patch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FileUpdateChange {
     pub path: String,
@@ -46,7 +48,8 @@ pub struct FileUpdateChange {
 }
 
 /// What is done to a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum PatchChangeKind {
     Add,

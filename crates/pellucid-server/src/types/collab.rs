@@ -4,6 +4,7 @@ use pellucid_protocol::agent::AgentStatus;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::word_enum;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -52,7 +53,8 @@ word_enum! {
 }
 
 /// The state of an agent, with its last message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CollabAgentState {
     pub status: CollabAgentStatus,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use pellucid_protocol::exec::ExecStatus;
 use pellucid_protocol::parsed_command::ParsedCommand;
 use pellucid_protocol::word_enum;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -34,7 +35,8 @@ impl From<ExecStatus> for CommandExecutionStatus {
 }
 
 /// What a command probably does, guessed from its text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum CommandAction {
     /// The command reads a file.

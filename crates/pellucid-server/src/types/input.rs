@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use pellucid_protocol::input as inner;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
 /// One part of the input of a turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum UserInput {
     /// Text that the user typed.
@@ -40,7 +42,8 @@ pub enum UserInput {
 }
 
 /// A span of a text that represents something else, such as a mention.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TextElement {
     /// The span's bytes in the text.
@@ -50,7 +53,8 @@ pub struct TextElement {
 }
 
 /// A half-open range of bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ByteRange {
     /// The first byte of the range.

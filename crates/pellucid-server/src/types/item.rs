@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use pellucid_protocol::event::AgentContent;
 use pellucid_protocol::event::TurnItem;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -24,7 +25,8 @@ use super::mcp::McpToolCallStatus;
 use super::search::WebSearchAction;
 
 /// Something visible that happens in a turn. `id` is unique in the thread; for a tool call it is the call's id.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ThreadItem {
     /// The user's message.

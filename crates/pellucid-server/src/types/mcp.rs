@@ -1,6 +1,7 @@
 //! Calls of MCP servers' tools, as items show them.
 
 use pellucid_protocol::word_enum;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -18,7 +19,8 @@ word_enum! {
 }
 
 /// The result of an MCP server's tool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct McpToolCallResult {
     /// The content blocks for the model, as the server sent them.
@@ -28,7 +30,8 @@ pub struct McpToolCallResult {
 }
 
 /// Why an MCP server's tool did not answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct McpToolCallError {
     pub message: String,

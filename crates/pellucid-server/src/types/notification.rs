@@ -50,6 +50,7 @@ pub use turn::TurnPlanStepStatus;
 pub use turn::TurnPlanUpdatedNotification;
 pub use turn::TurnStartedNotification;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -58,7 +59,8 @@ use serde::Serialize;
 macro_rules! notifications {
     ($($variant:ident($params:ident) = $method:literal,)+) => {
         /// A notification of the server.
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(test, derive(JsonSchema))]
         #[serde(tag = "method", content = "params")]
         pub enum ServerNotification {
             $(#[doc = concat!("`", $method, "`")] #[serde(rename = $method)] $variant($params),)+

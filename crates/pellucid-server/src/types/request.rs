@@ -10,6 +10,7 @@ use pellucid_protocol::dynamic_tool as inner_tool;
 use pellucid_protocol::elicitation::ElicitationAction;
 use pellucid_protocol::question as inner;
 use pellucid_protocol::word_enum;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -18,7 +19,8 @@ use serde_json::Value;
 use super::command::CommandAction;
 
 /// A request of the server; its id is added when it is sent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "method", content = "params")]
 pub enum ServerRequest {
     /// May this command run?
@@ -56,7 +58,8 @@ impl ServerRequest {
 }
 
 /// Asks the client whether a command may run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CommandExecutionRequestApprovalParams {
     pub thread_id: String,
@@ -84,14 +87,16 @@ pub struct CommandExecutionRequestApprovalParams {
 }
 
 /// The client's decision about a command.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CommandExecutionRequestApprovalResponse {
     pub decision: CommandExecutionApprovalDecision,
 }
 
 /// The client's decision about a command.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum CommandExecutionApprovalDecision {
     /// The command may run this time.
@@ -124,7 +129,8 @@ impl From<CommandExecutionApprovalDecision> for ReviewDecision {
 }
 
 /// Asks the client whether a patch may be applied.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FileChangeRequestApprovalParams {
     pub thread_id: String,
@@ -138,7 +144,8 @@ pub struct FileChangeRequestApprovalParams {
 }
 
 /// The client's decision about a patch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FileChangeRequestApprovalResponse {
     pub decision: FileChangeApprovalDecision,
@@ -170,7 +177,8 @@ impl From<FileChangeApprovalDecision> for ReviewDecision {
 }
 
 /// Questions of the model for the user.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRequestUserInputParams {
     pub thread_id: String,
@@ -181,7 +189,8 @@ pub struct ToolRequestUserInputParams {
 }
 
 /// One question for the user.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRequestUserInputQuestion {
     /// The id by which the answer names its question.
@@ -200,7 +209,8 @@ pub struct ToolRequestUserInputQuestion {
 }
 
 /// An answer to choose.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRequestUserInputOption {
     /// The short text of the choice.
@@ -221,7 +231,8 @@ impl From<inner::UserQuestion> for ToolRequestUserInputQuestion {
 }
 
 /// The user's answers.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRequestUserInputResponse {
     /// The answers, by the ids of the questions.
@@ -229,7 +240,8 @@ pub struct ToolRequestUserInputResponse {
 }
 
 /// The user's answer to one question.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRequestUserInputAnswer {
     /// The labels that were chosen, and any free text.
@@ -244,7 +256,8 @@ impl From<ToolRequestUserInputResponse> for inner::UserAnswers {
 }
 
 /// The question of an MCP server for the user.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct McpServerElicitationRequestParams {
     pub thread_id: String,
@@ -267,7 +280,8 @@ word_enum! {
 }
 
 /// The user's answer to an MCP server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct McpServerElicitationRequestResponse {
     pub action: McpServerElicitationAction,
@@ -299,7 +313,8 @@ impl From<McpServerElicitationAction> for ElicitationAction {
 }
 
 /// Asks the client to run one of its tools.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DynamicToolCallParams {
     pub thread_id: String,
@@ -310,7 +325,8 @@ pub struct DynamicToolCallParams {
 }
 
 /// The result of a client's tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DynamicToolCallResponse {
     /// The texts and images for the model, in order.
@@ -320,7 +336,8 @@ pub struct DynamicToolCallResponse {
 }
 
 /// A text or an image in the result of a client's tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum DynamicToolCallOutputContentItem {
     InputText {
@@ -346,7 +363,8 @@ impl From<DynamicToolCallResponse> for inner_tool::DynamicToolResponse {
 }
 
 /// Asks the client for new ChatGPT tokens, because the old ones were rejected.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ChatgptAuthTokensRefreshParams {
     /// Why new tokens are needed.
@@ -365,7 +383,8 @@ word_enum! {
 }
 
 /// The client's new ChatGPT tokens.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ChatgptAuthTokensRefreshResponse {
     pub access_token: String,

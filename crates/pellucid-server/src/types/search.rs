@@ -1,12 +1,14 @@
 //! Web searches that the provider runs, as items show them.
 
 use pellucid_protocol::item as inner;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
 /// What a web search did.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum WebSearchAction {
     /// The model searched the web.

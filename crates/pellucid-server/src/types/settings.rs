@@ -13,6 +13,7 @@ pub use pellucid_protocol::settings::ReasoningSummary;
 pub use pellucid_protocol::settings::SandboxMode;
 
 use pellucid_protocol::settings as inner;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Deserializer;
@@ -20,7 +21,8 @@ use serde::Serialize;
 use serde::de::Error as _;
 
 /// What commands may read, write and reach.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum SandboxPolicy {
     /// Commands run without a sandbox.
@@ -60,7 +62,8 @@ pub enum SandboxPolicy {
 }
 
 /// What commands may read.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ReadOnlyAccess {
     /// Commands may read only some folders.

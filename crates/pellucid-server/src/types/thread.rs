@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::word_enum;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -12,7 +13,8 @@ use super::item::ThreadItem;
 use super::source::SessionSource;
 
 /// A thread: one session with its turns.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Thread {
     pub id: String,
@@ -39,7 +41,8 @@ pub struct Thread {
 }
 
 /// The state of a git repository when a thread was started.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct GitInfo {
     /// The commit that was checked out.
@@ -50,7 +53,8 @@ pub struct GitInfo {
 }
 
 /// A request of the user and everything that followed from it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Turn {
     pub id: String,
@@ -82,7 +86,8 @@ word_enum! {
 }
 
 /// Why a turn failed, or why a request is retried.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TurnError {
     /// The error as text for people.
@@ -95,7 +100,8 @@ pub struct TurnError {
 }
 
 /// The kind of error, for programs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum CodexErrorInfo {
     /// The request does not fit into the context window.

@@ -2,12 +2,14 @@
 
 use pellucid_protocol::usage as inner;
 use pellucid_protocol::word_enum;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
 /// The token usage of a thread.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadTokenUsage {
     /// The sum over all responses of the thread.
@@ -19,7 +21,8 @@ pub struct ThreadTokenUsage {
 }
 
 /// Tokens of one response, or of several added up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TokenUsageBreakdown {
     /// All tokens, as the provider counts them.
@@ -35,7 +38,8 @@ pub struct TokenUsageBreakdown {
 }
 
 /// How much of a rate limit is used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RateLimitSnapshot {
     pub limit_id: Option<String>,
@@ -51,7 +55,8 @@ pub struct RateLimitSnapshot {
 }
 
 /// One time window of a rate limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RateLimitWindow {
     /// The used share in percent, 0 to 100.
@@ -63,7 +68,8 @@ pub struct RateLimitWindow {
 }
 
 /// The credits that the account has bought.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CreditsSnapshot {
     /// Whether any credits are left.

@@ -9,6 +9,7 @@ use pellucid_protocol::settings::ReasoningSummary;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_protocol::settings::Verbosity;
 use pellucid_protocol::settings::WebSearchMode;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -17,8 +18,9 @@ use serde_json::Value;
 /// The effective configuration, all layers merged. Profiles are not applied.
 ///
 /// The field names are the keys of `config.toml`; `null` means that no layer sets the key.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Config")]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Config"))]
 pub struct EffectiveConfig {
     pub model: Option<String>,
     pub review_model: Option<String>,
@@ -50,9 +52,10 @@ pub struct EffectiveConfig {
 }
 
 /// The table `sandbox_workspace_write` of the configuration.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(default)]
-#[schemars(rename = "SandboxWorkspaceWrite")]
+#[cfg_attr(test, schemars(rename = "SandboxWorkspaceWrite"))]
 pub struct WorkspaceWriteConfig {
     pub writable_roots: Vec<String>,
     pub network_access: bool,
@@ -61,8 +64,9 @@ pub struct WorkspaceWriteConfig {
 }
 
 /// The table `tools` of the configuration.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ToolsV2")]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "ToolsV2"))]
 pub struct ToolSwitches {
     #[serde(default, alias = "web_search_request")]
     pub web_search: Option<bool>,
@@ -71,8 +75,9 @@ pub struct ToolSwitches {
 }
 
 /// A table of `profiles`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ProfileV2")]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "ProfileV2"))]
 pub struct ProfileConfig {
     pub model: Option<String>,
     pub model_provider: Option<String>,
@@ -88,7 +93,8 @@ pub struct ProfileConfig {
 }
 
 /// The table `analytics` of the configuration.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct AnalyticsConfig {
     pub enabled: Option<bool>,
     /// All keys that have no field here.
@@ -97,7 +103,8 @@ pub struct AnalyticsConfig {
 }
 
 /// A table of `apps`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct AppConfig {
     #[serde(default = "yes")]
     pub enabled: bool,
@@ -106,7 +113,8 @@ pub struct AppConfig {
 }
 
 /// Why an app is switched off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AppDisabledReason {
     /// The configuration gives no reason.

@@ -10,6 +10,7 @@ use pellucid_config::layers::Layers;
 use pellucid_config::value::Data;
 use pellucid_config::value::Table;
 use pellucid_config::value::Value;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -17,7 +18,8 @@ use sha2::Digest;
 use sha2::Sha256;
 
 /// Where a configuration layer comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ConfigLayerSource {
     /// A setting of the system's device management.
@@ -40,7 +42,8 @@ pub enum ConfigLayerSource {
 }
 
 /// A configuration layer and its version.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct ConfigLayerMetadata {
     pub name: ConfigLayerSource,
     /// A hash of all values of the layer.
@@ -48,7 +51,8 @@ pub struct ConfigLayerMetadata {
 }
 
 /// A layer with all its values.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigLayer {
     pub name: ConfigLayerSource,

@@ -6,6 +6,7 @@ use pellucid_config::requirements::Residency;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_protocol::settings::WebSearchMode;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -17,14 +18,16 @@ use crate::rpc::RpcError;
 use crate::server::Server;
 
 /// The result of `configRequirements/read`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct ConfigRequirementsReadResponse {
     /// The administrator's requirements; `null` if there are none.
     pub requirements: Option<ConfigRequirements>,
 }
 
 /// What an administrator allows. `null` allows everything.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigRequirements {
     /// The approval policies that may be set.
@@ -40,7 +43,8 @@ pub struct ConfigRequirements {
 }
 
 /// The region in which the provider must keep data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ResidencyRequirement {
     /// The United States.
@@ -48,7 +52,8 @@ pub enum ResidencyRequirement {
 }
 
 /// The administrator's settings for network access.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct NetworkRequirements {
     /// Whether the network proxy runs.

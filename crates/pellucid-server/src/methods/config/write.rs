@@ -13,6 +13,7 @@ use pellucid_config::layers::Layers;
 use pellucid_config::user_file;
 use pellucid_config::user_file::UserFileError;
 use pellucid_config::verify::verify;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -27,7 +28,8 @@ use crate::server::Server;
 use pellucid_agent::ground::Ground;
 
 /// How a written value is combined with an existing table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum MergeStrategy {
     /// The new value replaces the table.
@@ -37,7 +39,8 @@ pub enum MergeStrategy {
 }
 
 /// The parameters of `config/value/write`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigValueWriteParams {
     /// The dotted path of the key.
@@ -55,7 +58,8 @@ pub struct ConfigValueWriteParams {
 }
 
 /// The parameters of `config/batchWrite`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigBatchWriteParams {
     /// The changes, in the order in which they are applied.
@@ -69,7 +73,8 @@ pub struct ConfigBatchWriteParams {
 }
 
 /// One change of the configuration file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigEdit {
     /// The dotted path of the key.
@@ -81,7 +86,8 @@ pub struct ConfigEdit {
 }
 
 /// The result of `config/value/write` and `config/batchWrite`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigWriteResponse {
     /// Whether the written values take effect.
@@ -95,7 +101,8 @@ pub struct ConfigWriteResponse {
 }
 
 /// Whether written values take effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum WriteStatus {
     /// The written values take effect.
@@ -105,7 +112,8 @@ pub enum WriteStatus {
 }
 
 /// A layer that hides a written value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OverriddenMetadata {
     pub message: String,

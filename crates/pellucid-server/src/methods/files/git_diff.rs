@@ -6,6 +6,7 @@ use pellucid_agent::own_git;
 use pellucid_config::HarnessOverrides;
 use pellucid_git::history;
 use pellucid_tasks::Task;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -14,14 +15,16 @@ use crate::rpc::RpcError;
 use crate::server::Server;
 
 /// The parameters of `gitDiffToRemote`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct GitDiffToRemoteParams {
     /// A folder of the work tree.
     pub cwd: String,
 }
 
 /// The result of `gitDiffToRemote`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct GitDiffToRemoteResponse {
     /// The nearest commit that a remote branch contains.
     pub sha: String,

@@ -1,6 +1,7 @@
 //! Notifications about accounts, sign-ins and apps.
 
 use pellucid_protocol::word_enum;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -21,7 +22,8 @@ word_enum! {
 }
 
 /// The account changed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AccountUpdatedNotification {
     /// How requests are authenticated; `null` if no account is logged in.
@@ -29,14 +31,16 @@ pub struct AccountUpdatedNotification {
 }
 
 /// The account's rate limits changed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AccountRateLimitsUpdatedNotification {
     pub rate_limits: RateLimitSnapshot,
 }
 
 /// A sign-in ended, successfully or not.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AccountLoginCompletedNotification {
     /// The id of the sign-in; `null` if the sign-in had none, as with a key.
@@ -47,7 +51,8 @@ pub struct AccountLoginCompletedNotification {
 }
 
 /// Part of the list of apps is known.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AppListUpdatedNotification {
     /// The list of apps so far.
@@ -55,7 +60,8 @@ pub struct AppListUpdatedNotification {
 }
 
 /// A sign-in at an MCP server ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct McpServerOauthLoginCompletedNotification {
     /// The server's name in the configuration.
@@ -67,7 +73,8 @@ pub struct McpServerOauthLoginCompletedNotification {
 }
 
 /// The account changed. For clients of protocol version 1.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AuthStatusChangeNotification {
     /// How requests are authenticated; `null` if no account is logged in.
@@ -75,7 +82,8 @@ pub struct AuthStatusChangeNotification {
 }
 
 /// A ChatGPT sign-in ended. For clients of protocol version 1.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LoginChatGptCompleteNotification {
     pub login_id: String,

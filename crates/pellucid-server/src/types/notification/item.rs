@@ -1,5 +1,6 @@
 //! Notifications about items of a turn.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -7,7 +8,8 @@ use serde::Serialize;
 use crate::types::item::ThreadItem;
 
 /// An item began. `item` is its first state; deltas and [`ItemCompletedNotification`] follow.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ItemStartedNotification {
     pub item: ThreadItem,
@@ -16,7 +18,8 @@ pub struct ItemStartedNotification {
 }
 
 /// An item is complete. `item` is its final state.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ItemCompletedNotification {
     pub item: ThreadItem,
@@ -25,7 +28,8 @@ pub struct ItemCompletedNotification {
 }
 
 /// More text of the model's message.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AgentMessageDeltaNotification {
     pub thread_id: String,
@@ -35,7 +39,8 @@ pub struct AgentMessageDeltaNotification {
 }
 
 /// More text of a proposed plan.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PlanDeltaNotification {
     pub thread_id: String,
@@ -45,7 +50,8 @@ pub struct PlanDeltaNotification {
 }
 
 /// More output of a command.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CommandExecutionOutputDeltaNotification {
     pub thread_id: String,
@@ -55,7 +61,8 @@ pub struct CommandExecutionOutputDeltaNotification {
 }
 
 /// The model wrote to the standard input of a running command.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TerminalInteractionNotification {
     pub thread_id: String,
@@ -67,7 +74,8 @@ pub struct TerminalInteractionNotification {
 }
 
 /// Output of applying a patch.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FileChangeOutputDeltaNotification {
     pub thread_id: String,
@@ -77,7 +85,8 @@ pub struct FileChangeOutputDeltaNotification {
 }
 
 /// Progress of a call of an MCP server's tool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct McpToolCallProgressNotification {
     pub thread_id: String,
@@ -87,7 +96,8 @@ pub struct McpToolCallProgressNotification {
 }
 
 /// More text of a reasoning summary.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ReasoningSummaryTextDeltaNotification {
     pub thread_id: String,
@@ -99,7 +109,8 @@ pub struct ReasoningSummaryTextDeltaNotification {
 }
 
 /// A new paragraph of a reasoning summary begins.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ReasoningSummaryPartAddedNotification {
     pub thread_id: String,
@@ -110,7 +121,8 @@ pub struct ReasoningSummaryPartAddedNotification {
 }
 
 /// More text of the raw reasoning.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ReasoningTextDeltaNotification {
     pub thread_id: String,

@@ -1,11 +1,13 @@
 //! Warnings for the user, and results of file searches.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
 /// The configuration uses something deprecated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DeprecationNoticeNotification {
     /// What is deprecated.
@@ -15,7 +17,8 @@ pub struct DeprecationNoticeNotification {
 }
 
 /// Something in the configuration has no effect.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigWarningNotification {
     /// The problem in one line.
@@ -30,7 +33,8 @@ pub struct ConfigWarningNotification {
 }
 
 /// A range of a file's text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TextRange {
     pub start: TextPosition,
@@ -38,7 +42,8 @@ pub struct TextRange {
 }
 
 /// A place in a file; line and column count from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TextPosition {
     pub line: usize,
@@ -46,7 +51,8 @@ pub struct TextPosition {
 }
 
 /// The results of a search session so far.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchSessionUpdatedNotification {
     pub session_id: String,
@@ -56,14 +62,16 @@ pub struct FuzzyFileSearchSessionUpdatedNotification {
 }
 
 /// The results of a search session are complete.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchSessionCompletedNotification {
     pub session_id: String,
 }
 
 /// A file that matches a query.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct FuzzyFileSearchResult {
     /// The folder that was searched.
     pub root: String,
@@ -77,7 +85,8 @@ pub struct FuzzyFileSearchResult {
 }
 
 /// Folders that every user may write, on systems where the sandbox cannot protect them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct WindowsWorldWritableWarningNotification {
     /// Some of the folders.

@@ -1,5 +1,6 @@
 //! Notifications about threads.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -8,7 +9,8 @@ use crate::types::thread::Thread;
 use crate::types::usage::ThreadTokenUsage;
 
 /// A thread was started.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadStartedNotification {
     /// The thread; `turns` is empty.
@@ -16,21 +18,24 @@ pub struct ThreadStartedNotification {
 }
 
 /// A thread was archived.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadArchivedNotification {
     pub thread_id: String,
 }
 
 /// A thread was restored from the archive.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadUnarchivedNotification {
     pub thread_id: String,
 }
 
 /// A thread was renamed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadNameUpdatedNotification {
     pub thread_id: String,
@@ -40,7 +45,8 @@ pub struct ThreadNameUpdatedNotification {
 }
 
 /// The token usage of a thread changed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadTokenUsageUpdatedNotification {
     pub thread_id: String,
@@ -49,7 +55,8 @@ pub struct ThreadTokenUsageUpdatedNotification {
 }
 
 /// The history was summarised. For clients that do not know the item `contextCompaction`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ContextCompactedNotification {
     pub thread_id: String,

@@ -3,6 +3,7 @@
 use pellucid_protocol::event::StepStatus;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::word_enum;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -11,7 +12,8 @@ use crate::types::thread::Turn;
 use crate::types::thread::TurnError;
 
 /// A turn was started.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStartedNotification {
     pub thread_id: String,
@@ -20,7 +22,8 @@ pub struct TurnStartedNotification {
 }
 
 /// A turn is over.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TurnCompletedNotification {
     pub thread_id: String,
@@ -29,7 +32,8 @@ pub struct TurnCompletedNotification {
 }
 
 /// A turn failed, or a request of it will be retried.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorNotification {
     pub error: TurnError,
@@ -40,7 +44,8 @@ pub struct ErrorNotification {
 }
 
 /// The diff of the turn's patches changed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TurnDiffUpdatedNotification {
     pub thread_id: String,
@@ -50,7 +55,8 @@ pub struct TurnDiffUpdatedNotification {
 }
 
 /// The model updated its plan.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TurnPlanUpdatedNotification {
     pub thread_id: String,
@@ -61,7 +67,8 @@ pub struct TurnPlanUpdatedNotification {
 }
 
 /// A step of a plan.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TurnPlanStep {
     pub step: String,
@@ -89,7 +96,8 @@ impl From<StepStatus> for TurnPlanStepStatus {
 }
 
 /// The provider answers with another model than the one requested.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ModelReroutedNotification {
     pub thread_id: String,
@@ -110,7 +118,8 @@ word_enum! {
 }
 
 /// An item of the transcript was recorded, as the model sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RawResponseItemCompletedNotification {
     pub thread_id: String,

@@ -10,7 +10,7 @@
 //! around race_              the races on every backend                       (cargo xtask escape-suite --long)
 //! around --only WORD        the attempts with this word in their names; with --table on every backend
 //!
-//! AROUND_PROGRAM=PATH       with another build of the program
+//! PELLUCID_PROGRAM=PATH     with another build of the program
 //! AROUND_SHOW=1             print what the program said
 //!
 //! around _is_up_to_date     hold docs/escape-attempts.md                     (cargo xtask docs)

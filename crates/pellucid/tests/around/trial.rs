@@ -334,9 +334,9 @@ impl Trial {
     }
 }
 
-/// Where the product is: the one that was built with the tests, or the one that `AROUND_PROGRAM` names.
+/// Where the product is: the one that was built with the tests, or the one that `PELLUCID_PROGRAM` names.
 pub fn program() -> String {
-    std::env::var("AROUND_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_pellucid").to_owned())
+    std::env::var("PELLUCID_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_pellucid").to_owned())
 }
 
 /// Ends a process and its group, by force.

@@ -364,7 +364,7 @@ fn the_examples_of_the_help_run_as_they_are_printed() {
     let examples: Vec<&str> =
         help.out().lines().map(str::trim).filter(|line| line.starts_with("pellucid context bisect ")).collect();
     assert_eq!(examples.len(), 5, "{}", help.out());
-    let program = env!("CARGO_BIN_EXE_pellucid");
+    let program = crate::program();
     for example in examples {
         let line = example.replacen("pellucid", program, 1);
         let ran = world.finish(world.command_of("/bin/sh", &["-c", &line]), None);

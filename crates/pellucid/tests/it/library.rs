@@ -51,7 +51,7 @@ fn items_of_standard_input_are_in_the_request() {
 #[test]
 fn the_example_in_python_runs() {
     let world = World::new("//- work/README.md\nx\n");
-    let program = std::path::Path::new(env!("CARGO_BIN_EXE_pellucid")).parent().unwrap().to_string_lossy().into_owned();
+    let program = std::path::Path::new(crate::program()).parent().unwrap().to_string_lossy().into_owned();
     let mut command = world.command_of("python3", &["-c", block("python", "The same in Python")]);
     command.env("PATH", format!("{program}:{}", std::env::var("PATH").unwrap()));
     let ran = world.finish(command, None);

@@ -92,8 +92,17 @@ mod worked_example;
 use std::io::Write;
 use std::process::Command;
 use std::process::Stdio;
+use std::sync::LazyLock;
 
 use pellucid_testkit::Workspace;
+
+/// The program that is tested: the one that was built with the tests, or the one that `PELLUCID_PROGRAM` names.
+pub fn program() -> &'static str {
+    static PROGRAM: LazyLock<String> = LazyLock::new(|| {
+        std::env::var("PELLUCID_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_pellucid").to_owned())
+    });
+    &PROGRAM
+}
 
 /// A folder with a home, a project and nothing of this machine.
 #[derive(Debug)]
@@ -147,7 +156,7 @@ impl World {
 
     /// The program in `work/`, not started yet.
     pub fn command(&self, args: &[&str]) -> Command {
-        self.command_of(env!("CARGO_BIN_EXE_pellucid"), args)
+        self.command_of(program(), args)
     }
 
     /// Any program in `work/`, with nothing of this machine around it.

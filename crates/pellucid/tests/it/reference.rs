@@ -62,8 +62,6 @@ fn file(world: &World) -> PathBuf {
     folder
 }
 
-const PELLUCID: &str = env!("CARGO_BIN_EXE_pellucid");
-
 /// Begins a session with one program, continues it with the other, and again with the first.
 fn check_exchange(first: &str, second: &str) {
     let server = MockServer::start(["one", "two", "three"].map(MockReply::say));
@@ -91,8 +89,8 @@ fn check_exchange(first: &str, second: &str) {
 #[test]
 fn codex_goes_on_with_our_sessions_and_we_with_its() {
     if let Some(codex) = codex("codex_goes_on_with_our_sessions_and_we_with_its") {
-        check_exchange(PELLUCID, &codex);
-        check_exchange(&codex, PELLUCID);
+        check_exchange(crate::program(), &codex);
+        check_exchange(&codex, crate::program());
     }
 }
 
@@ -104,7 +102,7 @@ fn requests_of_codex_are_not_provable_and_ours_are() {
     let server = MockServer::start(["one", "two"].map(MockReply::say));
     let world = world(&server);
     run(&world, &codex, &["exec", "--skip-git-repo-check", "first"]);
-    run(&world, PELLUCID, &["exec", "resume", "--last", "second"]);
+    run(&world, crate::program(), &["exec", "resume", "--last", "second"]);
     let name = file(&world).file_stem().unwrap().to_str().unwrap().to_owned();
     let ran = world.run(&["replay", "--json", &name[name.len() - 36..]]);
     let replay: Value = serde_json::from_slice(&ran.stdout).unwrap();
@@ -132,7 +130,7 @@ fn others_count_the_same_tokens_in_our_sessions_as_in_those_of_codex() {
         skipped(name, "PELLUCID_CCUSAGE names no program");
         return;
     };
-    let counted = [PELLUCID, codex.as_str()].map(|program| {
+    let counted = [crate::program(), codex.as_str()].map(|program| {
         let server = MockServer::start(["one", "two"].map(MockReply::say));
         let world = world(&server);
         run(&world, program, &["exec", "--skip-git-repo-check", "first"]);

@@ -258,7 +258,7 @@ fn prompt_has_a_readable_form_and_an_indented_one() {
 fn the_same_facts_give_the_same_bytes_in_any_surroundings() {
     let world = World::new(FIXTURE);
     let body = |variables: &[(&str, &str)]| {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_pellucid"));
+        let mut command = std::process::Command::new(crate::program());
         command.args(["prompt", "--format", "body", "--session-id", SESSION, "hello"]);
         command.current_dir(world.files.path("work")).env_clear().envs(variables.iter().copied());
         command.env("PATH", "/usr/bin:/bin").env("PELLUCID_HOME", world.files.path("home"));

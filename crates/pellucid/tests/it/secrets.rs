@@ -116,7 +116,7 @@ fn a_server_that_repeats_the_key_is_quoted_without_it() {
 fn nobody_else_can_look_into_a_home_that_was_made_under_an_open_umask() {
     let world = World::new("//- work/script.toml\n[[reply]]\nsay = \"answer\"\n[[reply]]\nsay = \"more\"\n");
     let run = |args: &[&str], stdin: Option<&[u8]>| {
-        let program = env!("CARGO_BIN_EXE_pellucid");
+        let program = crate::program();
         let args: Vec<&str> = ["-c", "umask 0002; exec \"$0\" \"$@\"", program].iter().chain(args).copied().collect();
         let mut command = world.command_of("/bin/sh", &args);
         command.env_remove("PELLUCID_HOME").env_remove("CODEX_HOME");

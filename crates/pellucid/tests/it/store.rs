@@ -466,10 +466,7 @@ fn two_processes_do_not_write_to_one_session() {
 fn a_full_disk_ends_neither_the_turn_nor_the_file() {
     for blocks in 1..24 {
         let world = world();
-        let line = format!(
-            "trap '' XFSZ; ulimit -f {blocks}; exec {} exec --script script.toml hi",
-            env!("CARGO_BIN_EXE_pellucid")
-        );
+        let line = format!("trap '' XFSZ; ulimit -f {blocks}; exec {} exec --script script.toml hi", crate::program());
         let output = world.command_of("/bin/sh", &["-c", &line]).stderr(std::process::Stdio::piped()).output().unwrap();
         let (said, warned) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert_eq!((output.status.code(), &*said), (Some(0), "answer\n"), "{blocks}: {warned}");

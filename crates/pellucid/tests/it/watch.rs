@@ -26,7 +26,7 @@ const RULES: &str = "# Rules\n\nEvery change comes with a test that failed befor
 
 /// The watched program is Pellucid itself, whose own record knows where every byte came from.
 fn exec_args(message: &str, resumed: bool) -> Vec<&str> {
-    let program = env!("CARGO_BIN_EXE_pellucid");
+    let program = crate::program();
     let mut args = vec![program, "exec", "--skip-git-repo-check", "-s", "danger-full-access"];
     if resumed {
         args.extend(["resume", ID, message]);

@@ -208,7 +208,7 @@ fn words(line: &str) -> Vec<String> {
 
 /// What a terminal of a width gets on standard output, without our own colours and links.
 fn seen(world: &World, line: &str, columns: usize, no_colour: bool) -> Result<String, String> {
-    let program = env!("CARGO_BIN_EXE_pellucid");
+    let program = crate::program();
     let words = words(line);
     let mut args = vec!["-c", "exec \"$0\" \"$@\" 2>../messages", program];
     args.extend(words.iter().map(String::as_str));

@@ -1,9 +1,9 @@
 //! Test support: replacements for the outside world that fail on cue.
 //!
-//! A scripted model server on the loopback interface, an MCP server that is a shell script, another with a login, a terminal, a disk that
-//! fails, folders and workspaces built from a text, captured log lines, a check of JSON Schemas, and a thread that swaps
-//! folders for links. Other crates use it as a dev-dependency, so it depends on none of them but `pellucid-files`, whose
-//! disk it imitates.
+//! A scripted model server on the loopback interface, an MCP server that is a shell script, another with a login, a collector
+//! of telemetry, a terminal, a disk that fails, folders and workspaces built from a text, captured log lines, a check of JSON
+//! Schemas, and a thread that swaps folders for links. Other crates use it as a dev-dependency, so it depends on none of them
+//! but `pellucid-files`, whose disk it imitates.
 //!
 //! Not here: the embedded scripted model, which is a feature of the product (`pellucid-model`).
 
@@ -22,6 +22,7 @@ pub mod mock_login;
 pub mod mock_server;
 pub mod mock_socket;
 pub mod mock_wires;
+pub mod otlp;
 mod page;
 mod prefix_cache;
 mod schema;
@@ -49,6 +50,7 @@ pub use mock_server::MockServer;
 pub use mock_server::RecordedRequest;
 pub use mock_socket::MockSocket;
 pub use mock_socket::Say;
+pub use otlp::OtlpReceiver;
 pub use page::keep_table_of_attempts;
 pub use schema::fits_schema;
 #[cfg(unix)]

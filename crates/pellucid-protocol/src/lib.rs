@@ -42,4 +42,5 @@ pub mod schema;
 pub mod seal;
 pub mod secret;
 pub mod settings;
+pub mod telemetry;
 pub mod usage;

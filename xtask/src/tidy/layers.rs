@@ -39,6 +39,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("pellucid-tokens", &["pellucid-engine"]),
+    ("pellucid-telemetry", &["pellucid-protocol", "pellucid-files"]),
     ("pellucid-mcp", &["pellucid-protocol", "pellucid-files", "pellucid-tasks", "pellucid-engine", "pellucid-exec"]),
     (
         "pellucid-agent",

@@ -46,6 +46,7 @@ use crate::mcp;
 use crate::mcp::McpLogins;
 use crate::mcp::McpServer;
 use crate::requirements::Requirements;
+use crate::telemetry::TelemetryConfig;
 use crate::value::Table;
 use crate::value::Value;
 use crate::value::dotted;
@@ -78,6 +79,8 @@ pub struct Config {
     pub shell_environment: ShellEnvironmentPolicy,
     /// What is recorded, and what is sent elsewhere.
     pub records: RecordSettings,
+    /// What is exported as telemetry, as the files say.
+    pub(crate) otel: TelemetryConfig,
     /// How a login is stored and which are allowed.
     pub login: LoginSettings,
     /// What clients show of the model's reasoning.

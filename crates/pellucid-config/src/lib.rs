@@ -42,6 +42,7 @@ mod permissions;
 mod project;
 mod providers;
 mod reader;
+pub mod telemetry;
 mod unknown;
 
 pub use config::Config;

@@ -85,6 +85,7 @@ use crate::providers;
 use crate::reader::Reader;
 use crate::requirements;
 use crate::requirements::Requirements;
+use crate::telemetry::TelemetryConfig;
 use crate::unknown;
 use crate::value::Table;
 use crate::value::Value;
@@ -249,6 +250,7 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
         },
         shell_environment: shell_environment(&reader),
         records: records(&reader),
+        otel: TelemetryConfig::read(&reader),
         login: login(&reader),
         display: display(&reader, &harness),
         terminal: TerminalSettings::read(&reader),

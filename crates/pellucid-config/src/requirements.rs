@@ -10,14 +10,18 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
+use pellucid_protocol::secret::Secret;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_protocol::settings::WebSearchMode;
+use pellucid_protocol::telemetry::OtlpEncoding;
 use serde::Deserialize;
 
 use crate::files;
 use crate::layers::LayerSource;
 use crate::layers::Layers;
+use crate::telemetry::Exporter;
+use crate::telemetry::HttpExporter;
 
 /// The administrator's requirements; an absent one allows everything.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -34,8 +38,22 @@ pub struct Requirements {
     pub residency: Option<Residency>,
     /// The administrator's settings for network access.
     pub network: Option<ManagedNetwork>,
+    /// Where telemetry is sent, and whether it may have contents.
+    pub telemetry: Option<TelemetryRequirements>,
     /// Rules for commands, as the file has them.
     pub rules: Option<serde_json::Value>,
+}
+
+/// What an administrator requires of telemetry, and the file that says so.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TelemetryRequirements {
+    /// Whether neither texts nor their digests are exported.
+    pub forbids_content: bool,
+    pub(crate) logs: Option<Exporter>,
+    pub(crate) traces: Option<Exporter>,
+    pub(crate) metrics: Option<Exporter>,
+    /// The file with the requirement.
+    pub source: PathBuf,
 }
 
 /// The values that are allowed, and the file that says so.
@@ -168,7 +186,43 @@ struct File {
     enforce_residency: Option<Residency>,
     #[serde(alias = "experimental_network")]
     network: Option<ManagedNetwork>,
+    otel: Option<Telemetry>,
     rules: Option<serde_json::Value>,
+}
+
+#[derive(Deserialize)]
+struct Telemetry {
+    #[serde(default)]
+    forbid_content: bool,
+    exporter: Option<RequiredExporter>,
+    trace_exporter: Option<RequiredExporter>,
+    metrics_exporter: Option<RequiredExporter>,
+}
+
+/// An exporter as the configuration has it, but for those that this program does not have.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum RequiredExporter {
+    None,
+    OtlpHttp {
+        endpoint: String,
+        protocol: OtlpEncoding,
+        #[serde(default)]
+        headers: BTreeMap<String, Secret>,
+        #[serde(default)]
+        tls: BTreeMap<String, PathBuf>,
+    },
+}
+
+impl From<RequiredExporter> for Exporter {
+    fn from(required: RequiredExporter) -> Self {
+        match required {
+            RequiredExporter::None => Self::None,
+            RequiredExporter::OtlpHttp { endpoint, protocol, headers, tls } => {
+                Self::Http(HttpExporter { endpoint, headers, encoding: protocol, tls })
+            }
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -224,6 +278,13 @@ fn parse(path: &Path, text: &str) -> Result<Requirements, RequirementsError> {
         }),
         residency: file.enforce_residency,
         network: file.network,
+        telemetry: file.otel.map(|otel| TelemetryRequirements {
+            forbids_content: otel.forbid_content,
+            logs: otel.exporter.map(Exporter::from),
+            traces: otel.trace_exporter.map(Exporter::from),
+            metrics: otel.metrics_exporter.map(Exporter::from),
+            source: path.to_owned(),
+        }),
         rules: file.rules,
     })
 }

@@ -20,8 +20,10 @@ use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::McpOffer;
 use pellucid_protocol::settings::McpProtocol;
 use pellucid_protocol::settings::McpStart;
-
-const TELEMETRY: &str = "Pellucid sends no telemetry";
+use pellucid_protocol::telemetry::OtlpEncoding;
+use pellucid_protocol::telemetry::SemconvRevision;
+use pellucid_protocol::telemetry::TelemetryContent;
+use pellucid_protocol::telemetry::TelemetrySchema;
 
 const EXPORTER: ValueKind = ValueKind::words(&["none", "statsig", "otlp-http", "otlp-grpc"]);
 
@@ -371,8 +373,13 @@ pub(super) const RECORDS: KeySection = KeySection {
             "",
             "The program that is run after each turn, with its first arguments.",
         ),
-        both(unless(&["false"]), "analytics.enabled", ValueKind::Bool, "", "Whether use may be counted.")
-            .not_used("Pellucid counts nothing"),
+        both(
+            unless(&["false"]),
+            "analytics.enabled",
+            ValueKind::Bool,
+            "",
+            "`false` keeps metrics from being exported; Pellucid counts nothing else.",
+        ),
         top(unless(&["false"]), "feedback.enabled", ValueKind::Bool, "`true`", "Whether feedback may be sent."),
         top(FREE, "check_for_update_on_startup", ValueKind::Bool, "`true`", "Looks for a newer version at the start.")
             .not_used("Pellucid never looks for updates"),
@@ -406,35 +413,72 @@ pub(super) const RECORDS: KeySection = KeySection {
             "What a session may cost, with its agents, reviews and summaries, in the currency of its model's price; 0 \
              allows nothing. See `docs/prices.md`.",
         ),
-        top(unless(&["false"]), "otel.log_user_prompt", ValueKind::Bool, "`false`", "Puts your inputs into telemetry.")
-            .not_used(TELEMETRY),
-        top(FREE, "otel.environment", ValueKind::String, "`dev`", "The environment that telemetry names.")
-            .not_used(TELEMETRY),
-        top(ACCEPTED, "otel.exporter", EXPORTER, "`none`", "Where logs are sent.").not_used(TELEMETRY),
-        exporter("otel.exporter.otlp-http.endpoint"),
+        top(
+            unless(&["false"]),
+            "otel.log_user_prompt",
+            ValueKind::Bool,
+            "`false`",
+            "Puts the text of your inputs into telemetry, whatever `otel.content` says.",
+        ),
+        top(FREE, "otel.environment", ValueKind::String, "`dev`", "The environment that telemetry names."),
+        top(
+            ACCEPTED,
+            "otel.exporter",
+            EXPORTER,
+            "none, or what variables say",
+            "Where logs are sent; nothing is sent to a vendor.",
+        ),
+        endpoint("otel.exporter.otlp-http.endpoint"),
         exporter_headers("otel.exporter.otlp-http.headers"),
         exporter_protocol("otel.exporter.otlp-http.protocol"),
         exporter_tls("otel.exporter.otlp-http.tls"),
-        exporter("otel.exporter.otlp-grpc.endpoint"),
-        exporter_headers("otel.exporter.otlp-grpc.headers"),
-        exporter_tls("otel.exporter.otlp-grpc.tls"),
-        top(ACCEPTED, "otel.trace_exporter", EXPORTER, "the value of `otel.exporter`", "Where traces are sent.")
-            .not_used(TELEMETRY),
-        exporter("otel.trace_exporter.otlp-http.endpoint"),
+        grpc_endpoint("otel.exporter.otlp-grpc.endpoint"),
+        grpc_headers("otel.exporter.otlp-grpc.headers"),
+        grpc_tls("otel.exporter.otlp-grpc.tls"),
+        top(ACCEPTED, "otel.trace_exporter", EXPORTER, "the value of `otel.exporter`", "Where spans are sent."),
+        endpoint("otel.trace_exporter.otlp-http.endpoint"),
         exporter_headers("otel.trace_exporter.otlp-http.headers"),
         exporter_protocol("otel.trace_exporter.otlp-http.protocol"),
         exporter_tls("otel.trace_exporter.otlp-http.tls"),
-        exporter("otel.trace_exporter.otlp-grpc.endpoint"),
-        exporter_headers("otel.trace_exporter.otlp-grpc.headers"),
-        exporter_tls("otel.trace_exporter.otlp-grpc.tls"),
-        top(ACCEPTED, "otel.metrics_exporter", EXPORTER, "`statsig`", "Where metrics are sent.").not_used(TELEMETRY),
-        exporter("otel.metrics_exporter.otlp-http.endpoint"),
+        grpc_endpoint("otel.trace_exporter.otlp-grpc.endpoint"),
+        grpc_headers("otel.trace_exporter.otlp-grpc.headers"),
+        grpc_tls("otel.trace_exporter.otlp-grpc.tls"),
+        top(ACCEPTED, "otel.metrics_exporter", EXPORTER, "none, or what variables say", "Where metrics are sent."),
+        endpoint("otel.metrics_exporter.otlp-http.endpoint"),
         exporter_headers("otel.metrics_exporter.otlp-http.headers"),
         exporter_protocol("otel.metrics_exporter.otlp-http.protocol"),
         exporter_tls("otel.metrics_exporter.otlp-http.tls"),
-        exporter("otel.metrics_exporter.otlp-grpc.endpoint"),
-        exporter_headers("otel.metrics_exporter.otlp-grpc.headers"),
-        exporter_tls("otel.metrics_exporter.otlp-grpc.tls"),
+        grpc_endpoint("otel.metrics_exporter.otlp-grpc.endpoint"),
+        grpc_headers("otel.metrics_exporter.otlp-grpc.headers"),
+        grpc_tls("otel.metrics_exporter.otlp-grpc.tls"),
+        top(
+            FREE,
+            "otel.schema",
+            ValueKind::words(TelemetrySchema::WORDS),
+            "that of the Codex CLI for the pack `codex`, else `gen_ai`",
+            "The names of log events and metrics: those of the Codex CLI, of the conventions for generative AI, or both.",
+        ),
+        top(
+            unless(&["none"]),
+            "otel.content",
+            ValueKind::words(TelemetryContent::WORDS),
+            "`none`",
+            "How much of inputs, answers and tool calls telemetry has: nothing, SHA-256 digests, or texts.",
+        ),
+        top(
+            FREE,
+            "otel.semconv",
+            ValueKind::words(SemconvRevision::WORDS),
+            "`1.41.0`",
+            "The revision of the conventions for generative AI.",
+        ),
+        top(
+            unless(&["false"]),
+            "otel.propagate",
+            ValueKind::Bool,
+            "`false`",
+            "Sends the header `traceparent` with requests to the model, if spans are exported.",
+        ),
         top(
             FREE,
             "notice.hide_full_access_warning",
@@ -521,16 +565,17 @@ pub(super) const LOGIN: KeySection = KeySection {
     ],
 };
 
-const fn exporter(path: &'static str) -> Key {
-    Key::new(ACCEPTED, path, ValueKind::String, "", "The address of the collector.").required().not_used(TELEMETRY)
+const fn endpoint(path: &'static str) -> Key {
+    Key::new(ACCEPTED, path, ValueKind::String, "", "The address of the collector, to which nothing is appended.")
+        .required()
 }
 
 const fn exporter_headers(path: &'static str) -> Key {
-    Key::new(ACCEPTED, path, ValueKind::STRING_MAP, "`{}`", "Headers for the collector.").not_used(TELEMETRY)
+    Key::new(ACCEPTED, path, ValueKind::STRING_MAP, "", "Headers for the collector.")
 }
 
 const fn exporter_protocol(path: &'static str) -> Key {
-    Key::new(ACCEPTED, path, ValueKind::words(&["binary", "json"]), "", "The encoding.").required().not_used(TELEMETRY)
+    Key::new(ACCEPTED, path, ValueKind::words(OtlpEncoding::WORDS), "", "The encoding.").required()
 }
 
 const fn exporter_tls(path: &'static str) -> Key {
@@ -541,5 +586,30 @@ const fn exporter_tls(path: &'static str) -> Key {
         "",
         "Certificates: `ca-certificate`, `client-certificate`, `client-private-key`.",
     )
-    .not_used(TELEMETRY)
+}
+
+const fn grpc_endpoint(path: &'static str) -> Key {
+    Key::new(
+        ACCEPTED,
+        path,
+        ValueKind::String,
+        "",
+        "The address of a collector that takes gRPC. Exports nothing; a warning names `otlp-http`.",
+    )
+    .required()
+}
+
+const fn grpc_headers(path: &'static str) -> Key {
+    Key::new(
+        ACCEPTED,
+        path,
+        ValueKind::STRING_MAP,
+        "",
+        "Headers for a collector that takes gRPC, which exports nothing.",
+    )
+}
+
+const fn grpc_tls(path: &'static str) -> Key {
+    let doc = "Certificates for a collector that takes gRPC, which exports nothing.";
+    Key::new(ACCEPTED, path, ValueKind::Map(&ValueKind::Path), "", doc)
 }

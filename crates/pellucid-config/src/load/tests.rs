@@ -18,6 +18,7 @@ mod features;
 mod layers;
 mod permissions;
 mod settings;
+mod telemetry;
 
 /// Files and options from which a configuration is loaded.
 struct World {

@@ -24,6 +24,7 @@ fn meaning(config: &Config) -> String {
         tools,
         shell_environment,
         records,
+        otel,
         login,
         display,
         terminal,
@@ -44,7 +45,8 @@ fn meaning(config: &Config) -> String {
         provider.chat_developer_role = Some(provider.chat_developer_role.unwrap_or_default());
         provider.cache_seconds = provider.cache_kept().map(|time| time.as_secs());
     }
-    let settings = (model, prompt, compaction, documents, permissions, tools, shell_environment, records, login);
+    let settings =
+        (model, prompt, compaction, documents, permissions, tools, shell_environment, records, (login, otel));
     format!(
         "{settings:?} {limits:?} {folders:?} {profile:?} {features:?} {display:?} {terminal:?} {disallowed:?} \
          {deprecations:?} {unstable_features:?}"

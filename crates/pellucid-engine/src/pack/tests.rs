@@ -100,8 +100,8 @@ fn names_that_are_not_known_are_named_with_their_line() {
             /packs/mine/pack.toml:4:7: unknown variant `later`, expected `direct` or `deferred`
             /packs/mine/pack.toml:4:12: unknown variant `forget`, expected `summarise` or `window`
             /packs/mine/pack.toml:4:12: unknown variant `hope`, expected `none` or `local`
-            /packs/mine/pack.toml:4:11: unknown variant `none`, expected one of `design`, `current`, `initial`
-            /packs/mine/pack.toml:4:12: unknown strategy `elephant`
+            /packs/mine/pack.toml:3:1: `variant`: there is no [reinject.variants.none]
+            /packs/mine/pack.toml:4:12: unknown variant `elephant`, expected one of `window`, `running_summary`, `supa`, `hypa_v1`, `summary_and_fragments`, `hypa_v2`, `summaries_and_details`, `cards`, `hypa_v3`, `hanurai`, `recall`
             /packs/mine/pack.toml:4:14: unknown variant `fair`, expected one of `root-first`, `nearest-first`, `proportional`
             /packs/mine/pack.toml:4: unknown injection `hologram`"#]],
     );

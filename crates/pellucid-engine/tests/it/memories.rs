@@ -277,7 +277,10 @@ fn a_key_that_no_preset_has_is_refused() {
     let layout = "name = \"mine\"\nfrom = \"risuai\"\n[memory.preset]\nmaxChats = 4\n";
     let files = PackFiles::from([("pack.toml".to_owned(), layout.to_owned())]);
     let error = Pack::load_user(&files, "/packs/mine").unwrap_err().to_string();
-    assert!(error.contains("unknown field `maxChats`, expected one of `summary_prompt`"), "{error}");
+    assert!(
+        error.contains("unknown field `maxChats`, expected one of") && error.contains("`summary_prompt`"),
+        "{error}"
+    );
 }
 
 #[track_caller]

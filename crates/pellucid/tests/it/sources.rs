@@ -358,6 +358,91 @@ fn what_leaves_a_request_is_an_event() {
     assert_eq!(of_kind("prompt_injection.summary").len(), 1);
 }
 
+/// The kinds of events about injections and what left a request, with the members that every one of them has. An item that
+/// was cut also has `truncation`, one that was left out `reason`.
+const MEMBERS: [(&str, &[&str]); 4] = [
+    (
+        "prompt_injection.item",
+        &[
+            "run_id",
+            "turn_id",
+            "profile",
+            "source_type",
+            "source_index",
+            "target",
+            "order",
+            "prompt_mode",
+            "origin",
+            "bytes_before",
+            "bytes_after",
+            "chars_after",
+            "tokens_estimate",
+            "truncated",
+            "outcome",
+            "duration_ms",
+        ],
+    ),
+    (
+        "prompt_injection.summary",
+        &[
+            "run_id",
+            "turn_id",
+            "targets",
+            "sources",
+            "system_prompt_bytes",
+            "messages_count",
+            "tokens_estimate",
+            "context_window",
+            "reserved",
+        ],
+    ),
+    (
+        "context.compaction",
+        &[
+            "run_id",
+            "cause",
+            "dropped_messages",
+            "dropped_turns",
+            "summary_bytes",
+            "cursor_before",
+            "cursor_after",
+            "compaction_count",
+            "ok",
+        ],
+    ),
+    ("context.memory_dropped", &["run_id", "count"]),
+];
+
+#[test]
+fn every_event_about_injections_has_all_its_members() {
+    let server = server("responses");
+    let world = world(&server, "responses", 6_400);
+    let mut seen = Vec::new();
+    let mut id = String::new();
+    for text in messages() {
+        let more: &[&str] = if id.is_empty() { &[] } else { &["resume", &id] };
+        let args = [&["exec", "--json", "--context-events"], more, &[&text]].concat();
+        let ran = world.run(&args);
+        assert_eq!(ran.status, 0, "{}{}", ran.out(), ran.stderr);
+        let lines: Vec<Value> = ran.out().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        id = lines.iter().find_map(|line| line["thread_id"].as_str()).unwrap().to_owned();
+        seen.extend(lines);
+    }
+    for (kind, members) in MEMBERS {
+        let of_kind: Vec<&Value> = seen.iter().filter(|line| line["type"] == kind).collect();
+        assert!(!of_kind.is_empty(), "no event is a {kind}");
+        for event in of_kind {
+            let missing: Vec<_> = members.iter().filter(|member| event.get(**member).is_none()).collect();
+            assert!(missing.is_empty(), "{kind} without {missing:?}: {event}");
+        }
+    }
+    let items = seen.iter().filter(|line| line["type"] == "prompt_injection.item");
+    for item in items {
+        assert_eq!(item["truncation"].is_object(), item["truncated"] == true, "{item}");
+        assert!(item["reason"].is_string() || item["outcome"] != "missing", "{item}");
+    }
+}
+
 #[test]
 fn a_mode_that_does_not_exist_means_everything_and_is_said() {
     let world = World::new(FIXTURE);

@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 
 use pellucid_engine::agent_status;
+use pellucid_engine::fragment::Origin;
 use pellucid_exec::snapshot;
 use pellucid_protocol::agent::AgentStatus;
 use pellucid_protocol::event::ErrorInfo;
@@ -271,6 +272,16 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), ClientG
             }
             Operation::CleanBackgroundTerminals => {
                 session.jobs.toolbox.terminals.terminate_all().await;
+            }
+            Operation::TerminateBackgroundTerminal { process_id } => {
+                session.jobs.toolbox.terminals.terminate(process_id);
+            }
+            Operation::InjectItems { items } => {
+                let origin = Origin::Provided { place: "items that a client added".into() };
+                for item in &items {
+                    session.record(item, &origin);
+                }
+                inside.events.send_items(&mut session.log, id.as_str()).await?;
             }
             Operation::Undo => Box::pin(ghost::undo(session, &id, inside)).await?,
             Operation::OverrideTurnContext(change) => session.change_settings(change),

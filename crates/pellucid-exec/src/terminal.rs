@@ -294,6 +294,13 @@ impl Terminals {
         Ok(Written { chunk, call_id: open.call_id.clone() })
     }
 
+    /// Ends the process of one terminal, if there is one with this number. The terminal stays until its end is read.
+    pub fn terminate(&self, number: u32) {
+        if let Some(open) = self.lock().touch(number) {
+            open.terminal.terminate();
+        }
+    }
+
     /// Ends all of them, and waits until they have ended. How many there were.
     pub async fn terminate_all(&self) -> usize {
         let all = self.lock().remove_all();

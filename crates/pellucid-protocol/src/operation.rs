@@ -11,6 +11,7 @@ use crate::elicitation::ElicitationAction;
 use crate::elicitation::ElicitationId;
 use crate::id::TurnId;
 use crate::input::UserInput;
+use crate::item::Item;
 use crate::question::UserAnswers;
 use crate::review::ReviewRequest;
 use crate::settings::ApprovalPolicy;
@@ -97,6 +98,16 @@ pub enum Operation {
     },
     /// End the background commands that turns left running.
     CleanBackgroundTerminals,
+    /// End one background command.
+    TerminateBackgroundTerminal {
+        /// The number of its terminal.
+        process_id: u32,
+    },
+    /// Add items to the history. During a turn, they wait for its end.
+    InjectItems {
+        /// The items, as requests have them.
+        items: Vec<Item>,
+    },
     /// Restore the work tree to the last snapshot.
     Undo,
     /// Interrupt the running turn.

@@ -68,7 +68,15 @@ impl Driver<'_> {
                 None
             }
             Operation::UserInput { items, .. } => (!items.is_empty()).then_some(TurnEvent::Steered(items)),
-            Operation::OverrideTurnContext(_) | Operation::Compact | Operation::Review { .. } | Operation::Undo => {
+            Operation::TerminateBackgroundTerminal { process_id } => {
+                self.session.jobs.toolbox.terminals.terminate(process_id);
+                None
+            }
+            Operation::OverrideTurnContext(_)
+            | Operation::Compact
+            | Operation::Review { .. }
+            | Operation::InjectItems { .. }
+            | Operation::Undo => {
                 inside.waiting.push_back(submission);
                 None
             }

@@ -219,6 +219,23 @@ async fn nobody_outlives_a_terminal() {
 }
 
 #[tokio::test]
+async fn one_of_several_is_ended_by_its_number() {
+    let terminals = Arc::new(Terminals::default());
+    let mut numbers = Vec::new();
+    for _ in 0..2 {
+        let reservation = terminals.reserve();
+        numbers.push(reservation.number());
+        terminals.keep(reservation, start("exec sleep 1000", ProcessStreams::Pipes).await, String::new());
+    }
+    // No terminal has this number, so nothing is ended.
+    terminals.terminate(0);
+    terminals.terminate(numbers[0]);
+    let written = terminals.write(numbers[0], "", LONG).await.unwrap();
+    assert_eq!(written.chunk.exit_code, Some(-1));
+    assert_eq!(terminals.terminate_all().await, 1);
+}
+
+#[tokio::test]
 async fn one_has_to_go_when_there_are_too_many() {
     let terminals = Arc::new(Terminals::default());
     let mut numbers = Vec::new();

@@ -53,6 +53,8 @@ pub(crate) fn search_and_left_out(config: &Config, env: &Env) -> (SkillSearch, V
         (switch.path.clone(), to)
     });
     let mut search = SkillSearch::new(&places, switches.collect());
+    let of_name = |(name, is_on): &(String, bool)| (name.clone(), if *is_on { Switch::On } else { Switch::Off });
+    search.names = config.tools.skill_names.iter().map(of_name).collect();
     if !layers.is_untrusted() {
         return (search, Vec::new());
     }

@@ -363,6 +363,8 @@ pub struct ToolSettings {
     pub mcp_answers: ElicitationPolicy,
     /// The skills that the user switched on or off.
     pub skills: Vec<SkillSwitch>,
+    /// Names of skills that a client switched on or off for its session.
+    pub skill_names: Vec<(String, bool)>,
     /// What snapshots for undo leave out.
     pub snapshots: SnapshotSettings,
     /// How memories of sessions are made.

@@ -390,6 +390,7 @@ fn tools(reader: &Reader<'_>, layers: &Layers) -> Result<ToolSettings, ConfigErr
         mcp_tools: reader.word("mcp_tools", McpOffer::from_word),
         mcp_answers: ElicitationPolicy::Ask,
         skills: layers.user().map(skills).unwrap_or_default(),
+        skill_names: Vec::new(),
         snapshots: SnapshotSettings {
             large_file_bytes: reader
                 .integer("ghost_snapshot.ignore_large_untracked_files")

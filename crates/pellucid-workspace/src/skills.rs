@@ -68,12 +68,14 @@ pub struct SkillSearch {
     pub roots: Vec<SkillRoot>,
     /// `SKILL.md` files that the user switched on or off; the last word on a path counts.
     pub switches: Vec<(PathBuf, Switch)>,
+    /// Names of skills that a client switched on or off; they count more than paths, and the last word on a name counts.
+    pub names: Vec<(String, Switch)>,
 }
 
 impl SkillSearch {
     /// The folders that are searched for skills, each once.
     pub fn new(places: &SkillPlaces, switches: Vec<(PathBuf, Switch)>) -> Self {
-        let mut search = Self { roots: Vec::new(), switches };
+        let mut search = Self { roots: Vec::new(), switches, names: Vec::new() };
         for folder in &places.project_configs {
             search.push(folder.join(FOLDER), SkillOwner::Repo);
         }
@@ -124,11 +126,12 @@ impl SkillSearch {
             .iter()
             .map(|(path, switch)| (shown(&fs::canonicalize(path).unwrap_or_else(|_| path.clone())), *switch))
             .collect();
-        if switches.is_empty() {
+        if switches.is_empty() && self.names.is_empty() {
             return;
         }
         for skill in found {
-            skill.switch = switches.get(&skill.path).copied().unwrap_or_default();
+            let by_name = self.names.iter().rfind(|(name, _)| *name == skill.name).map(|(_, switch)| *switch);
+            skill.switch = by_name.or_else(|| switches.get(&skill.path).copied()).unwrap_or_default();
         }
     }
 }

@@ -18,6 +18,7 @@ fn search(fixture: &Fixture, roots: &[(&str, SkillOwner)], switches: &[(&str, Sw
     SkillSearch {
         roots: roots.iter().map(|(path, scope)| SkillRoot { path: fixture.path(path), scope: *scope }).collect(),
         switches: switches.iter().map(|(path, switch)| (fixture.path(path), *switch)).collect(),
+        names: Vec::new(),
     }
 }
 
@@ -206,6 +207,24 @@ fn a_switch_counts_by_the_real_path_and_the_last_word_wins() {
         user a $/s/a/SKILL.md off
         user b $/s/b/SKILL.md
         user c $/s/c/SKILL.md
+    "#]],
+    );
+}
+
+#[test]
+fn a_switch_by_name_counts_more_than_one_by_path() {
+    let fixture = Fixture::new(&drawn(&[("s/a", "a"), ("s/b", "b"), ("s/c", "c")]));
+    let by_path = [("s/a/SKILL.md", Switch::Off), ("s/b/SKILL.md", Switch::Off)];
+    let mut search = search(&fixture, &[("s", SkillOwner::User)], &by_path);
+    let named = [("a", Switch::Off), ("a", Switch::On), ("c", Switch::Off), ("gone", Switch::Off)];
+    search.names = named.map(|(name, switch)| (name.to_owned(), switch)).to_vec();
+    check_search(
+        &fixture,
+        &search,
+        &expect![[r#"
+        user a $/s/a/SKILL.md
+        user b $/s/b/SKILL.md off
+        user c $/s/c/SKILL.md off
     "#]],
     );
 }

@@ -25,7 +25,7 @@ pub(super) struct Pty {
 
 /// Opens both sides. The second is for the process.
 pub(super) fn open() -> io::Result<(Pty, OwnedFd)> {
-    let ours = pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    let ours = open_ours()?;
     pty::grantpt(&ours)?;
     pty::unlockpt(&ours)?;
     let name = pty::ptsname(&ours, Vec::new())?;
@@ -37,4 +37,18 @@ pub(super) fn open() -> io::Result<(Pty, OwnedFd)> {
     let input = pipe::Sender::from_file_unchecked(File::from(ours.try_clone()?))?;
     let output = pipe::Receiver::from_file_unchecked(File::from(ours))?;
     Ok((Pty { output, input }, theirs))
+}
+
+/// Opens the side that we hold. No process that is started meanwhile inherits it.
+#[cfg(any(target_os = "linux", target_os = "freebsd", target_os = "netbsd"))]
+fn open_ours() -> io::Result<OwnedFd> {
+    Ok(pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?)
+}
+
+/// Opens the side that we hold. These systems cannot keep it from processes that start before the second call.
+#[cfg(not(any(target_os = "linux", target_os = "freebsd", target_os = "netbsd")))]
+fn open_ours() -> io::Result<OwnedFd> {
+    let ours = pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
+    rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC)?;
+    Ok(ours)
 }

@@ -18,6 +18,7 @@ mod again;
 pub mod calls;
 pub mod child;
 mod client_tools;
+pub mod codex_version;
 pub mod compact;
 pub mod context_events;
 pub mod crew;

@@ -39,6 +39,7 @@ mod approvals;
 mod args;
 mod browser;
 mod cache;
+mod called;
 mod capsule;
 mod compact;
 mod completion;
@@ -148,8 +149,9 @@ fn broken() -> ProgramFailure {
 /// (`pellucid pack check *`), so hidden characters in them are made visible. A line that is wider than the terminal is
 /// folded, as clap folds help but no error. Other texts keep their colours.
 fn unreadable(error: &clap::Error) -> ExitCode {
-    if error.kind() == ErrorKind::DisplayVersion && version::is_verbose() {
-        return version::run().map_or_else(|failure| failure.show(), |()| ExitCode::SUCCESS);
+    if error.kind() == ErrorKind::DisplayVersion && (version::is_verbose() || called::is_codex()) {
+        let told = if version::is_verbose() { version::run() } else { called::tell_version() };
+        return told.map_or_else(|failure| failure.show(), |()| ExitCode::SUCCESS);
     }
     let text = error.render().to_string();
     let columns = StandardStream::Error.columns_of_terminal();

@@ -60,6 +60,7 @@ use crate::args::shared::Shared;
 use crate::args::turn::LocalProvider;
 use crate::args::turn::SandboxArg;
 use crate::args::turn::StartArgs;
+use crate::called;
 use crate::environment;
 use crate::exec;
 use crate::log;
@@ -97,6 +98,8 @@ pub struct Caller {
 impl Caller {
     /// A command that asks no person.
     const EXEC: Self = Self { name: "exec", originator: "pellucid_exec", source: "exec" };
+    /// The same for a program that calls this one as `codex`, with the originator that programs look for then.
+    const EXEC_AS_CODEX: Self = Self { originator: "codex_exec", ..Self::EXEC };
     /// The terminal client.
     const TERMINAL: Self = Self { name: "terminal", originator: "codex_cli_rs", source: "cli" };
 }
@@ -301,7 +304,7 @@ impl Start {
             local,
             policy: None,
             project_at: None,
-            caller: Caller::EXEC,
+            caller: if called::is_codex() { Caller::EXEC_AS_CODEX } else { Caller::EXEC },
         })
     }
 

@@ -9,6 +9,7 @@ mod apply_patch;
 mod approvals;
 mod at_terminal;
 mod bisect;
+mod called;
 mod calls;
 mod capsule;
 mod certified;

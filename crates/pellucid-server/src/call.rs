@@ -9,6 +9,7 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use crate::connection::Connection;
+use crate::newest;
 use crate::rpc;
 use crate::rpc::RequestId;
 use crate::rpc::RpcError;
@@ -20,6 +21,7 @@ pub struct MethodCall<R> {
     pub server: Arc<Server>,
     pub connection: Arc<Connection>,
     id: RequestId,
+    method: &'static str,
     is_answered: Answered,
     answer: PhantomData<fn(R)>,
 }
@@ -41,8 +43,13 @@ impl Answered {
 
 impl<R: Serialize> MethodCall<R> {
     /// Binds a client's request to its server and connection.
-    pub fn new(server: Arc<Server>, connection: Arc<Connection>, id: RequestId, is_answered: Answered) -> Self {
-        Self { server, connection, id, is_answered, answer: PhantomData }
+    pub fn new(
+        (server, connection): (Arc<Server>, Arc<Connection>),
+        id: RequestId,
+        method: &'static str,
+        is_answered: Answered,
+    ) -> Self {
+        Self { server, connection, id, method, is_answered, answer: PhantomData }
     }
 
     /// Sends the result to the client.
@@ -59,6 +66,9 @@ impl<R: Serialize> MethodCall<R> {
     pub fn answer_of(&self, outcome: Result<&R, &RpcError>) -> Bytes {
         self.is_answered.note();
         match outcome {
+            Ok(result) if self.connection.is_newest() => {
+                rpc::response(&self.id, &newest::answer(&self.server, self.method, result))
+            }
             Ok(result) => rpc::response(&self.id, result),
             Err(error) => rpc::refusal(Some(&self.id), error),
         }

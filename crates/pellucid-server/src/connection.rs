@@ -7,6 +7,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
@@ -15,6 +17,7 @@ use tokio::sync::TryAcquireError;
 use tokio::sync::mpsc;
 use tokio::sync::watch;
 
+use crate::surface::Surface;
 use crate::view::ContextNotification;
 
 /// How many bytes of messages may wait for a client. It is large because the events of a long answer and of large
@@ -38,6 +41,8 @@ pub struct Connection {
     /// Whether the client read too slowly and receives nothing more.
     is_given_up: watch::Sender<bool>,
     hello: OnceLock<Hello>,
+    /// Whether the client is known to be one of today.
+    is_newest: AtomicBool,
 }
 
 /// A message in the queue, with the room that it takes.
@@ -59,6 +64,10 @@ pub struct Queue {
 pub struct Hello {
     /// The name of the client.
     pub name: String,
+    /// The protocol that the client speaks.
+    pub surface: Surface,
+    /// Whether the user chose the protocol, so that nothing the client does changes it.
+    pub is_surface_chosen: bool,
     /// Whether the client uses the experimental API.
     pub is_experimental: bool,
     /// Whether the client wants context events: what requests to models are made of.
@@ -74,7 +83,8 @@ impl Connection {
         let is_given_up = watch::Sender::new(false);
         let queue = Queue { queue, is_given_up: is_given_up.subscribe() };
         let room = Arc::new(Semaphore::new(bytes_max as usize));
-        (Self { id, queue: sender, room, bytes_max, is_given_up, hello: OnceLock::new() }, queue)
+        let (hello, is_newest) = (OnceLock::new(), AtomicBool::new(false));
+        (Self { id, queue: sender, room, bytes_max, is_given_up, hello, is_newest }, queue)
     }
 
     /// What the client said about itself; absent before `initialize`.
@@ -84,8 +94,21 @@ impl Connection {
 
     /// Keeps what the client said about itself.
     pub fn introduce(&self, hello: Hello) {
+        self.is_newest.store(hello.surface == Surface::Newest, Ordering::Relaxed);
         // Only the first introduction is kept; a second `initialize` is refused before it comes here.
         let _ = self.hello.set(hello);
+    }
+
+    /// Whether the client speaks the protocol of today.
+    pub fn is_newest(&self) -> bool {
+        self.is_newest.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the client called a method that 0.104.0 does not have, which only clients of today do.
+    pub fn called_newer_method(&self) {
+        if self.hello().is_some_and(|hello| !hello.is_surface_chosen) {
+            self.is_newest.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Whether the client wants notifications of this method.

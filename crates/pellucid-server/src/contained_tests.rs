@@ -173,8 +173,12 @@ fn a_request_that_panics_gets_one_answer() {
             let (id, answered) = (RequestId::Integer(5), Answered::default());
             let work = async { panic!("classified words") };
             server.answer_even_after_a_panic(&connection, &id, &answered, work).await;
-            let call =
-                crate::call::MethodCall::<Value>::new(server.clone(), connection.clone(), id.clone(), answered.clone());
+            let call = crate::call::MethodCall::<Value>::new(
+                (server.clone(), connection.clone()),
+                id.clone(),
+                "test",
+                answered.clone(),
+            );
             let work = async {
                 call.answer(&json!({})).await;
                 panic!("classified words")

@@ -23,6 +23,7 @@ use pellucid_protocol::event::RawItems;
 use pellucid_protocol::failure::Failure;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::operation::Operation;
+use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::operation::Submission;
 use pellucid_tasks::contained;
 use pellucid_tools::queue::Receiver;
@@ -35,11 +36,21 @@ use crate::connection::Connection;
 use crate::methods::thread;
 use crate::methods::thread::ThreadRollbackResponse;
 use crate::methods::turn::TurnInterruptResponse;
+use crate::newest::live;
+use crate::newest::live::Live;
+use crate::newest::live::NewestMessage;
+use crate::newest::live::ThreadBackgroundTerminal;
+use crate::newest::notice::NewestNotification;
+use crate::newest::notice::ThreadActiveFlag;
+use crate::newest::notice::ThreadStatus;
+use crate::newest::settings::CurrentSettings;
+use crate::newest::settings::Ways;
 use crate::rpc;
 use crate::rpc::RpcError;
 use crate::server::Server;
 use crate::server::held;
 use crate::types::notification::ServerNotification;
+use crate::types::notification::TurnStartedNotification;
 use crate::types::source::SessionSource;
 use crate::types::thread::Thread;
 use crate::types::thread::Turn;
@@ -62,6 +73,8 @@ pub struct LoadedSession {
     pub path: Option<PathBuf>,
     /// The phases of the session's work.
     pub phases: Phases,
+    /// The paths of the instruction files in the session's context.
+    pub instruction_sources: Vec<String>,
     submissions: Sender<Submission>,
     context_events: ContextEvents,
     servers: ServerSwitch,
@@ -90,6 +103,10 @@ pub struct StartSettings {
 #[derive(Debug)]
 struct State {
     view: ThreadView,
+    /// What clients of today are told besides.
+    live: Live,
+    /// The settings as they are now.
+    current: CurrentSettings,
     subscribers: Vec<Arc<Connection>>,
     /// The turn that runs or is about to begin.
     active: Option<TurnId>,
@@ -111,6 +128,10 @@ pub struct LoadedDescription {
     pub phases: Phases,
     /// Through this the session can be given other MCP servers.
     pub servers: ServerSwitch,
+    /// The settings that a client can change, beside `settings`.
+    pub ways: Ways,
+    /// The paths of the instruction files in the session's context.
+    pub instruction_sources: Vec<String>,
 }
 
 impl LoadedDescription {
@@ -140,7 +161,8 @@ impl LoadedDescription {
         };
         let (context_events, phases) = (child.context_events.clone(), child.phases.clone());
         let servers = ServerSwitch::default();
-        Self { about, settings, path: child.path.clone(), context_events, phases, servers }
+        let (path, ways, instruction_sources) = (child.path.clone(), Ways::default(), Vec::new());
+        Self { about, settings, path, context_events, phases, servers, ways, instruction_sources }
     }
 }
 
@@ -160,12 +182,20 @@ impl LoadedSession {
             sandbox: facts.settings.sandbox_policy.clone(),
             effort: facts.settings.effort,
         };
+        let ways = Ways {
+            summary: Some(facts.settings.summary),
+            personality: facts.settings.personality,
+            mode: Some(facts.settings.collaboration_mode.clone()),
+        };
+        let documents = facts.world.home_document.iter().chain(&facts.world.project_documents);
+        let instruction_sources = documents.map(|document| document.path.clone()).collect();
         let path = session.path().map(ToOwned::to_owned);
         let context_events = session.context_events_switch().clone();
         let (phases, servers) = (session.phases().clone(), session.server_switch().clone());
         let (Door { submissions, events, .. }, inside) = door::open(&session);
         server.tasks.spawn("session", async move { drop(door::run(session, inside).await) });
-        let described = LoadedDescription { about, settings, path, context_events, phases, servers };
+        let described =
+            LoadedDescription { about, settings, path, context_events, phases, servers, ways, instruction_sources };
         let (loaded, following) = Self::behind(server, submissions, events, described, raw);
         loaded.is_opened.send_replace(false);
         (loaded, following)
@@ -179,10 +209,13 @@ impl LoadedSession {
         described: LoadedDescription,
         raw: RawItems,
     ) -> (Arc<Self>, Following) {
-        let LoadedDescription { about, settings, path, context_events, phases, servers } = described;
+        let LoadedDescription { about, settings, path, context_events, phases, servers, ways, instruction_sources } =
+            described;
         let (ended, end) = watch::channel(false);
         let state = State {
             view: ThreadView::new(about.id.as_str()).with_raw_items(raw),
+            live: Live::new(&about.id),
+            current: CurrentSettings::new(&settings, ways),
             subscribers: Vec::new(),
             active: None,
             interrupts: Vec::new(),
@@ -195,6 +228,7 @@ impl LoadedSession {
             settings,
             path,
             phases,
+            instruction_sources,
             submissions,
             context_events,
             servers,
@@ -221,6 +255,81 @@ impl LoadedSession {
             self.n_subscribers.send_replace(state.subscribers.len());
             if connection.wants_context_events() {
                 self.context_events.join();
+            }
+        }
+    }
+
+    /// Whether a client receives the session's events.
+    pub fn is_subscribed(&self, connection: &Connection) -> bool {
+        held(&self.state).subscribers.iter().any(|it| it.id == connection.id)
+    }
+
+    /// What the session does, for clients of today.
+    pub fn status(&self) -> Value {
+        serde_json::to_value(held(&self.state).live.status()).unwrap_or_default()
+    }
+
+    /// The settings as they are now.
+    pub fn current(&self) -> CurrentSettings {
+        held(&self.state).current.clone()
+    }
+
+    /// The turn that clients of today know of and that is not over.
+    pub fn announced_turn(&self) -> Option<String> {
+        held(&self.state).live.turn_id()
+    }
+
+    /// The commands whose terminals are open.
+    pub fn terminals(&self) -> Vec<ThreadBackgroundTerminal> {
+        held(&self.state).live.terminals()
+    }
+
+    /// Changes settings for later turns. Clients of today are told if `change` has any.
+    pub async fn change_settings(&self, change: SettingsChange) {
+        if change == SettingsChange::default() {
+            return;
+        }
+        let settings = {
+            let mut state = held(&self.state);
+            let before = state.current.clone();
+            state.current.apply(&change);
+            (state.current != before).then(|| state.current.shown())
+        };
+        self.submit(new_turn_id(), Operation::OverrideTurnContext(change)).await;
+        if let Some(thread_settings) = settings {
+            let thread_id = self.about.id.clone();
+            self.notify_newest(&NewestNotification::ThreadSettingsUpdated { thread_id, thread_settings }).await;
+        }
+    }
+
+    /// Notes a question to clients, and tells clients of today what the session waits for.
+    pub(crate) async fn asked(&self, number: i64, flag: Option<ThreadActiveFlag>) {
+        let notification = held(&self.state).live.asked(number, flag);
+        if let Some(notification) = notification {
+            self.notify_newest(&notification).await;
+        }
+    }
+
+    /// Tells clients of today that a question needs no answer any more.
+    pub(crate) async fn resolved(&self, number: i64) {
+        let notifications = held(&self.state).live.resolved(number);
+        for notification in &notifications {
+            self.notify_newest(notification).await;
+        }
+    }
+
+    /// Sends a notification to those clients of the session that speak the protocol of today.
+    pub(crate) async fn notify_newest(&self, notification: &NewestNotification) {
+        let clients = self.subscribers();
+        if clients.iter().any(|client| client.is_newest()) {
+            self.send_newest(&clients, &[live::encoded(notification, now())]).await;
+        }
+    }
+
+    async fn send_newest(&self, clients: &[Arc<Connection>], messages: &[NewestMessage]) {
+        for client in clients.iter().filter(|client| client.is_newest()) {
+            for NewestMessage { method, message } in messages {
+                self.notify_one(client, method, message).await;
             }
         }
     }
@@ -319,8 +428,26 @@ impl LoadedSession {
 
     /// Sends a notification to the clients of the session.
     pub async fn notify(&self, notification: &ServerNotification) {
-        let message = rpc::encode(notification);
-        self.send(notification.method(), &message).await;
+        let (clients, newest) = self.noted(notification);
+        if clients.iter().any(|client| !client.is_newest()) {
+            let message = rpc::encode(notification);
+            self.send(notification.method(), &message).await;
+        }
+        self.send_newest(&clients, &newest).await;
+    }
+
+    /// Sends a notification to the clients that speak the protocol of 0.104.0 only.
+    pub async fn notify_classic(&self, notification: &ServerNotification) {
+        self.send(notification.method(), &rpc::encode(notification)).await;
+    }
+
+    /// Notes a notification. Returns the clients of the session, and what those of today receive.
+    fn noted(&self, notification: &ServerNotification) -> (Vec<Arc<Connection>>, Vec<NewestMessage>) {
+        let mut state = held(&self.state);
+        let clients = state.subscribers.clone();
+        let is_wanted = clients.iter().any(|client| client.is_newest());
+        let newest = state.live.notified(notification, now(), is_wanted);
+        (clients, newest)
     }
 
     /// Sends an event under its protocol version 1 name to the clients of the session.
@@ -331,8 +458,9 @@ impl LoadedSession {
         }
     }
 
+    /// Sends a message to the clients that speak the protocol of 0.104.0.
     async fn send(&self, method: &str, message: &Bytes) {
-        for client in self.subscribers() {
+        for client in self.subscribers().into_iter().filter(|client| !client.is_newest()) {
             self.notify_one(&client, method, message).await;
         }
     }
@@ -416,7 +544,11 @@ async fn close(server: &Arc<Server>, session: &Arc<LoadedSession>, is_broken: bo
             forward(server, session, &Event { id: turn_id.to_string(), msg }).await;
         }
     }
-    server.forget_questions(session);
+    server.forget_questions(session).await;
+    let thread_id = session.about.id.clone();
+    let status = ThreadStatus::NotLoaded;
+    session.notify_newest(&NewestNotification::ThreadStatusChanged { thread_id: thread_id.clone(), status }).await;
+    session.notify_newest(&NewestNotification::ThreadClosed { thread_id }).await;
     answer_interrupts(session).await;
     let rollback = held(&session.state).rollback.take();
     if let Some(call) = rollback {
@@ -448,23 +580,46 @@ async fn forward(server: &Arc<Server>, session: &Arc<LoadedSession>, event: &Eve
     };
     if let Some(untyped) = untyped.filter(|_| !clients.is_empty()) {
         let message = rpc::encode(&untyped);
-        for client in &clients {
+        for client in clients.iter().filter(|client| !client.is_newest()) {
             session.notify_one(client, &untyped.method, &message).await;
         }
     }
+    tell_newest(session, &clients, event).await;
     send_context(session, &clients, event).await;
     answer_waiting(server, session, event).await;
     for outgoing in messages {
         match outgoing {
-            Outgoing::Notification(notification) if clients.is_empty() => drop(notification),
+            // Nobody listens, but the state that later clients see must be right.
+            Outgoing::Notification(notification) if clients.is_empty() => drop(session.noted(&notification)),
             Outgoing::Notification(notification) if notification.is_for_all() => server.notify_all(&notification).await,
             Outgoing::Notification(notification) => session.notify(&notification).await,
             Outgoing::Asked(question) => server.ask(session, *question).await,
         }
     }
     if matches!(event.msg, EventMessage::TaskComplete { .. } | EventMessage::TurnAborted { .. }) {
-        server.forget_questions(session);
+        server.forget_questions(session).await;
     }
+}
+
+/// Tells clients of today what 0.104.0 has no notification for.
+async fn tell_newest(session: &LoadedSession, clients: &[Arc<Connection>], event: &Event) {
+    let notification = held(&session.state).live.event(&event.msg);
+    if let Some(notification) = notification {
+        session.notify_newest(&notification).await;
+    }
+    // A turn that no request began, such as a summary, is announced to clients of today alone. The turn is the event's: a
+    // reviewer that works in a turn has turns of its own.
+    let is_start = matches!(event.msg, EventMessage::TaskStarted { .. }) && !event.id.is_empty();
+    if is_start && !held(&session.state).live.knows(&event.id) {
+        let (thread_id, turn) = (session.about.id.clone(), Turn::in_progress(event.id.as_str()));
+        let (_, newest) = session.noted(&TurnStartedNotification { thread_id, turn }.into());
+        session.send_newest(clients, &newest).await;
+    }
+}
+
+/// Now, in milliseconds of Unix time.
+fn now() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
 }
 
 /// Sends the parts of each request to the clients that asked for context events.

@@ -9,12 +9,18 @@ pub mod catalog;
 pub mod command;
 pub mod config;
 pub mod files;
+pub mod goals;
+pub mod hooks;
 pub mod initialize;
+pub mod life;
 pub mod mcp;
 pub mod notices;
+pub mod pages;
 mod paging;
 pub mod phase;
+pub mod profiles;
 pub mod skills;
+pub mod terminals;
 pub mod thread;
 pub mod turn;
 pub mod warnings;
@@ -46,8 +52,9 @@ use crate::schema::Method;
 use crate::schema::Typed;
 use crate::server::Server;
 
-/// Defines the table from method names to functions. Rows behind `ours` are Pellucid's: the protocol of the Codex CLI does
-/// not have them, so schemas and lists of methods leave them out.
+/// Defines the table from method names to functions. Rows behind `newest` are of the protocol that clients of today speak
+/// ([`crate::surface`]). Rows behind `ours` are Pellucid's: the protocol of the Codex CLI does not have them. Lists of
+/// methods leave out both.
 ///
 /// A row is `"name" (Params) => kind function;`. Kinds: `plain` for functions of the server, `notifying` for those that also
 /// notify all clients, `call` for those that get the call. `beside` before the kind lets the method run concurrently
@@ -56,6 +63,7 @@ use crate::server::Server;
 macro_rules! methods {
     (
         $($name:literal ($params:ty) -> ($result:ty) $(if $gate:path)? => $($beside:ident)? [$kind:ident $function:path];)+
+        newest { $($new_name:literal ($new_params:ty) -> ($new_result:ty) => [$new_kind:ident $new_function:path];)+ }
         ours { $($own_name:literal ($own_params:ty) -> ($own_result:ty) => [$own_kind:ident $own_function:path];)+ }
     ) => {
         /// The names of all methods of the protocol.
@@ -63,7 +71,14 @@ macro_rules! methods {
 
         /// All methods with their types.
         #[cfg(test)]
-        pub(crate) const TYPED: &[Typed] = &[$(Typed::new::<$params, $result>($name)),+];
+        const TYPED: &[Typed] = &[$(Typed::new::<$params, $result>($name)),+];
+
+        /// The names of all methods that only clients of today call.
+        const NEWEST_METHODS: &[&str] = &[$($new_name),+];
+
+        /// The same with their types.
+        #[cfg(test)]
+        const NEWEST_TYPED: &[Typed] = &[$(Typed::new::<$new_params, $new_result>($new_name)),+];
 
         /// Calls the method that a client asks for.
         pub(crate) async fn dispatch(
@@ -76,7 +91,8 @@ macro_rules! methods {
         ) {
             let done = match method {
                 $($name => {
-                    let call = MethodCall::<$result>::new(server.clone(), connection.clone(), id.clone(), is_answered);
+                    let of = (server.clone(), connection.clone());
+                    let call = MethodCall::<$result>::new(of, id.clone(), $name, is_answered);
                     let params = read::<$params>(params)
                         .and_then(|params| admitted($name, connection, params, |_params| methods!(@gate _params $($gate)?)));
                     match params {
@@ -84,8 +100,20 @@ macro_rules! methods {
                         Err(error) => Err(error),
                     }
                 })+
+                $($new_name => {
+                    connection.called_newer_method();
+                    let of = (server.clone(), connection.clone());
+                    let call = MethodCall::<$new_result>::new(of, id.clone(), $new_name, is_answered);
+                    let params = read::<$new_params>(params)
+                        .and_then(|params| admitted($new_name, connection, params, |_params| None));
+                    match params {
+                        Ok(params) => methods!(@run [$new_kind $new_function] server connection id call params),
+                        Err(error) => Err(error),
+                    }
+                })+
                 $($own_name => {
-                    let call = MethodCall::<$own_result>::new(server.clone(), connection.clone(), id.clone(), is_answered);
+                    let of = (server.clone(), connection.clone());
+                    let call = MethodCall::<$own_result>::new(of, id.clone(), $own_name, is_answered);
                     let params = read::<$own_params>(params)
                         .and_then(|params| admitted($own_name, connection, params, |_params| Some($own_name)));
                     match params {
@@ -189,6 +217,24 @@ methods! {
     "fuzzyFileSearch/sessionStop" (files::FuzzyFileSearchSessionStopParams) -> (files::FuzzyFileSearchSessionStopResponse)
         if files::FuzzyFileSearchSessionStopParams::experimental => [plain files::session_stop];
     "gitDiffToRemote" (files::GitDiffToRemoteParams) -> (files::GitDiffToRemoteResponse) => beside [plain files::git_diff_to_remote];
+    newest {
+        "thread/unsubscribe" (life::ThreadUnsubscribeParams) -> (life::ThreadUnsubscribeResponse) => [call life::unsubscribe];
+        "thread/delete" (life::ThreadDeleteParams) -> (life::ThreadDeleteResponse) => [call life::delete];
+        "thread/settings/update" (life::ThreadSettingsUpdateParams) -> (life::ThreadSettingsUpdateResponse) => [call life::update_settings];
+        "thread/inject_items" (life::ThreadInjectItemsParams) -> (life::ThreadInjectItemsResponse) => [call life::inject_items];
+        "thread/shellCommand" (life::ThreadShellCommandParams) -> (life::ThreadShellCommandResponse) => [call life::shell_command];
+        "thread/turns/list" (pages::ThreadTurnsListParams) -> (pages::ThreadTurnsListResponse) => [plain pages::turns];
+        "thread/items/list" (pages::ThreadItemsListParams) -> (pages::ThreadItemsListResponse) => [plain pages::items];
+        "thread/backgroundTerminals/list" (terminals::ThreadBackgroundTerminalsListParams) -> (terminals::ThreadBackgroundTerminalsListResponse)
+            => [plain terminals::list];
+        "thread/backgroundTerminals/terminate" (terminals::ThreadBackgroundTerminalsTerminateParams)
+            -> (terminals::ThreadBackgroundTerminalsTerminateResponse) => [call terminals::terminate];
+        "thread/goal/get" (goals::ThreadGoalGetParams) -> (goals::ThreadGoalGetResponse) => [plain goals::get];
+        "thread/goal/set" (goals::ThreadGoalSetParams) -> (goals::ThreadGoalSetResponse) => [plain goals::set];
+        "thread/goal/clear" (goals::ThreadGoalClearParams) -> (goals::ThreadGoalClearResponse) => [plain goals::clear];
+        "permissionProfile/list" (profiles::PermissionProfileListParams) -> (profiles::PermissionProfileListResponse) => [plain profiles::list];
+        "hooks/list" (hooks::HooksListParams) -> (hooks::HooksListResponse) => [plain hooks::list];
+    }
     ours {
         "thread/phase/read" (phase::ThreadPhaseReadParams) -> (phase::ThreadPhaseResponse) => [plain phase::read];
         "thread/phase/set" (phase::ThreadPhaseSetParams) -> (phase::ThreadPhaseResponse) => [plain phase::set];
@@ -217,6 +263,17 @@ pub fn staged() -> Vec<Method> {
         _ => method,
     };
     METHODS.iter().map(|name| marked(Method::new(name))).collect()
+}
+
+/// The same with the methods that only clients of today call.
+pub fn staged_newest() -> Vec<Method> {
+    staged().into_iter().chain(NEWEST_METHODS.iter().map(|name| Method::new(name))).collect()
+}
+
+/// All methods with their types, those of today included.
+#[cfg(test)]
+pub(crate) fn all_typed() -> Vec<Typed> {
+    [TYPED, NEWEST_TYPED].concat()
 }
 
 /// The parameters of a method that takes none.

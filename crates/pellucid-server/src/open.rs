@@ -23,6 +23,7 @@ use serde_json::Map;
 use serde_json::Value;
 
 use crate::connection::Connection;
+use crate::newest::settings::mode_of_profile;
 use crate::rpc::RpcError;
 use crate::server::Adoption;
 use crate::server::Server;
@@ -54,9 +55,31 @@ pub struct ThreadOverrides {
     pub developer_instructions: Option<String>,
     /// The tone of the model's answers.
     pub personality: Option<Personality>,
+    /// The id of a permission profile, instead of `sandbox`. Of clients of today.
+    #[cfg_attr(test, schemars(skip))]
+    pub permissions: Option<Value>,
 }
 
 impl ThreadOverrides {
+    /// Takes over what only clients of today give.
+    ///
+    /// # Errors
+    /// If the client wants a profile that is not there, or both a profile and a sandbox.
+    pub fn of_today(&mut self, connection: &Connection) -> Result<(), RpcError> {
+        if !connection.is_newest() {
+            return Ok(());
+        }
+        match self.permissions.take() {
+            None | Some(Value::Null) => {}
+            Some(_) if self.sandbox.is_some() => {
+                return Err(RpcError::invalid("`permissions` cannot be combined with `sandbox`"));
+            }
+            Some(Value::String(id)) => self.sandbox = Some(mode_of_profile(&id)?),
+            Some(_) => return Err(RpcError::invalid("`permissions` must be the id of a permission profile")),
+        }
+        Ok(())
+    }
+
     /// The configuration of a session.
     ///
     /// # Errors
@@ -72,11 +95,43 @@ impl ThreadOverrides {
             personality: self.personality,
             ..HarnessOverrides::default()
         };
-        let overrides = self.config.iter().flatten().filter_map(|(key, value)| Some(Override::new(key, data(value)?)));
+        let mut given = self.config.clone().unwrap_or_default();
+        let skill_names = take_skill_names(&mut given);
+        let overrides = given.iter().filter_map(|(key, value)| Some(Override::new(key, data(value)?)));
         let cwd = self.cwd.as_deref().or(recorded_cwd);
         let config = server.ground.config(cwd, overrides.collect(), harness);
-        config.map_err(|error| RpcError::invalid(format!("error deriving config: {error}")))
+        let (mut config, options) =
+            config.map_err(|error| RpcError::invalid(format!("error deriving config: {error}")))?;
+        config.tools.skill_names = skill_names;
+        Ok((config, options))
     }
+}
+
+/// Takes the entries of `skills.config` that switch a skill by its name, which configuration files cannot have.
+fn take_skill_names(given: &mut Map<String, Value>) -> Vec<(String, bool)> {
+    let mut names = Vec::new();
+    let mut take = |entries: &mut Value| {
+        let Some(entries) = entries.as_array_mut() else {
+            return;
+        };
+        entries.retain(|entry| {
+            let (name, is_on) = (entry["name"].as_str(), entry["enabled"].as_bool());
+            match (entry.get("path").is_none_or(Value::is_null), name, is_on) {
+                (true, Some(name), Some(is_on)) => {
+                    names.push((name.to_owned(), is_on));
+                    false
+                }
+                _ => true,
+            }
+        });
+    };
+    if let Some(entries) = given.get_mut("skills").and_then(|skills| skills.get_mut("config")) {
+        take(entries);
+    }
+    if let Some(entries) = given.get_mut("skills.config") {
+        take(entries);
+    }
+    names
 }
 
 /// A JSON value as a configuration value; `null` sets nothing.

@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use bytes::Bytes;
 use pellucid_agent::crew::NewChild;
 use pellucid_agent::crew::Nursery;
 use pellucid_agent::identity::ClientIdentity;
@@ -34,6 +35,9 @@ use crate::loaded::LoadedDescription;
 use crate::loaded::LoadedSession;
 use crate::methods;
 use crate::methods::files::Searches;
+use crate::newest::live;
+use crate::newest::members;
+use crate::newest::notice::NewestNotification;
 use crate::rpc;
 use crate::rpc::Incoming;
 use crate::rpc::RequestId;
@@ -118,9 +122,14 @@ impl Server {
         held(&self.connections).remove(&connection.id);
         let sessions: Vec<_> = held(&self.sessions).values().cloned().collect();
         for session in sessions {
-            if session.unsubscribe(connection) && self.has_question(&session) {
-                session.interrupt().await;
-            }
+            self.unfollow(&session, connection).await;
+        }
+    }
+
+    /// Removes a client from a session, which is interrupted if it waits for an answer that no client can give any more.
+    pub(crate) async fn unfollow(&self, session: &Arc<LoadedSession>, connection: &Arc<Connection>) {
+        if session.unsubscribe(connection) && self.has_question(session) {
+            session.interrupt().await;
         }
     }
 
@@ -170,10 +179,12 @@ impl Server {
             session.answered(question, Err(unanswered)).await;
             return;
         }
-        let message = rpc::request(&RequestId::Integer(number), &question.request);
+        session.asked(number, members::waits_for(&question.request)).await;
+        let id = RequestId::Integer(number);
+        let (classic, newest) = (rpc::request(&id, &question.request), members::request(&id, &question.request));
         held(&self.questions).insert(number, Asked { session: session.clone(), question });
         for client in clients {
-            session.pass_on(&client, &message).await;
+            session.pass_on(&client, if client.is_newest() { &newest } else { &classic }).await;
         }
     }
 
@@ -182,29 +193,51 @@ impl Server {
             RequestId::Integer(number) => held(&self.questions).remove(number),
             RequestId::String(_) => None,
         };
-        match asked {
-            Some(Asked { session, question }) => session.answered(question, outcome).await,
-            None => tracing::warn!(?id, "an answer to no open question is ignored"),
+        match (asked, id) {
+            (Some(Asked { session, question }), RequestId::Integer(number)) => {
+                session.resolved(*number).await;
+                session.answered(question, outcome).await;
+            }
+            _ => tracing::warn!(?id, "an answer to no open question is ignored"),
         }
     }
 
     /// Drops the questions of a turn that is over.
-    pub(crate) fn forget_questions(&self, session: &Arc<LoadedSession>) {
-        held(&self.questions).retain(|_, asked| !Arc::ptr_eq(&asked.session, session));
+    pub(crate) async fn forget_questions(&self, session: &Arc<LoadedSession>) {
+        let mut dropped = Vec::new();
+        held(&self.questions).retain(|number, asked| {
+            let stays = !Arc::ptr_eq(&asked.session, session);
+            if !stays {
+                dropped.push(*number);
+            }
+            stays
+        });
+        for number in dropped {
+            session.resolved(number).await;
+        }
     }
 
     /// Sends a notification that concerns no session to all clients.
     pub async fn notify_all(&self, notification: &ServerNotification) {
-        let message = rpc::encode(notification);
         let clients: Vec<_> = held(&self.connections).values().cloned().collect();
         let is_alone = clients.len() == 1;
-        for client in clients.iter().filter(|client| client.wants(notification.method())) {
-            if is_alone {
-                client.send(message.clone()).await;
-            } else {
-                client.send_now(message.clone());
-            }
+        let (newest, classic): (Vec<_>, Vec<_>) =
+            clients.iter().filter(|client| client.wants(notification.method())).partition(|client| client.is_newest());
+        if !classic.is_empty() {
+            send_to(&classic, is_alone, &rpc::encode(notification)).await;
         }
+        if !newest.is_empty() {
+            send_to(&newest, is_alone, &crate::newest::notification(self, notification)).await;
+        }
+    }
+
+    /// Sends a notification to all clients that speak the protocol of today.
+    pub(crate) async fn notify_all_newest(&self, notification: &NewestNotification) {
+        let clients: Vec<_> = held(&self.connections).values().cloned().collect();
+        let is_alone = clients.len() == 1;
+        let newest: Vec<_> = clients.iter().filter(|it| it.is_newest() && it.wants(notification.method())).collect();
+        let now = jiff::Timestamp::now().as_millisecond();
+        send_to(&newest, is_alone, &live::encoded(notification, now).message).await;
     }
 
     /// How sessions identify themselves to providers; set by the first client.
@@ -278,6 +311,17 @@ impl Server {
         let sessions = std::mem::take(&mut *held(&self.sessions));
         let ends = sessions.values().map(|session| session.shut_down());
         let _ = tokio::time::timeout(END_WAIT, futures_util::future::join_all(ends)).await;
+    }
+}
+
+/// Sends a message to clients. The server waits for a client only if it has no other one.
+async fn send_to(clients: &[&Arc<Connection>], is_alone: bool, message: &Bytes) {
+    for client in clients {
+        if is_alone {
+            client.send(message.clone()).await;
+        } else {
+            client.send_now(message.clone());
+        }
     }
 }
 

@@ -351,3 +351,5 @@ fn the_server_can_be_shared() {
     fn is_shared<T: Send + Sync>() {}
     is_shared::<Arc<Server>>();
 }
+
+mod newest;

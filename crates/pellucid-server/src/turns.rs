@@ -16,6 +16,7 @@ use crate::types::item::ThreadItem;
 use crate::types::thread::Turn;
 use crate::types::thread::TurnError;
 use crate::types::thread::TurnStatus;
+use crate::types::thread::TurnTimes;
 
 /// What is shown of a review whose target has no description.
 const UNNAMED_REVIEW: &str = "Review requested.";
@@ -54,6 +55,10 @@ pub(crate) struct Builder {
     open: Option<Open>,
     n_items: usize,
     fresh_id: fn() -> String,
+    /// Whether turns have times.
+    is_timed: bool,
+    /// When the record was written that is read now, in milliseconds of Unix time.
+    at: Option<i64>,
 }
 
 /// A turn that is not over.
@@ -74,7 +79,18 @@ impl Default for Builder {
 
 impl Builder {
     fn new(fresh_id: fn() -> String) -> Self {
-        Self { done: Vec::new(), open: None, n_items: 0, fresh_id }
+        Self { done: Vec::new(), open: None, n_items: 0, fresh_id, is_timed: false, at: None }
+    }
+
+    /// A builder of turns with times.
+    pub(crate) fn timed() -> Self {
+        Self { is_timed: true, ..Self::default() }
+    }
+
+    /// Adds a record that was written at this time, in milliseconds of Unix time.
+    pub(crate) fn record_at(&mut self, record: &Record, at: Option<i64>) {
+        self.at = at;
+        self.record(record);
     }
 
     /// The turn that is not over.
@@ -89,7 +105,8 @@ impl Builder {
         self.open.is_some()
     }
 
-    fn finish(mut self) -> Vec<Turn> {
+    /// The turns.
+    pub(crate) fn finish(mut self) -> Vec<Turn> {
         self.close();
         self.done
     }
@@ -107,7 +124,7 @@ impl Builder {
         match event {
             EventMessage::TaskStarted { turn_id, .. } => {
                 self.close();
-                self.open = Some(Open::new(turn_id.to_string(), true));
+                self.open = Some(Open::new(turn_id.to_string(), true, self.times()));
             }
             EventMessage::TaskComplete { turn_id, .. } => self.complete(turn_id),
             EventMessage::TurnAborted { turn_id, .. } => self.abort(turn_id),
@@ -170,8 +187,28 @@ impl Builder {
 
     /// The turn that is not over; begins one if there is none.
     fn open(&mut self) -> &mut Open {
-        let fresh_id = self.fresh_id;
-        self.open.get_or_insert_with(|| Open::new(fresh_id(), false))
+        let (fresh_id, times) = (self.fresh_id, self.times());
+        self.open.get_or_insert_with(|| Open::new(fresh_id(), false, times))
+    }
+
+    /// The times of a turn that begins now.
+    fn times(&self) -> Option<TurnTimes> {
+        self.is_timed.then(|| TurnTimes {
+            started_at: self.at.map(|at| at / 1000),
+            completed_at: None,
+            duration_ms: None,
+            items_view: None,
+            item_times: Vec::new(),
+        })
+    }
+
+    /// Notes that a turn ends now.
+    fn note_end(turn: &mut Turn, at: Option<i64>) {
+        if let Some(times) = &mut turn.times {
+            times.completed_at = at.map(|at| at / 1000);
+            let began = times.started_at.map(|began| began * 1000);
+            times.duration_ms = at.zip(began).map(|(at, began)| (at - began).max(0));
+        }
     }
 
     /// Ends the open turn. A turn that was not announced and has no items is dropped.
@@ -186,6 +223,9 @@ impl Builder {
     fn complete(&mut self, turn_id: &TurnId) {
         // A turn that failed or was interrupted keeps its status. The end of an unknown turn ends the open one.
         if self.is_open(turn_id) || !self.done.iter().any(|turn| turn.id == turn_id.as_str()) {
+            if let Some(open) = &mut self.open {
+                Self::note_end(&mut open.turn, self.at);
+            }
             self.close();
         }
     }
@@ -200,6 +240,7 @@ impl Builder {
         let turn = done.or_else(|| self.open.as_mut().map(|open| &mut open.turn));
         if let Some(turn) = turn {
             turn.status = TurnStatus::Interrupted;
+            Self::note_end(turn, self.at);
         }
     }
 
@@ -237,32 +278,41 @@ impl Builder {
     fn numbered(&mut self, item: impl FnOnce(String) -> ThreadItem) {
         self.n_items += 1;
         let item = item(format!("item-{}", self.n_items));
-        self.open().turn.items.push(item);
+        self.put(item);
     }
 
     /// Adds an item that has an id.
     fn put(&mut self, item: ThreadItem) {
-        self.open().turn.items.push(item);
+        let at = self.at;
+        add(&mut self.open().turn, item, at);
     }
 
     /// Adds a command to the turn where it began; the command may have ended turns later.
     fn command(&mut self, turn_id: &TurnId, item: ThreadItem) {
         let is_open = self.is_open(turn_id);
         match self.done.iter_mut().find(|turn| turn.id == turn_id.as_str()) {
-            Some(turn) if !is_open => turn.items.push(item),
+            Some(turn) if !is_open => add(turn, item, self.at),
             _ => self.put(item),
         }
     }
 }
 
 impl Open {
-    fn new(id: String, is_announced: bool) -> Self {
-        let turn = Turn { id, items: Vec::new(), status: TurnStatus::Completed, error: None };
+    fn new(id: String, is_announced: bool, times: Option<TurnTimes>) -> Self {
+        let turn = Turn { id, items: Vec::new(), status: TurnStatus::Completed, error: None, times };
         Self { turn, is_announced, has_compaction: false }
     }
 
     fn is_summary_alone(&self) -> bool {
         self.has_compaction && self.turn.items.is_empty()
+    }
+}
+
+/// Adds an item to a turn.
+fn add(turn: &mut Turn, item: ThreadItem, at: Option<i64>) {
+    turn.items.push(item);
+    if let Some(times) = &mut turn.times {
+        times.item_times.push(at);
     }
 }
 

@@ -311,7 +311,7 @@ impl ThreadView {
     fn turn_over(&mut self, turn_id: &str, status: TurnStatus, error: Option<TurnError>) -> Vec<Outgoing> {
         self.patches.clear();
         let (thread_id, id) = self.place(turn_id);
-        let turn = Turn { id, items: Vec::new(), status, error };
+        let turn = Turn { id, items: Vec::new(), status, error, times: None };
         vec![note::TurnCompletedNotification { thread_id, turn }.into()]
     }
 

@@ -6,7 +6,10 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use pellucid_agent::codex_version::CODEX_VERSION;
+use pellucid_agent::codex_version::CodexVersion;
 use pellucid_agent::ground::Ground;
+use pellucid_config::Env;
 use pellucid_files::Folder;
 use pellucid_inspect::server::StartedFor;
 use pellucid_model::Script;
@@ -40,12 +43,10 @@ pub fn run(shared: &Shared, args: &AppServerArgs) -> Result<ExitCode, ProgramFai
     match &args.command {
         None => serve(shared, args),
         Some(AppServerCommand::GenerateJsonSchema(args)) => {
-            let schemas = schema::json_schemas(&methods::staged(), stage(args));
+            let schemas = schema::json_schemas(&staged(), stage(args));
             write(&args.out, schemas.into_iter().map(|(file, schema)| (file, format!("{schema:#}\n"))))
         }
-        Some(AppServerCommand::GenerateTs(args)) => {
-            write(&args.out, schema::typescript(&methods::staged(), stage(args)))
-        }
+        Some(AppServerCommand::GenerateTs(args)) => write(&args.out, schema::typescript(&staged(), stage(args))),
     }
 }
 
@@ -171,5 +172,13 @@ impl Drop for TokenFile {
     fn drop(&mut self) {
         // A leftover file is overwritten by the next server on this port, and gives access to nothing meanwhile.
         let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// The methods whose schemas are written: with those of today if the program answers as a newer version.
+fn staged() -> Vec<schema::Method> {
+    match CodexVersion::chosen(&Env::process()) {
+        Some(version) if version > CODEX_VERSION => methods::staged_newest(),
+        _ => methods::staged(),
     }
 }

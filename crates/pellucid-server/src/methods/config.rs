@@ -98,7 +98,7 @@ fn read(options: &LoadOptions, include_layers: bool) -> Result<ConfigReadRespons
 }
 
 /// How layers are read for a folder; without a folder, only the layers that apply everywhere.
-fn options(ground: &Ground, cwd: Option<&str>) -> LoadOptions {
+pub(crate) fn options(ground: &Ground, cwd: Option<&str>) -> LoadOptions {
     let mut options = match cwd {
         Some(cwd) => {
             let cwd = pellucid_files::normal(&ground.cwd.join(Path::new(cwd)));
@@ -113,7 +113,7 @@ fn options(ground: &Ground, cwd: Option<&str>) -> LoadOptions {
     options
 }
 
-fn unreadable(error: &ConfigError) -> RpcError {
+pub(crate) fn unreadable(error: &ConfigError) -> RpcError {
     RpcError::internal(format!("failed to read configuration layers: {}", error.brief()))
 }
 

@@ -1,5 +1,8 @@
 //! The handshake: `initialize` introduces a client, and must be its first request.
 
+use pellucid_agent::codex_version::CODEX_VERSION;
+use pellucid_agent::codex_version::CodexVersion;
+use pellucid_agent::codex_version::NEWEST_CODEX_VERSION;
 use pellucid_agent::identity::ClientIdentity;
 use pellucid_agent::identity::VERSION;
 use pellucid_protocol::context_event;
@@ -7,16 +10,15 @@ use pellucid_protocol::context_event;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
+use serde::de::IgnoredAny;
 
 use crate::call::MethodCall;
 use crate::connection::Hello;
 use crate::methods::warnings::config_warnings;
 use crate::rpc;
 use crate::rpc::RpcError;
+use crate::surface::Surface;
 use crate::types::notification::ServerNotification;
-
-/// The version of the Codex CLI whose protocol this is.
-const PROTOCOL_VERSION: &str = "0.104.0";
 
 /// The parameters of `initialize`.
 #[derive(Debug, Clone, Deserialize)]
@@ -56,6 +58,30 @@ pub struct InitializeCapabilities {
     pub context_events: bool,
     /// Methods of the notifications that the client does not want.
     pub opt_out_notification_methods: Option<Vec<String>>,
+    /// A capability that 0.104.0 does not know. Only clients of today name it.
+    #[cfg_attr(test, schemars(skip))]
+    pub request_attestation: Option<IgnoredAny>,
+    /// The same.
+    #[cfg_attr(test, schemars(skip))]
+    pub mcp_server_openai_form_elicitation: Option<IgnoredAny>,
+    /// The same.
+    #[cfg_attr(test, schemars(skip))]
+    pub extensions: Option<IgnoredAny>,
+    /// The same.
+    #[cfg_attr(test, schemars(skip))]
+    pub explicit_gateway_oauth: Option<IgnoredAny>,
+}
+
+impl InitializeCapabilities {
+    /// Whether the client names a capability that 0.104.0 does not know.
+    fn has_new(&self) -> bool {
+        let Self {
+            request_attestation, mcp_server_openai_form_elicitation, extensions, explicit_gateway_oauth, ..
+        } = self;
+        [request_attestation, mcp_server_openai_form_elicitation, extensions, explicit_gateway_oauth]
+            .iter()
+            .any(|capability| capability.is_some())
+    }
 }
 
 /// The result of `initialize`.
@@ -88,10 +114,19 @@ pub async fn initialize(call: MethodCall<InitializeResponse>, params: Initialize
         return Err(RpcError::invalid("capabilities.contextEvents requires experimentalApi capability"));
     }
     let identity = call.server.introduce(ClientIdentity::of_client(name, version, &call.server.ground.env));
+    let chosen = CodexVersion::chosen(&call.server.ground.env);
+    let surface = Surface::of(chosen, name, version, capabilities.has_new());
+    let of_surface = match surface {
+        Surface::Classic => CODEX_VERSION,
+        Surface::Newest => NEWEST_CODEX_VERSION,
+    };
     // Clients look here for the protocol's version, which is the version of the Codex CLI that defines it.
-    let user_agent = identity.user_agent.replacen(&format!("/{VERSION} "), &format!("/{PROTOCOL_VERSION} "), 1);
+    let protocol_version = chosen.unwrap_or(of_surface);
+    let user_agent = identity.user_agent.replacen(&format!("/{VERSION} "), &format!("/{protocol_version} "), 1);
     call.connection.introduce(Hello {
         name: name.clone(),
+        surface,
+        is_surface_chosen: chosen.is_some(),
         is_experimental: capabilities.experimental_api,
         has_context_events,
         opted_out: capabilities.opt_out_notification_methods.into_iter().flatten().collect(),

@@ -43,6 +43,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::call::MethodCall;
+use crate::connection::Connection;
 use crate::loaded::Busy;
 use crate::loaded::LoadedSession;
 use crate::methods::turn::ReviewStartResponse;
@@ -133,6 +134,10 @@ pub struct ThreadResumeParams {
     /// Whether the session file keeps the events of tools.
     #[serde(default)]
     pub persist_extended_history: bool,
+    /// Whether the response has no turns. Of clients of today.
+    #[serde(default)]
+    #[cfg_attr(test, schemars(skip))]
+    pub exclude_turns: bool,
 }
 
 impl ThreadResumeParams {
@@ -163,6 +168,22 @@ pub struct ThreadForkParams {
     /// Whether the session file keeps the events of tools.
     #[serde(default)]
     pub persist_extended_history: bool,
+    /// Whether the response has no turns. Of clients of today.
+    #[serde(default)]
+    #[cfg_attr(test, schemars(skip))]
+    pub exclude_turns: bool,
+    /// Whether the copy is not written to a file. Of clients of today.
+    #[serde(default)]
+    #[cfg_attr(test, schemars(skip))]
+    pub ephemeral: Option<bool>,
+    /// The last turn that the copy should have. Of clients of today; refused.
+    #[serde(default)]
+    #[cfg_attr(test, schemars(skip))]
+    pub last_turn_id: Option<String>,
+    /// The turn before which the copy should end. Of clients of today; refused.
+    #[serde(default)]
+    #[cfg_attr(test, schemars(skip))]
+    pub before_turn_id: Option<String>,
 }
 
 impl ThreadForkParams {
@@ -272,7 +293,8 @@ crate::types::nothing! {
 }
 
 /// Handles `thread/start`: opens a new session for the client.
-pub async fn start(call: MethodCall<ThreadStartResponse>, params: ThreadStartParams) -> Result<(), RpcError> {
+pub async fn start(call: MethodCall<ThreadStartResponse>, mut params: ThreadStartParams) -> Result<(), RpcError> {
+    params.overrides.of_today(&call.connection)?;
     let keep = match params.ephemeral {
         Some(true) => Persistence::Nothing,
         _ => keep(params.persist_extended_history),
@@ -328,7 +350,8 @@ async fn start_servers(session: &mut Session) -> Result<(), RpcError> {
 }
 
 /// Handles `thread/resume`: opens a stored session for the client.
-pub async fn resume(call: MethodCall<ThreadResumeResponse>, params: ThreadResumeParams) -> Result<(), RpcError> {
+pub async fn resume(call: MethodCall<ThreadResumeResponse>, mut params: ThreadResumeParams) -> Result<(), RpcError> {
+    params.overrides.of_today(&call.connection)?;
     let server = call.server.clone();
     let loaded = parse_id(&params.thread_id).ok().and_then(|id| server.find_loaded(&id));
     if let Some(loaded) = loaded {
@@ -350,7 +373,9 @@ pub async fn resume(call: MethodCall<ThreadResumeResponse>, params: ThreadResume
         None => file_of(&server, &parse_id(&params.thread_id)?)?,
     };
     let mut thread = described(&server, &file.path)?;
-    thread.turns = turns_of(&file.path)?;
+    if !params.exclude_turns {
+        thread.turns = turns_for(&call.connection, &file.path)?;
+    }
     let cwd = PathBuf::from(&file.meta.cwd);
     let opening = Opening::Resumed { file: Box::new(file), keep };
     let session = open::open(&server, &params.overrides, Some(&cwd), Extras::of(&call.connection), opening)?;
@@ -378,24 +403,41 @@ async fn resume_loaded(
         )));
     }
     let mut thread = stored(&call.server, loaded)?;
-    thread.turns = turns::with_running(thread.turns, loaded.turn_in_progress());
+    if params.exclude_turns {
+        thread.turns.clear();
+    } else {
+        thread.turns = turns::with_running(thread.turns, loaded.turn_in_progress());
+    }
     loaded.subscribe(&call.connection);
     call.answer(&ThreadResumeResponse::new(loaded, thread)).await;
     Ok(())
 }
 
 /// Handles `thread/fork`: opens a copy of a session for the client.
-pub async fn fork(call: MethodCall<ThreadForkResponse>, params: ThreadForkParams) -> Result<(), RpcError> {
+pub async fn fork(call: MethodCall<ThreadForkResponse>, mut params: ThreadForkParams) -> Result<(), RpcError> {
+    params.overrides.of_today(&call.connection)?;
+    if call.connection.is_newest() && (params.last_turn_id.is_some() || params.before_turn_id.is_some()) {
+        return Err(RpcError::invalid(
+            "a fork always has the whole history; leave out `lastTurnId` and `beforeTurnId`",
+        ));
+    }
     let file = match &params.path {
         Some(path) => file_at(&call.server, path)?,
         None => file_of(&call.server, &parse_id(&params.thread_id)?)?,
     };
     let extras = Extras::of(&call.connection);
-    let session = forked(&call.server, &params.overrides, extras, file, keep(params.persist_extended_history))?;
+    let keep = match params.ephemeral {
+        Some(true) if call.connection.is_newest() => Persistence::Nothing,
+        _ => keep(params.persist_extended_history),
+    };
+    let source = file.path.clone();
+    let session = forked(&call.server, &params.overrides, extras, file, keep)?;
     let mut thread = about_new(&session);
     if let Some(path) = session.path() {
         thread.preview = described(&call.server, path)?.preview;
-        thread.turns = turns_of(path)?;
+    }
+    if !params.exclude_turns && (session.path().is_some() || call.connection.is_newest()) {
+        thread.turns = turns_for(&call.connection, session.path().unwrap_or(&source))?;
     }
     begin(call, session, thread, RawItems::Hidden, StartedNotice::Sent).await
 }
@@ -451,8 +493,23 @@ pub struct ThreadListParams {
     pub source_kinds: Option<Vec<ThreadSourceKind>>,
     /// Whether archived threads are listed instead of the others.
     pub archived: Option<bool>,
-    /// Only threads of this working directory.
-    pub cwd: Option<String>,
+    /// Only threads of this working directory; clients of today may name several.
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub cwd: Option<OneOrMany>,
+    /// Only threads whose title has this text. Of clients of today.
+    #[cfg_attr(test, schemars(skip))]
+    pub search_term: Option<String>,
+    /// The direction of the order. Of clients of today.
+    #[cfg_attr(test, schemars(skip))]
+    pub sort_direction: Option<Value>,
+}
+
+/// One folder, or several.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
 }
 
 /// The time by which threads are ordered.
@@ -540,6 +597,14 @@ pub async fn list(server: &Server, params: ThreadListParams) -> Result<ThreadLis
         .cursor
         .as_deref()
         .map(|cursor| cursor.parse::<Cursor>().map_err(|_| RpcError::invalid(format!("invalid cursor: {cursor}"))));
+    if params.sort_direction.is_some_and(|direction| direction == "asc") {
+        return Err(RpcError::invalid("threads are listed with the newest first; leave out `sortDirection`"));
+    }
+    let cwds = match params.cwd {
+        None => Vec::new(),
+        Some(OneOrMany::One(cwd)) => vec![cwd],
+        Some(OneOrMany::Many(cwds)) => cwds,
+    };
     let kinds = params.source_kinds.filter(|kinds| !kinds.is_empty());
     let kinds = kinds.unwrap_or_else(|| vec![ThreadSourceKind::Cli, ThreadSourceKind::VsCode]);
     let words: Option<Vec<&str>> = kinds.iter().map(|kind| kind.word()).collect();
@@ -557,8 +622,11 @@ pub async fn list(server: &Server, params: ThreadListParams) -> Result<ThreadLis
         sources: words.into_iter().flatten().map(str::to_owned).collect(),
         providers: params.model_providers.unwrap_or_else(|| vec![default_provider.clone()]),
         default_provider: Some(default_provider),
-        cwd: params.cwd.map(PathBuf::from),
-        search: None,
+        cwd: match cwds.as_slice() {
+            [one] => Some(PathBuf::from(one)),
+            _ => None,
+        },
+        search: params.search_term.filter(|term| !term.trim().is_empty()),
         sort: match params.sort_key {
             Some(ThreadSortKey::UpdatedAt) => Sort::Updated,
             Some(ThreadSortKey::CreatedAt) | None => Sort::Created,
@@ -572,7 +640,8 @@ pub async fn list(server: &Server, params: ThreadListParams) -> Result<ThreadLis
         let page = server.list_stored(&query);
         for summary in page.sessions {
             let thread = from_summary(&server.ground.home, summary);
-            if kinds.iter().any(|kind| kind.takes(&thread.source)) {
+            let is_here = cwds.len() < 2 || cwds.iter().any(|cwd| thread.cwd == Path::new(cwd));
+            if is_here && kinds.iter().any(|kind| kind.takes(&thread.source)) {
                 data.push(thread);
             }
         }
@@ -789,7 +858,7 @@ fn keep(is_extended: bool) -> Persistence {
     if is_extended { Persistence::ExtendedFile } else { Persistence::File }
 }
 
-fn file_of(server: &Server, id: &str) -> Result<SessionFile, RpcError> {
+pub(crate) fn file_of(server: &Server, id: &str) -> Result<SessionFile, RpcError> {
     let path = find::by_id(&server.ground.home, id);
     let path = path.ok_or_else(|| RpcError::invalid(format!("no rollout found for thread id {id}")))?;
     file_at(server, &path)
@@ -826,6 +895,33 @@ fn first_said(path: &Path) -> Option<String> {
         }
     }
     None
+}
+
+/// The turns of a session file, with their times for a client of today.
+pub(crate) fn turns_for(connection: &Connection, path: &Path) -> Result<Vec<Turn>, RpcError> {
+    if connection.is_newest() { timed_turns_of(path) } else { turns_of(path) }
+}
+
+/// The turns of a session file with their times.
+pub(crate) fn timed_turns_of(path: &Path) -> Result<Vec<Turn>, RpcError> {
+    let failed = |error: std::io::Error| RpcError::internal(format!("{}: {error}", path.display()));
+    let file = pellucid_files::open(path).map_err(failed)?;
+    let mut lines = Forwards::new(file, 0, u64::MAX).map_err(failed)?;
+    let mut builder = turns::Builder::timed();
+    while let Some(line) = lines.next_line().map_err(failed)? {
+        if let LineReading::Record(record) = read_line(line.bytes) {
+            builder.record_at(&record, time_of(line.bytes));
+        }
+    }
+    Ok(builder.finish())
+}
+
+/// The time at which a line of a session file was written, in milliseconds of Unix time.
+fn time_of(line: &[u8]) -> Option<i64> {
+    let rest = line.strip_prefix(b"{\"timestamp\":\"")?;
+    let end = rest.iter().position(|byte| *byte == b'"')?;
+    let time: jiff::Timestamp = std::str::from_utf8(&rest[..end]).ok()?.parse().ok()?;
+    Some(time.as_millisecond())
 }
 
 fn turns_of(path: &Path) -> Result<Vec<Turn>, RpcError> {

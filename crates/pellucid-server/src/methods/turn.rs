@@ -10,6 +10,7 @@ use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::review::ReviewRequest;
 use pellucid_protocol::review::ReviewTarget;
+use pellucid_protocol::settings;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,7 +19,9 @@ use serde_json::Value;
 
 use crate::call::MethodCall;
 use crate::loaded::Busy;
+use crate::loaded::LoadedSession;
 use crate::methods::thread;
+use crate::newest::settings::policy_of_profile;
 use crate::rpc::RpcError;
 use crate::types::input::UserInput;
 use crate::types::item::ThreadItem;
@@ -66,6 +69,10 @@ pub struct TurnStartParams {
     /// The collaboration mode, with its settings.
     #[serde(default)]
     pub collaboration_mode: Option<CollaborationMode>,
+    /// The id of a permission profile, instead of `sandboxPolicy`. Of clients of today.
+    #[serde(default)]
+    #[cfg_attr(test, schemars(skip))]
+    pub permissions: Option<Value>,
 }
 
 impl TurnStartParams {
@@ -88,8 +95,11 @@ pub struct TurnStartResponse {
 pub async fn start(call: MethodCall<TurnStartResponse>, params: TurnStartParams) -> Result<(), RpcError> {
     let loaded = call.server.loaded(&params.thread_id)?;
     let sandbox_policy = params.sandbox_policy.map(TryInto::try_into).transpose();
-    let sandbox_policy =
+    let mut sandbox_policy =
         sandbox_policy.map_err(|error| RpcError::invalid(format!("invalid sandbox policy: {error}")))?;
+    if call.connection.is_newest() {
+        sandbox_policy = with_profile(sandbox_policy, params.permissions)?;
+    }
     let change = SettingsChange {
         cwd: params.cwd,
         approval_policy: params.approval_policy,
@@ -100,21 +110,56 @@ pub async fn start(call: MethodCall<TurnStartResponse>, params: TurnStartParams)
         collaboration_mode: params.collaboration_mode,
         personality: params.personality,
     };
-    if change != SettingsChange::default() {
-        loaded.submit(identity::new_turn_id(), Operation::OverrideTurnContext(change)).await;
-    }
+    loaded.change_settings(change).await;
     loaded.opened().await;
+    if call.connection.is_newest()
+        && let Some(active) = loaded.announced_turn()
+    {
+        return join(&call, &loaded, &active, params.input).await;
+    }
     let id = identity::new_turn_id();
     let turn = Turn::in_progress(id.as_str());
     call.answer(&TurnStartResponse { turn: turn.clone() }).await;
-    loaded.notify(&TurnStartedNotification { thread_id: loaded.about.id.clone(), turn }.into()).await;
+    let started = TurnStartedNotification { thread_id: loaded.about.id.clone(), turn }.into();
     let items: Vec<input::UserInput> = params.input.into_iter().map(Into::into).collect();
     // An empty input runs no turn, so no `turn/completed` follows; the Codex CLI does the same.
-    if !items.is_empty() {
+    if items.is_empty() {
+        loaded.notify_classic(&started).await;
+    } else {
+        loaded.notify(&started).await;
         loaded.expect_turn(&id);
         loaded.submit(id, Operation::UserInput { items, final_output_json_schema: params.output_schema }).await;
     }
     Ok(())
+}
+
+/// Adds input to the running turn, whose id the client receives.
+async fn join(
+    call: &MethodCall<TurnStartResponse>,
+    loaded: &LoadedSession,
+    active: &str,
+    input: Vec<UserInput>,
+) -> Result<(), RpcError> {
+    call.answer(&TurnStartResponse { turn: Turn::in_progress(active) }).await;
+    let items: Vec<input::UserInput> = input.into_iter().map(Into::into).collect();
+    if !items.is_empty() {
+        let operation = Operation::UserInput { items, final_output_json_schema: None };
+        loaded.submit(identity::new_turn_id(), operation).await;
+    }
+    Ok(())
+}
+
+/// The sandbox policy that a client of today gives, as such or as a permission profile.
+pub(crate) fn with_profile(
+    policy: Option<settings::SandboxPolicy>,
+    permissions: Option<Value>,
+) -> Result<Option<settings::SandboxPolicy>, RpcError> {
+    match permissions {
+        None | Some(Value::Null) => Ok(policy),
+        Some(_) if policy.is_some() => Err(RpcError::invalid("`permissions` cannot be combined with `sandboxPolicy`")),
+        Some(Value::String(id)) => policy_of_profile(&id).map(Some),
+        Some(_) => Err(RpcError::invalid("`permissions` must be the id of a permission profile")),
+    }
 }
 
 /// The parameters of `turn/steer`.

@@ -63,12 +63,46 @@ pub struct Turn {
     pub status: TurnStatus,
     /// Why the turn failed; present only with the status `failed`.
     pub error: Option<TurnError>,
+    /// The times of the turn, for clients of today.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(skip))]
+    pub times: Option<TurnTimes>,
+}
+
+/// The times of a turn that its session file has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnTimes {
+    /// When the turn began, in seconds of Unix time.
+    pub started_at: Option<i64>,
+    /// When the turn ended, in seconds of Unix time.
+    pub completed_at: Option<i64>,
+    /// How long the turn took, in milliseconds.
+    pub duration_ms: Option<i64>,
+    /// Which items of the turn are there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items_view: Option<TurnItemsView>,
+    /// When each item was recorded, in milliseconds of Unix time. It becomes a member of the items.
+    pub item_times: Vec<Option<i64>>,
+}
+
+/// Which items of a turn are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub enum TurnItemsView {
+    /// None.
+    NotLoaded,
+    /// The first input and the last answer.
+    Summary,
+    /// All of them.
+    Full,
 }
 
 impl Turn {
     /// A running turn without items.
     pub fn in_progress(id: impl Into<String>) -> Self {
-        Self { id: id.into(), items: Vec::new(), status: TurnStatus::InProgress, error: None }
+        Self { id: id.into(), items: Vec::new(), status: TurnStatus::InProgress, error: None, times: None }
     }
 }
 

@@ -52,10 +52,13 @@ class Editor {
 
   request(method, params) {
     const id = ++this.nSent;
-    return new Promise((done, fail) => {
+    const answer = new Promise((done, fail) => {
       this.pending.set(id, { done, fail, method });
       this.send({ id, method, params });
     });
+    // A check that gave up does not wait for its answers any more.
+    answer.catch(() => {});
+    return answer;
   }
 
   take(message) {

@@ -60,12 +60,19 @@ async function object(bench, found) {
   assert.equal(model.requests()[0].body.text.format.type, "json_schema");
 }
 
-/** A text by way of the app-server, piece by piece. The provider wants a server that is as new as 0.104.0. */
+/** A text by way of the app-server, piece by piece, whatever the version of the server. */
 async function streamed(bench, found) {
+  return stream(bench, found, { minCodexVersion: "0.104.0" });
+}
+
+/** The same with a server that is as new as the provider wants by itself. */
+async function asItIs(bench, found) {
+  return stream(bench, found, {});
+}
+
+async function stream(bench, found, more) {
   const { sdk, provider, settings } = await open(bench, found, [[LOOK], "Done."]);
-  const codex = provider.createCodexAppServer({
-    defaultSettings: { ...settings, minCodexVersion: "0.104.0", logger: false },
-  });
+  const codex = provider.createCodexAppServer({ defaultSettings: { ...settings, ...more, logger: false } });
   bench.closers.push(() => codex.close());
   const result = sdk.streamText({ model: codex("gpt-5.2-codex"), prompt: "Look.", onError: () => {} });
   const kinds = [];
@@ -79,4 +86,4 @@ async function streamed(bench, found) {
   assert.equal(await result.text, "Done.");
 }
 
-process.exitCode = await runChecks(readOptions(), PACKAGE, { text, object, streamed }, () => null);
+process.exitCode = await runChecks(readOptions(), PACKAGE, { text, object, streamed, asItIs }, () => null);

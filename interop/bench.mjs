@@ -31,6 +31,7 @@ export function readOptions() {
     options: {
       bin: { type: "string", default: join(ROOT, "target/debug/pellucid") },
       packages: { type: "string", multiple: true, default: [process.cwd()] },
+      model: { type: "string", default: "gpt-5.2-codex" },
       match: { type: "string", default: "" },
       require: { type: "boolean", default: false },
       native: { type: "boolean", default: false },
@@ -141,7 +142,7 @@ export class Bench {
   /** The configuration by which the program asks this model server. */
   provider(url) {
     return {
-      model: "gpt-5.2-codex",
+      model: this.options.model,
       model_provider: "interop",
       model_providers: { interop: { name: "Interop", base_url: url, wire_api: "responses", stream_max_retries: 0 } },
       analytics: { enabled: false },
@@ -151,7 +152,7 @@ export class Bench {
   /** The same in the configuration file of the home. */
   writeConfig(url) {
     this.write("home/config.toml", [
-      'model = "gpt-5.2-codex"', 'model_provider = "interop"', "[analytics]", "enabled = false",
+      `model = "${this.options.model}"`, 'model_provider = "interop"', "[analytics]", "enabled = false",
       "[model_providers.interop]", 'name = "Interop"', `base_url = "${url}"`, 'wire_api = "responses"', "",
     ].join("\n"));
   }

@@ -141,7 +141,7 @@ class Bench:
         mock = MockModel(script).start()
         self.mocks.append(mock)
         (self.home / "config.toml").write_text(
-            'model = "gpt-5.2-codex"\nmodel_provider = "interop"\n[analytics]\nenabled = false\n'
+            f'model = "{self.options.model}"\nmodel_provider = "interop"\n[analytics]\nenabled = false\n'
             f'[model_providers.interop]\nname = "Interop"\nbase_url = "{mock.base_url}"\nwire_api = "responses"\n'
             "stream_max_retries = 0\nrequest_max_retries = 0\n"
         )
@@ -401,6 +401,7 @@ def run_check(check, options, client, is_filled):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", type=Path, default=ROOT / "target/debug/pellucid", help="the program")
+    parser.add_argument("--model", default="gpt-5.2-codex", help="the model's name in requests")
     parser.add_argument("--match", default="", help="only checks with this in their name")
     parser.add_argument("--require", action="store_true", help="fail when a check is skipped")
     options = parser.parse_args()

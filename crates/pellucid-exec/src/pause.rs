@@ -11,6 +11,8 @@
 //!
 //! Not here: who asks whom. On systems without `/proc` nothing can be stopped.
 
+#![cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "processes are paused in trees on Linux"))]
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -72,6 +72,7 @@ enum Process {
         group: Pid,
         is_left_alone: bool,
         /// Whether its session ends with us even if we have no time to end it.
+        #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "processes are guarded on Linux"))]
         is_guarded: bool,
     },
     /// A command in a cell that was ready for it.

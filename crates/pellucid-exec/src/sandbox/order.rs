@@ -5,6 +5,8 @@
 //!
 //! Not here: doing it (`helper`), and deciding it (`confinement`).
 
+#![cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "orders are carried out on Linux"))]
+
 use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::path::Path;

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pellucid_engine::mcp::is_server_name;
 use pellucid_exec::service::Pipes;
 use pellucid_exec::service::Service;
 use pellucid_protocol::mcp::McpFailure;
@@ -73,6 +74,8 @@ pub(crate) struct Client {
 /// Why a server cannot be used.
 #[derive(Debug)]
 pub(crate) enum NoClient {
+    /// Servers cannot have this name.
+    Unnamed,
     /// The server did not answer in time.
     TimedOut,
     /// The server requires a login.
@@ -90,6 +93,9 @@ impl Client {
         name: &ClientName,
         person: Arc<dyn Person>,
     ) -> Result<Self, NoClient> {
+        if !is_server_name(&spec.name) {
+            return Err(NoClient::Unnamed);
+        }
         let questions = OpenQuestions::new(person);
         let Greeting { mode, revision, more } = Greeting::of(spec.protocol, known);
         let us = Us {

@@ -10,7 +10,7 @@ use rmcp::service::ClientLifecycleMode;
 const USUAL: ProtocolVersion = ProtocolVersion::V_2025_06_18;
 
 /// The newest revision that has a greeting.
-const GREETED: ProtocolVersion = ProtocolVersion::LATEST_WITH_INITIALIZE;
+pub(crate) const GREETED: ProtocolVersion = ProtocolVersion::LATEST_WITH_INITIALIZE;
 
 /// How long the SDK waits for an answer to `server/discover` before it greets.
 const DISCOVERY: Duration = Duration::from_secs(10);

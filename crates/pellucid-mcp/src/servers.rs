@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pellucid_engine::mcp::is_server_name;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::McpStartupFailure;
 use pellucid_protocol::mcp::McpFailure;
@@ -19,6 +18,7 @@ use pellucid_protocol::mcp::McpServerStatus;
 use pellucid_protocol::mcp::McpStartupStatus;
 use pellucid_protocol::mcp::McpTool;
 use pellucid_protocol::mcp::McpToolResult;
+use pellucid_protocol::settings::McpProtocol;
 use pellucid_tasks::Task;
 use pellucid_tasks::Tasks;
 use pellucid_tasks::contained;
@@ -33,6 +33,7 @@ use crate::client::Client;
 use crate::client::NoClient;
 use crate::client::all_pages;
 use crate::elicitation::Person;
+use crate::revision;
 use crate::servers::again::Restarts;
 use crate::spec::ClientName;
 use crate::spec::HttpClients;
@@ -434,28 +435,33 @@ impl Server {
     /// # Errors
     /// Why the server cannot be used, as text for people.
     async fn connected(&self) -> Result<Client, String> {
-        let name = &self.spec.name;
-        let failed = |failed| Err(format!("MCP client for `{name}` failed to start: {failed}"));
-        let known = self.spec.known_revision.as_deref();
-        let client = contained("starting an MCP server", connect(self, known)).await.unwrap_or_else(failed);
-        if client.is_ok() || known.is_none() {
-            return client;
+        let (spec, known) = (&self.spec, self.spec.known_revision.as_deref());
+        let mut client = self.greeted(known).await;
+        if spec.protocol == McpProtocol::Auto && matches!(client, Err(NoClient::Failed(_))) {
+            // The server may speak another revision than the last time. One that was not known may not bear a request that it
+            // does not know.
+            let other = if known.is_some() { None } else { Some(revision::GREETED.as_str()) };
+            client = self.greeted(other).await;
         }
-        // The server may speak another revision by now.
-        contained("starting an MCP server", connect(self, None)).await.unwrap_or_else(failed)
+        client.map_err(|error| no_client_text(spec, &error))
+    }
+
+    /// Connects to the server, by the revision that it is known to speak.
+    async fn greeted(&self, known: Option<&str>) -> Result<Client, NoClient> {
+        let Self { spec, http, name, person, .. } = self;
+        let connecting = Client::connect(spec, known, http, name, person.clone());
+        let connected = contained("starting an MCP server", connecting).await;
+        connected.unwrap_or_else(|failed| Err(NoClient::Failed(failed.to_string())))
     }
 }
 
-async fn connect(server: &Server, known: Option<&str>) -> Result<Client, String> {
-    let Server { spec, http, .. } = server;
+/// Why a server cannot be used, as text for people.
+fn no_client_text(spec: &ServerSpec, error: &NoClient) -> String {
     let name = &spec.name;
-    if !is_server_name(name) {
-        return Err(format!(
+    match error {
+        NoClient::Unnamed => format!(
             "MCP client for `{name}` failed to start: its name may only have letters, digits, `-` and `_`"
-        ));
-    }
-    let connected = Client::connect(spec, known, http, &server.name, server.person.clone()).await;
-    connected.map_err(|error| match error {
+        ),
         NoClient::TimedOut => format!(
             "MCP client for `{name}` timed out after {} seconds; set `startup_timeout_sec` in \
              [mcp_servers.{name}] of config.toml to wait longer",
@@ -466,9 +472,9 @@ async fn connect(server: &Server, known: Option<&str>) -> Result<Client, String>
              config.toml to the name of a variable that holds a token"
         ),
         NoClient::Failed(error) => {
-            format!("MCP client for `{name}` failed to start: MCP startup failed: {}", spec.blanked(&error))
+            format!("MCP client for `{name}` failed to start: MCP startup failed: {}", spec.blanked(error))
         }
-    })
+    }
 }
 
 fn seconds(duration: Duration) -> String {

@@ -70,11 +70,15 @@ pub enum HostileMcp {
     EndlessPages,
     /// Asks for the folders of the client in its first call.
     AsksRoots,
+    /// Answers nothing of interest to methods that it does not know.
+    EmptyAnswers,
+    /// Ends when it is asked for the revisions that it speaks.
+    DiesOfDiscovery,
 }
 
 impl HostileMcp {
     /// All kinds.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 32] = [
         Self::Banner,
         Self::Garbage,
         Self::GarbageBytes,
@@ -105,6 +109,8 @@ impl HostileMcp {
         Self::ListChanges,
         Self::EndlessPages,
         Self::AsksRoots,
+        Self::EmptyAnswers,
+        Self::DiesOfDiscovery,
     ];
 
     /// The kind's name in the script: its words with `_` between them.

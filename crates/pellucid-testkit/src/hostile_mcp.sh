@@ -77,6 +77,11 @@ while IFS= read -r line; do
         *) good ;;
       esac
       ;;
+    server/discover)
+      [ "$kind" = dies_of_discovery ] && exit 4
+      [ "$kind" = empty_answers ] && { answer '{}'; continue; }
+      say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"error\":{\"code\":-32601,\"message\":\"no such method\"}}"
+      ;;
     *) say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"error\":{\"code\":-32601,\"message\":\"no such method\"}}" ;;
   esac
 done

@@ -284,6 +284,38 @@ async fn a_server_that_is_followed_may_know_the_folders() {
 }
 
 #[tokio::test]
+async fn a_server_that_does_not_bear_a_discovery_is_greeted() {
+    for kind in [HostileMcp::EmptyAnswers, HostileMcp::DiesOfDiscovery] {
+        let server = HostileMcpServer::new(kind);
+        let auto = ServerSpec { protocol: McpProtocol::Auto, ..spec("hostile", program(&server)) };
+        let (servers, _events) = start(vec![auto]);
+        servers.call("hostile", "ping", None).await.unwrap();
+        let methods = ["server/discover", "initialize", "notifications/initialized", "tools/list", "tools/call"];
+        assert_eq!(server.asked(), methods, "{kind:?}");
+        assert_eq!(servers.revisions(), [("hostile".to_owned(), "2025-06-18".to_owned())]);
+        servers.shut_down().await;
+    }
+}
+
+#[tokio::test]
+async fn no_kind_waits_for_its_limit_but_a_silent_one() {
+    for kind in HostileMcp::ALL {
+        let is_silent = matches!(kind, HostileMcp::NeverAnswers | HostileMcp::WrongId | HostileMcp::NeverGreets);
+        let moment = Duration::from_millis(300);
+        let server = HostileMcpServer::new(kind);
+        let limit = |spec: &mut ServerSpec| {
+            if is_silent {
+                (spec.tool_timeout, spec.startup_timeout) = (moment, moment);
+            }
+        };
+        let told = learned(&server, 2, limit).await;
+        assert_eq!(told.contains("timed out"), is_silent, "{kind:?}: {told}");
+        // Nothing of the SDK's own words.
+        assert!(!["Error", "Some(", "ErrorData", "Transport ["].iter().any(|word| told.contains(word)), "{told}");
+    }
+}
+
+#[tokio::test]
 async fn no_request_waits_for_a_server_whose_tools_are_known() {
     let server = HostileMcpServer::new(HostileMcp::NeverGreets);
     let known = serde_json::from_value(serde_json::json!({"name": "known", "inputSchema": {}})).unwrap();

@@ -210,9 +210,9 @@ pub async fn status(config: &Config, env: &Env) -> Vec<McpServerStatus> {
 pub enum Listing {
     /// Its tools, each with its estimated tokens in a request; then what is left out, and why.
     Tools(Vec<(McpTool, usize)>, Vec<(String, String)>),
-    /// Its prompts.
+    /// Its prompts, as it describes them.
     Prompts(Vec<Value>),
-    /// Its resources.
+    /// Its resources, as it describes them.
     Resources(Vec<Value>),
 }
 

@@ -150,7 +150,7 @@ impl Client {
         self.news().listing()
     }
 
-    /// What the server told since it was started.
+    /// What the server reported since it was started.
     pub(crate) fn news(&self) -> &News {
         &self.running.service().news
     }

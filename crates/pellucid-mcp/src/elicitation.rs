@@ -133,7 +133,7 @@ impl OpenQuestions {
 /// How long a request may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// Without progress.
+    /// How long a server may take that reports no progress.
     pub idle: Duration,
     /// In all, whatever progress there is.
     pub total: Duration,

@@ -5,7 +5,7 @@
 //! - [`elicitation`]: what servers want to know from a person
 //! - [`auth`]: how requests to a server are authenticated
 //! - [`login`]: logins of servers: getting tokens, keeping them, renewing them
-//! - `client`: a connection to one server: `lines` over pipes, `web` and `login` over HTTP, `us` for what the server asks and tells
+//! - `client`: a connection to one server: `lines` over pipes, `web` and `login` over HTTP, `us` for what the server asks and reports
 //! - `listing`: the tools that a server lists, and `news`: that they have changed
 //! - `revision`: in which revision of the protocol a server is greeted
 //! - `failure`: what is said when a request fails

@@ -63,7 +63,7 @@ pub(crate) struct Lines<R, W> {
 enum Kind {
     /// The start of the server: a line without an id does not end it.
     Start,
-    /// Anything else.
+    /// Anything else that a server is asked.
     Call,
 }
 

@@ -1,4 +1,4 @@
-//! What a server tells of itself while it runs: that its list of tools has changed.
+//! What a server reports of itself while it runs: that its list of tools has changed.
 //!
 //! The list is read again at once, beside whatever runs, and a session takes it between turns. A server that changes its list
 //! all the time is asked once a second.
@@ -82,7 +82,7 @@ impl News {
             return;
         }
         self.is_stale.store(true, Ordering::Release);
-        // Whoever reads the list now looks again afterwards.
+        // A task that reads the list now looks again afterwards.
         while let Ok(_reading) = self.reading.try_lock() {
             if !self.is_stale.swap(false, Ordering::AcqRel) {
                 return;

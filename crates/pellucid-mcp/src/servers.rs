@@ -2,8 +2,6 @@
 
 mod again;
 #[cfg(test)]
-mod hostile_tests;
-#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
@@ -459,9 +457,9 @@ impl Server {
 fn no_client_text(spec: &ServerSpec, error: &NoClient) -> String {
     let name = &spec.name;
     match error {
-        NoClient::Unnamed => format!(
-            "MCP client for `{name}` failed to start: its name may only have letters, digits, `-` and `_`"
-        ),
+        NoClient::Unnamed => {
+            format!("MCP client for `{name}` failed to start: its name may only have letters, digits, `-` and `_`")
+        }
         NoClient::TimedOut => format!(
             "MCP client for `{name}` timed out after {} seconds; set `startup_timeout_sec` in \
              [mcp_servers.{name}] of config.toml to wait longer",

@@ -38,7 +38,7 @@ pub struct ServerSpec {
     /// The tools that the server listed in an earlier session, for a server whose start no request waits for. They are
     /// offered until it has started.
     pub last_listed: Option<Vec<McpTool>>,
-    /// What the session tells the server and hears from it.
+    /// How the session follows the server, if it does.
     pub follow: Option<Follow>,
     /// The tools that are offered to the model.
     pub tools: ToolFilter,

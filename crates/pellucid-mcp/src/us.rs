@@ -1,4 +1,4 @@
-//! Our side of a connection, which answers what a server asks and hears what it tells.
+//! Our side of a connection, which answers what a server asks and takes what it reports.
 
 // Servers of the revisions before 2026-07-28 log through the protocol.
 #![expect(deprecated)]

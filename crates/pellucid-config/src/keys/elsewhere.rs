@@ -229,7 +229,7 @@ pub(super) const MCP_SERVERS: KeySection = KeySection {
             ACCEPTED,
             "mcp_servers.<name>.tool_timeout_max_sec",
             ValueKind::Float,
-            "10 times `tool_timeout_sec`",
+            "ten times `tool_timeout_sec`",
             "How long a call may take in all, in seconds, while its server reports progress.",
         ),
         top(

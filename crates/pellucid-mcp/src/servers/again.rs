@@ -37,7 +37,7 @@ impl Restarts {
 }
 
 impl Server {
-    /// Starts the server again, whose connection has ended. People are told.
+    /// Starts the server again, whose connection has ended, with a warning for people.
     ///
     /// # Errors
     /// If the server ended too often, does not start, or has other tools than before: why, as text for people.

@@ -1,5 +1,7 @@
 //! Servers that are shell scripts, and one over HTTP.
 
+mod hostile;
+
 use expect_test::Expect;
 use expect_test::expect;
 use pellucid_engine::mcp::ToolFilter;
@@ -18,7 +20,7 @@ use crate::elicitation::Nobody;
 use crate::spec::HttpReach;
 use crate::spec::Reach;
 
-pub(super) fn spec(name: &str, reach: Reach) -> ServerSpec {
+fn spec(name: &str, reach: Reach) -> ServerSpec {
     ServerSpec {
         name: name.to_owned(),
         reach: Ok(reach),
@@ -40,7 +42,7 @@ fn program(script: &McpScript) -> Reach {
     Reach::Program(Command { argv: script.argv(), arg0: None, cwd: ".".into(), env })
 }
 
-pub(super) fn start(specs: Vec<ServerSpec>) -> (Servers, mpsc::UnboundedReceiver<EventMessage>) {
+fn start(specs: Vec<ServerSpec>) -> (Servers, mpsc::UnboundedReceiver<EventMessage>) {
     let us = ClientName { name: "tester".to_owned(), title: "Tester".to_owned(), version: "1".to_owned() };
     let nobody: Arc<dyn Person> = Arc::new(Nobody);
     Servers::start(specs, http_clients(), &us, &nobody)

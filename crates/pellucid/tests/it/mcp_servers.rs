@@ -179,7 +179,7 @@ fn a_pack_may_write_schemas_whole() {
 
 #[test]
 fn a_changed_list_reaches_a_later_turn_of_a_thread_that_follows_its_servers() {
-    let hostile = HostileMcpServer::new(HostileMcp::ListChanges);
+    let hostile = HostileMcpServer::new(HostileMcp::LIST_CHANGES);
     let turns = 200;
     let mut replies = vec![call("mcp__depot__ping")];
     replies.extend((0..turns).map(|_| MockReply::say("Done.")));

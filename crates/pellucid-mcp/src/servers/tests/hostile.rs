@@ -8,26 +8,23 @@ use pellucid_exec::process::Command;
 use pellucid_testkit::HostileMcp;
 use pellucid_testkit::HostileMcpServer;
 
-use super::tests::spec;
-use super::tests::start;
 use super::*;
 use crate::spec::Follow;
-use crate::spec::Reach;
 
 /// The limit of messages in these tests.
 const MESSAGE_MAX: usize = 100_000;
 
-fn program(server: &HostileMcpServer) -> Reach {
+fn hostile(server: &HostileMcpServer) -> Reach {
     let env = [("PATH".into(), "/usr/bin:/bin".into())].into();
     Reach::Program(Command { argv: server.argv(), arg0: None, cwd: ".".into(), env })
 }
 
 /// What people and the model learn of a server: the outcome of its start, of so many calls, and all warnings.
 async fn learned(server: &HostileMcpServer, n_calls: usize, set_up: impl FnOnce(&mut ServerSpec)) -> String {
-    let mut hostile = spec("hostile", program(server));
-    hostile.max_message_bytes = MESSAGE_MAX;
-    set_up(&mut hostile);
-    let (servers, mut events) = start(vec![hostile]);
+    let mut spec = spec("hostile", hostile(server));
+    spec.max_message_bytes = MESSAGE_MAX;
+    set_up(&mut spec);
+    let (servers, mut events) = start(vec![spec]);
     servers.settled().await;
     let mut told = String::new();
     for (_, error) in servers.failures() {
@@ -59,28 +56,28 @@ async fn check(kind: HostileMcp, expected: &Expect) {
 
 #[tokio::test]
 async fn what_is_no_answer_fails_the_call_at_once() {
-    check(HostileMcp::Garbage, &expect![[r#"
+    check(HostileMcp::GARBAGE, &expect![[r#"
         1: tools/call failed: the server sent a line that is no MCP message (34 bytes): "Traceback (most recent call last):"
         2: [{"type":"text","text":"pong"}]
     "#]]).await;
     check(
-        HostileMcp::GarbageBytes,
+        HostileMcp::GARBAGE_BYTES,
         &expect![[r#"
         1: tools/call failed: the server sent a line that is no MCP message (4 bytes): "��\0\u{1}"
         2: [{"type":"text","text":"pong"}]
     "#]],
     )
     .await;
-    check(HostileMcp::GarbageWithId, &expect![[r#"
+    check(HostileMcp::GARBAGE_WITH_ID, &expect![[r#"
         1: tools/call failed: the server sent a line that is no MCP message (45 bytes): "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"content\":["
         2: [{"type":"text","text":"pong"}]
     "#]]).await;
-    check(HostileMcp::Array, &expect![[r#"
+    check(HostileMcp::ARRAY, &expect![[r#"
         1: tools/call failed: the server sent a line that is no MCP message (38 bytes): "[{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}]"
         2: [{"type":"text","text":"pong"}]
     "#]]).await;
     check(
-        HostileMcp::WrongAnswer,
+        HostileMcp::WRONG_ANSWER,
         &expect![[r#"
         1: tools/call failed: Unexpected response type
         2: [{"type":"text","text":"pong"}]
@@ -88,7 +85,7 @@ async fn what_is_no_answer_fails_the_call_at_once() {
     )
     .await;
     check(
-        HostileMcp::ErrorWithoutId,
+        HostileMcp::ERROR_WITHOUT_ID,
         &expect![[r#"
         1: tools/call failed: Mcp error: -32700: cannot read that
         2: [{"type":"text","text":"pong"}]
@@ -96,7 +93,7 @@ async fn what_is_no_answer_fails_the_call_at_once() {
     )
     .await;
     check(
-        HostileMcp::FaultCode,
+        HostileMcp::FAULT_CODE,
         &expect![[r#"
         1: tools/call failed: Mcp error: -32603: as if it were yours
         2: [{"type":"text","text":"pong"}]
@@ -107,15 +104,15 @@ async fn what_is_no_answer_fails_the_call_at_once() {
 
 #[tokio::test]
 async fn an_answer_that_is_too_large_fails_with_its_size_and_the_limit() {
-    check(HostileMcp::TooLarge, &expect![[r#"
+    check(HostileMcp::TOO_LARGE, &expect![[r#"
         1: tools/call failed: the answer of the server has 200073 bytes, and the limit is 100000 bytes (`max_message_bytes`)
         2: [{"type":"text","text":"pong"}]
     "#]]).await;
-    check(HostileMcp::TooLargeIdLast, &expect![[r#"
+    check(HostileMcp::TOO_LARGE_ID_LAST, &expect![[r#"
         1: tools/call failed: the answer of the server has 200073 bytes, and the limit is 100000 bytes (`max_message_bytes`)
         2: [{"type":"text","text":"pong"}]
     "#]]).await;
-    let told = learned(&HostileMcpServer::new(HostileMcp::Endless), 2, |_| {}).await;
+    let told = learned(&HostileMcpServer::new(HostileMcp::ENDLESS), 2, |_| {}).await;
     // How much was read by then differs.
     let more = told.split_once("more than ").unwrap();
     let (_, rest) = more.1.split_once(' ').unwrap();
@@ -128,19 +125,19 @@ async fn an_answer_that_is_too_large_fails_with_its_size_and_the_limit() {
 #[tokio::test]
 async fn what_is_odd_but_can_be_understood_works() {
     for kind in [
-        HostileMcp::Banner,
-        HostileMcp::AnswersTwice,
-        HostileMcp::AsksNonsense,
-        HostileMcp::Notifications,
-        HostileMcp::FutureRevision,
-        HostileMcp::StderrFlood,
-        HostileMcp::IgnoresTheEnd,
+        HostileMcp::BANNER,
+        HostileMcp::ANSWERS_TWICE,
+        HostileMcp::ASKS_NONSENSE,
+        HostileMcp::NOTIFICATIONS,
+        HostileMcp::FUTURE_REVISION,
+        HostileMcp::STDERR_FLOOD,
+        HostileMcp::IGNORES_THE_END,
     ] {
         let server = HostileMcpServer::new(kind);
         let told = learned(&server, 2, |_| {}).await;
         let pong = r#"[{"type":"text","text":"pong"}]"#;
         assert_eq!(told, format!("1: {pong}\n2: {pong}\n"), "{kind:?}");
-        if kind == HostileMcp::AsksNonsense {
+        if kind == HostileMcp::ASKS_NONSENSE {
             assert!(server.refused().contains(r#""id":"q","error":{"code":-32600"#), "{}", server.refused());
         }
     }
@@ -148,7 +145,7 @@ async fn what_is_odd_but_can_be_understood_works() {
 
 #[tokio::test]
 async fn a_server_that_ends_is_started_again_three_times() {
-    let server = HostileMcpServer::new(HostileMcp::DiesInCall);
+    let server = HostileMcpServer::new(HostileMcp::DIES_IN_CALL);
     expect![[r#"
         1: tools/call failed: the server ended, or closed the connection, before it answered
         2: tools/call failed: the server ended, or closed the connection, before it answered
@@ -161,7 +158,7 @@ async fn a_server_that_ends_is_started_again_three_times() {
         warning: the MCP server `hostile` has ended; it is started again (3 of 3 times in 10 minutes)
     "#]].assert_eq(&learned(&server, 6, |_| {}).await);
     assert_eq!(server.n_starts(), 4);
-    let server = HostileMcpServer::new(HostileMcp::ClosesOutput);
+    let server = HostileMcpServer::new(HostileMcp::CLOSES_OUTPUT);
     expect![[r#"
         1: tools/call failed: the server ended, or closed the connection, before it answered
         2: tools/call failed: the server ended, or closed the connection, before it answered
@@ -172,7 +169,7 @@ async fn a_server_that_ends_is_started_again_three_times() {
 
 #[tokio::test]
 async fn a_server_with_other_tools_stays_out() {
-    let server = HostileMcpServer::new(HostileMcp::OtherToolsAgain);
+    let server = HostileMcpServer::new(HostileMcp::OTHER_TOOLS_AGAIN);
     expect![[r#"
         1: tools/call failed: the server ended, or closed the connection, before it answered
         2: failed to get client / the MCP server `hostile` has ended, and has other tools since it was started again (new: `pong`; with another schema: `ping`), so it stays out of this session
@@ -185,7 +182,7 @@ async fn a_server_with_other_tools_stays_out() {
 
 #[tokio::test]
 async fn a_tool_that_cannot_be_described_costs_itself() {
-    check(HostileMcp::BadSchema, &expect![[r#"
+    check(HostileMcp::BAD_SCHEMA, &expect![[r#"
         left out: the tool broken of the MCP server hostile: its description cannot be read: invalid type: number, expected a map
         left out: the tool number 3 of the list of the MCP server hostile: its description cannot be read: missing field `name`
         1: [{"type":"text","text":"pong"}]
@@ -195,22 +192,22 @@ async fn a_tool_that_cannot_be_described_costs_itself() {
 
 #[tokio::test]
 async fn a_server_that_does_not_start_says_why() {
-    check(HostileMcp::DiesAtStart, &expect![[r#"
+    check(HostileMcp::DIES_AT_START, &expect![[r#"
         failed: MCP client for `hostile` failed to start: MCP startup failed: the handshake failed: the server ended, or closed the connection, before it answered
         1: failed to get client / MCP client for `hostile` failed to start: MCP startup failed: the handshake failed: the server ended, or closed the connection, before it answered
         2: failed to get client / MCP client for `hostile` failed to start: MCP startup failed: the handshake failed: the server ended, or closed the connection, before it answered
     "#]]).await;
-    check(HostileMcp::GreetsWithGarbage, &expect![[r#"
+    check(HostileMcp::GREETS_WITH_GARBAGE, &expect![[r#"
         failed: MCP client for `hostile` failed to start: MCP startup failed: the handshake failed: the server sent a line that is no MCP message (33 bytes): "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":"
         1: failed to get client / MCP client for `hostile` failed to start: MCP startup failed: the handshake failed: the server sent a line that is no MCP message (33 bytes): "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":"
         2: failed to get client / MCP client for `hostile` failed to start: MCP startup failed: the handshake failed: the server sent a line that is no MCP message (33 bytes): "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":"
     "#]]).await;
-    check(HostileMcp::NoList, &expect![[r#"
+    check(HostileMcp::NO_LIST, &expect![[r#"
         failed: MCP client for `hostile` failed to start: MCP startup failed: tools/list failed: the server's answer has no list of tools
         1: failed to get client / MCP client for `hostile` failed to start: MCP startup failed: tools/list failed: the server's answer has no list of tools
         2: failed to get client / MCP client for `hostile` failed to start: MCP startup failed: tools/list failed: the server's answer has no list of tools
     "#]]).await;
-    let server = HostileMcpServer::new(HostileMcp::NeverGreets);
+    let server = HostileMcpServer::new(HostileMcp::NEVER_GREETS);
     let moment = Duration::from_millis(1);
     expect![[r#"
         failed: MCP client for `hostile` timed out after 0.001 seconds; set `startup_timeout_sec` in [mcp_servers.hostile] of config.toml to wait longer
@@ -219,8 +216,8 @@ async fn a_server_that_does_not_start_says_why() {
 
 /// A server that the session follows.
 fn followed(server: &HostileMcpServer) -> ServerSpec {
-    let follow = Follow { roots: vec!["/work/a b".into()] };
-    ServerSpec { follow: Some(follow), ..spec("hostile", program(server)) }
+    let follow = Follow { roots: vec!["/home/ada/a b".into()] };
+    ServerSpec { follow: Some(follow), ..spec("hostile", hostile(server)) }
 }
 
 fn names(servers: &Servers) -> Vec<String> {
@@ -229,7 +226,7 @@ fn names(servers: &Servers) -> Vec<String> {
 
 #[tokio::test]
 async fn a_changed_list_is_read_again_where_servers_are_followed() {
-    let server = HostileMcpServer::new(HostileMcp::ListChanges);
+    let server = HostileMcpServer::new(HostileMcp::LIST_CHANGES);
     let (servers, _events) = start(vec![followed(&server)]);
     servers.settled().await;
     let (before, client) = (servers.n_changes(), servers.client("hostile").await.unwrap());
@@ -242,8 +239,8 @@ async fn a_changed_list_is_read_again_where_servers_are_followed() {
     servers.call("hostile", "pong", None).await.unwrap();
     servers.shut_down().await;
     // As in the reference, others do not hear of it.
-    let server = HostileMcpServer::new(HostileMcp::ListChanges);
-    let (servers, _events) = start(vec![spec("hostile", program(&server))]);
+    let server = HostileMcpServer::new(HostileMcp::LIST_CHANGES);
+    let (servers, _events) = start(vec![spec("hostile", hostile(&server))]);
     servers.call("hostile", "ping", None).await.unwrap();
     servers.call("hostile", "ping", None).await.unwrap();
     assert_eq!(names(&servers), ["ping"]);
@@ -253,7 +250,7 @@ async fn a_changed_list_is_read_again_where_servers_are_followed() {
 
 #[tokio::test]
 async fn all_pages_of_a_list_are_read_up_to_a_limit_where_servers_are_followed() {
-    let server = HostileMcpServer::new(HostileMcp::EndlessPages);
+    let server = HostileMcpServer::new(HostileMcp::ENDLESS_PAGES);
     let (servers, _events) = start(vec![followed(&server)]);
     servers.settled().await;
     assert_eq!(names(&servers).len(), 1000);
@@ -261,8 +258,8 @@ async fn all_pages_of_a_list_are_read_up_to_a_limit_where_servers_are_followed()
     expect!["tools of the MCP server hostile: its list has more than 1000 tools or 4194304 bytes; the first 1000 tools are read"]
         .assert_eq(&format!("{what}: {why}"));
     servers.shut_down().await;
-    let server = HostileMcpServer::new(HostileMcp::EndlessPages);
-    let (servers, _events) = start(vec![spec("hostile", program(&server))]);
+    let server = HostileMcpServer::new(HostileMcp::ENDLESS_PAGES);
+    let (servers, _events) = start(vec![spec("hostile", hostile(&server))]);
     servers.settled().await;
     assert_eq!((names(&servers).len(), servers.left_out()), (300, Vec::new()));
     servers.shut_down().await;
@@ -270,14 +267,14 @@ async fn all_pages_of_a_list_are_read_up_to_a_limit_where_servers_are_followed()
 
 #[tokio::test]
 async fn a_server_that_is_followed_may_know_the_folders() {
-    let server = HostileMcpServer::new(HostileMcp::AsksRoots);
+    let server = HostileMcpServer::new(HostileMcp::ASKS_ROOTS);
     let (servers, _events) = start(vec![followed(&server)]);
     servers.call("hostile", "ping", None).await.unwrap();
-    expect![[r#"{"jsonrpc":"2.0","id":"q","result":{"roots":[{"uri":"file:///work/a%20b","name":"a b"}]}}"#]]
+    expect![[r#"{"jsonrpc":"2.0","id":"q","result":{"roots":[{"uri":"file:///home/ada/a%20b","name":"a b"}]}}"#]]
         .assert_eq(server.refused().trim_end());
     servers.shut_down().await;
-    let server = HostileMcpServer::new(HostileMcp::AsksRoots);
-    let (servers, _events) = start(vec![spec("hostile", program(&server))]);
+    let server = HostileMcpServer::new(HostileMcp::ASKS_ROOTS);
+    let (servers, _events) = start(vec![spec("hostile", hostile(&server))]);
     servers.call("hostile", "ping", None).await.unwrap();
     assert_eq!(server.refused().trim_end(), r#"{"jsonrpc":"2.0","id":"q","result":{"roots":[]}}"#);
     servers.shut_down().await;
@@ -285,9 +282,9 @@ async fn a_server_that_is_followed_may_know_the_folders() {
 
 #[tokio::test]
 async fn a_server_that_does_not_bear_a_discovery_is_greeted() {
-    for kind in [HostileMcp::EmptyAnswers, HostileMcp::DiesOfDiscovery] {
+    for kind in [HostileMcp::EMPTY_ANSWERS, HostileMcp::DIES_OF_DISCOVERY] {
         let server = HostileMcpServer::new(kind);
-        let auto = ServerSpec { protocol: McpProtocol::Auto, ..spec("hostile", program(&server)) };
+        let auto = ServerSpec { protocol: McpProtocol::Auto, ..spec("hostile", hostile(&server)) };
         let (servers, _events) = start(vec![auto]);
         servers.call("hostile", "ping", None).await.unwrap();
         let methods = ["server/discover", "initialize", "notifications/initialized", "tools/list", "tools/call"];
@@ -300,7 +297,7 @@ async fn a_server_that_does_not_bear_a_discovery_is_greeted() {
 #[tokio::test]
 async fn no_kind_waits_for_its_limit_but_a_silent_one() {
     for kind in HostileMcp::ALL {
-        let is_silent = matches!(kind, HostileMcp::NeverAnswers | HostileMcp::WrongId | HostileMcp::NeverGreets);
+        let is_silent = matches!(kind, HostileMcp::NEVER_ANSWERS | HostileMcp::WRONG_ID | HostileMcp::NEVER_GREETS);
         let moment = Duration::from_millis(300);
         let server = HostileMcpServer::new(kind);
         let limit = |spec: &mut ServerSpec| {
@@ -317,9 +314,9 @@ async fn no_kind_waits_for_its_limit_but_a_silent_one() {
 
 #[tokio::test]
 async fn no_request_waits_for_a_server_whose_tools_are_known() {
-    let server = HostileMcpServer::new(HostileMcp::NeverGreets);
+    let server = HostileMcpServer::new(HostileMcp::NEVER_GREETS);
     let known = serde_json::from_value(serde_json::json!({"name": "known", "inputSchema": {}})).unwrap();
-    let slow = ServerSpec { last_listed: Some(vec![known]), ..spec("hostile", program(&server)) };
+    let slow = ServerSpec { last_listed: Some(vec![known]), ..spec("hostile", hostile(&server)) };
     let (servers, _events) = start(vec![slow]);
     servers.settled().await;
     assert!(servers.is_settled());
@@ -329,7 +326,7 @@ async fn no_request_waits_for_a_server_whose_tools_are_known() {
 
 #[tokio::test]
 async fn silence_ends_at_the_limit() {
-    for kind in [HostileMcp::NeverAnswers, HostileMcp::WrongId] {
+    for kind in [HostileMcp::NEVER_ANSWERS, HostileMcp::WRONG_ID] {
         let server = HostileMcpServer::new(kind);
         let told = learned(&server, 1, |spec| spec.tool_timeout = Duration::from_millis(300)).await;
         assert_eq!(told, "1: timed out awaiting tools/call after 300ms / deadline has elapsed\n", "{kind:?}");

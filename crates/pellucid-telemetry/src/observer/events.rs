@@ -37,10 +37,8 @@ impl Observer {
                 self.begin_turn(at, names::INVOKE_AGENT);
             }
             EventMessage::UserMessage { message, .. } => self.prompt(at, message),
-            EventMessage::McpToolCallBegin(begin) => {
-                if self.mcp_calls.len() < CALLS_MAX {
-                    self.mcp_calls.insert(begin.call_id.clone());
-                }
+            EventMessage::McpToolCallBegin(begin) if self.mcp_calls.len() < CALLS_MAX => {
+                self.mcp_calls.insert(begin.call_id.clone());
             }
             EventMessage::ItemCompleted { item: TurnItem::ContextCompaction { .. }, .. } => self.compacted(at),
             EventMessage::UndoCompleted { .. } => self.count(&names::TASK_UNDO, Vec::new()),

@@ -314,7 +314,9 @@ fn check_spans(records: &[Record], expected: &Expect) {
 
 #[test]
 fn the_spans_of_a_turn_name_their_requests_in_the_record() {
-    check_spans(&turn_with(&settings()), &expect![[r#"
+    check_spans(
+        &turn_with(&settings()),
+        &expect![[r#"
         chat m < invoke_agent pellucid (40 ms)
           gen_ai.operation.name=chat gen_ai.provider.name=mock gen_ai.request.model=m gen_ai.conversation.id=019a-session pellucid.pack=codex pellucid.pack.sha256=ab server.address=127.0.0.1 server.port=80 gen_ai.response.id=r gen_ai.response.finish_reasons=tool_calls gen_ai.usage.input_tokens=100 gen_ai.usage.output_tokens=20 gen_ai.usage.cache_read.input_tokens=10 gen_ai.usage.cache_creation.input_tokens=3 pellucid.request.purpose=answer pellucid.request.n=1 pellucid.request.sha256=cd pellucid.request.bytes=100 pellucid.request.items=2 pellucid.record.n=3 pellucid.record.sha256=ef pellucid.prefix.bytes_kept=50 pellucid.omissions=1 pellucid.layers.pack.bytes=60 pellucid.layers.user.bytes=40
           [retry http.response.status_code=500; first_chunk]
@@ -325,7 +327,8 @@ fn the_spans_of_a_turn_name_their_requests_in_the_record() {
           [retry http.response.status_code=500; first_chunk]
         invoke_agent pellucid < - (140 ms)
           gen_ai.operation.name=invoke_agent gen_ai.agent.name=pellucid gen_ai.agent.version=0.1.0 gen_ai.conversation.id=019a-session gen_ai.provider.name=mock gen_ai.request.model=m pellucid.pack=codex pellucid.pack.sha256=ab gen_ai.usage.input_tokens=200 gen_ai.usage.output_tokens=40 gen_ai.usage.cache_read.input_tokens=20 gen_ai.usage.cache_creation.input_tokens=6
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

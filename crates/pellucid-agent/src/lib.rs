@@ -7,7 +7,7 @@
 //! messages that are said `again`, and a [`memory`]. [`phases`] are the settings that choose the prompt of a phase.
 //! [`calls`] and [`patches`] are what tools were asked to do.
 //! [`ground`] and [`shelf`] are what the sessions of a process that serves clients share, [`pipe`] has the lines of such clients.
-//! [`log`] and [`sent`] record what happens, [`restore`] reads it back, [`fork`] finds where a copy is cut, [`replay`]
+//! [`log`] and [`sent`] record what happens, [`telemetry`] exports it where that is configured, [`restore`] reads it back, [`fork`] finds where a copy is cut, [`replay`]
 //! proves that every request can be made again, [`fsck`] checks that for all sessions, [`rerun`] makes the requests of a
 //! recorded conversation under other settings.
 //!
@@ -66,4 +66,5 @@ pub mod shelf;
 mod situation;
 pub mod skills;
 mod standing;
+pub mod telemetry;
 mod undo;

@@ -32,6 +32,7 @@ use crate::client_tools::Indexed;
 use crate::identity::VERSION;
 use crate::sent::SentLog;
 use crate::session::Setup;
+use crate::telemetry::SessionTelemetry;
 
 /// Writes a session's files: the session itself, and what it sends.
 #[derive(Debug)]
@@ -108,6 +109,16 @@ impl Log {
     /// Takes the recorded items that clients have not received yet.
     pub fn take_raw(&mut self) -> Vec<Item> {
         self.raw.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// What is exported of the session, if anything is.
+    pub(crate) fn telemetry(&mut self) -> Option<&mut SessionTelemetry> {
+        self.sent.telemetry()
+    }
+
+    /// The value of `traceparent` for requests to the model, if they have it.
+    pub(crate) fn traceparent(&self) -> Option<String> {
+        self.sent.traceparent()
     }
 
     /// Takes the requests that clients have not received yet.
@@ -219,6 +230,9 @@ impl Log {
         if let EventMessage::TaskStarted { turn_id, .. } = event {
             self.begin_turn(turn_id);
         }
+        if let Some(telemetry) = self.sent.telemetry() {
+            telemetry.event(event);
+        }
         self.recorder.event(event);
         match event {
             EventMessage::TaskComplete { .. } | EventMessage::TurnAborted { .. } => {
@@ -287,6 +301,7 @@ impl Log {
         {
             warnings.push(format!("the record of requests is not saved: {failure}"));
         }
+        warnings.extend(self.sent.telemetry().map(|it| it.take_notices()).unwrap_or_default());
         warnings
     }
 

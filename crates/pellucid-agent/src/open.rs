@@ -64,6 +64,7 @@ use crate::revision::ProjectAt;
 use crate::session::Beginning;
 use crate::session::Session;
 use crate::session::Setup;
+use crate::telemetry::Telemetry;
 
 /// What a session is opened with.
 #[derive(Debug)]
@@ -285,11 +286,12 @@ pub(crate) fn begin(mut setup: Setup, opening: Opening) -> Result<Session, OpenE
         _ => SideFile::default(),
     };
     let n_requests = match opening.file() {
-        _ if !setup.context_events.are_requests_wanted() => None,
+        _ if !setup.context_events.are_requests_wanted() && !setup.telemetry.is_on() => None,
         None => Some(0),
         // A session whose requests cannot be counted reports none.
         Some(file) => replay::n_requests(&home, file, None).ok(),
     };
+    let is_client_told = setup.context_events.are_requests_wanted();
     let session = match opening {
         Opening::New { .. } => Session::open(setup, recorder, Beginning::Nothing),
         Opening::History { items, .. } => Session::open(setup, recorder, Beginning::Items(&items)),
@@ -298,7 +300,10 @@ pub(crate) fn begin(mut setup: Setup, opening: Opening) -> Result<Session, OpenE
     };
     let mut session = session?;
     if let Some(n_before) = n_requests {
-        session.note_requests(n_before);
+        session.count_requests(n_before);
+        if is_client_told {
+            session.note_requests(n_before);
+        }
     }
     Ok(session)
 }
@@ -339,6 +344,8 @@ pub(crate) fn setup(plan: SessionPlan, opening: &Opening) -> Result<Setup, OpenE
     let raw_reasoning = if config.display.show_raw_reasoning { RawReasoning::Shown } else { RawReasoning::Hidden };
     let mut notices = notices(&config);
     notices.extend(opening.file().and_then(SessionFile::warning).map(|message| EventMessage::Warning { message }));
+    let (telemetry, unusable) = Telemetry::configured(&config, &env);
+    notices.extend(unusable.into_iter().map(|message| EventMessage::Warning { message }));
     let budget = budget(&config)?;
     let compact_prompt = config.prompt.compact_prompt.as_ref().map(gather::provided);
     if let Err(error) = bundled::install(&config.prompt.pack, &config.folders.home) {
@@ -372,6 +379,7 @@ pub(crate) fn setup(plan: SessionPlan, opening: &Opening) -> Result<Setup, OpenE
         raw_items,
         compact_prompt,
         context_events: ContextEvents::default(),
+        telemetry,
         notices,
         side: SideFile::default(),
         crew,

@@ -64,6 +64,9 @@ pub(crate) async fn run(
     };
     let prompt = concat(&review::prompt(session.pack(), &target, base.as_deref()));
     let hint = user_facing_hint.unwrap_or_else(|| review::hint(&target));
+    if let Some(telemetry) = session.log.telemetry() {
+        telemetry.review_begins();
+    }
     let child = child::open(session, StartedBy::Review, |setup| {
         let rubric = concat(&review::rubric(&setup.pack));
         let facts = &mut setup.gathered.facts;

@@ -56,6 +56,7 @@ use serde_json::Value;
 pub use self::watched::WatchedSend;
 use crate::identity::VERSION;
 use crate::replay::Recalled;
+use crate::telemetry::SessionTelemetry;
 
 /// Writes the record of a session's requests.
 #[derive(Debug)]
@@ -83,6 +84,8 @@ pub struct SentLog {
     sandboxes: Descriptions<HeldSandbox>,
     /// What a client has to learn of requests; absent if no client wants that.
     notes: Option<RequestNotes>,
+    /// What is exported of the session, if anything is.
+    telemetry: Option<Box<SessionTelemetry>>,
 }
 
 /// Requests that a client has not received yet.
@@ -154,7 +157,24 @@ impl SentLog {
             grounds: Descriptions::default(),
             sandboxes: Descriptions::default(),
             notes: None,
+            telemetry: None,
         }
+    }
+
+    /// The same log, whose requests, replies and calls are observed too.
+    #[must_use]
+    pub(crate) fn observed(self, telemetry: Option<Box<SessionTelemetry>>) -> Self {
+        Self { telemetry, ..self }
+    }
+
+    /// What is exported of the session, if anything is.
+    pub(crate) fn telemetry(&mut self) -> Option<&mut SessionTelemetry> {
+        self.telemetry.as_deref_mut()
+    }
+
+    /// The value of `traceparent` for requests to the model, if they have it.
+    pub(crate) fn traceparent(&self) -> Option<String> {
+        self.telemetry.as_ref()?.traceparent()
     }
 
     /// Takes over what the record has already, so that it is not written a second time.
@@ -265,8 +285,10 @@ impl SentLog {
         sent_at: Moment,
     ) {
         if !self.is_open() {
+            self.observe(purpose.word(), account, cache_break, sent_at);
             return;
         }
+        let observed = self.telemetry.as_ref().and(cache_break.clone());
         let frame = self.frame(frame);
         let marks = account.marks.iter().map(|mark| (mark.n_items as u64, mark.end as u64, mark.beginning.short()));
         let request = entry::RequestEntry {
@@ -290,6 +312,20 @@ impl SentLog {
             notes.n += 1;
             notes.waiting.push(RequestSent { n: notes.n, sha256, bytes, purpose: purpose.to_owned() });
         }
+        self.observe(purpose, account, observed, sent_at);
+    }
+
+    /// Exports a request: with its place in the record, if it is recorded.
+    pub(crate) fn observe(
+        &mut self,
+        purpose: &'static str,
+        account: &RequestDigest,
+        cache_break: Option<CacheBreak>,
+        sent_at: Moment,
+    ) {
+        let Some(telemetry) = self.telemetry.as_mut() else { return };
+        let record = self.request.filter(|_| self.log.is_open()).zip(self.log.last_hash().map(str::to_owned));
+        telemetry.request(purpose, account, cache_break, record, sent_at.nanoseconds());
     }
 
     /// Notes each request from now on, for a client. So many requests come before them in the session.
@@ -340,6 +376,9 @@ impl SentLog {
 
     /// Writes that the last request was answered, or failed.
     pub fn reply(&mut self, reply: entry::ReplyEntry) {
+        if let Some(telemetry) = self.telemetry.as_mut().filter(|_| self.request.is_some() || !self.log.is_open()) {
+            telemetry.reply(self.request, &reply);
+        }
         if let Some(request) = self.request.take() {
             self.write(LogEntry::Reply(Box::new(entry::ReplyEntry { request, ..reply })));
         }
@@ -352,6 +391,9 @@ impl SentLog {
 
     /// Writes that the request of a line was answered, or failed.
     pub fn reply_to(&mut self, line: u64, reply: entry::ReplyEntry) {
+        if let Some(telemetry) = &mut self.telemetry {
+            telemetry.reply(Some(line), &reply);
+        }
         self.write(LogEntry::Reply(Box::new(entry::ReplyEntry { request: line, ..reply })));
     }
 
@@ -392,7 +434,14 @@ impl SentLog {
 
     /// Writes what was noted of a call, and of the calls that it made.
     pub fn call(&mut self, at: u64, turn: &TurnId, client: &str, noted: NotedCall, within: Option<&str>) {
+        if let Some(telemetry) = &mut self.telemetry {
+            telemetry.call(&noted, within);
+        }
         if !self.is_open() {
+            let is_observed = self.telemetry.is_some();
+            for inner in noted.inner.into_iter().filter(|_| is_observed) {
+                self.call(at, turn, client, inner.take(), Some(&noted.call_id));
+            }
             return;
         }
         let grounds = serde_json::to_value(&noted.grounds).unwrap_or_default();

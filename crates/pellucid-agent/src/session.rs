@@ -192,6 +192,13 @@ impl Session {
         self.log.sent_from_start().note_requests(n_before);
     }
 
+    /// Lets telemetry number the requests from now on.
+    pub(crate) fn count_requests(&mut self, n_before: u64) {
+        if let Some(telemetry) = self.log.telemetry() {
+            telemetry.requests_before(n_before);
+        }
+    }
+
     /// What the first context leaves out or cuts.
     pub fn omissions(&self) -> &[Omission] {
         self.notices.omissions()

@@ -30,6 +30,11 @@ impl Moment {
         Some(Self { milliseconds: timestamp.as_millisecond() })
     }
 
+    /// The moment in nanoseconds of Unix time; 0 before its beginning.
+    pub fn nanoseconds(self) -> u64 {
+        u64::try_from(self.milliseconds).unwrap_or(0).saturating_mul(1_000_000)
+    }
+
     /// How long after another moment this one is; nothing if it is not.
     pub fn since(self, earlier: Self) -> Duration {
         let milliseconds = self.milliseconds.saturating_sub(earlier.milliseconds);

@@ -93,6 +93,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use pellucid_agent::telemetry;
 use pellucid_engine::visible::visible;
 use pellucid_tasks::hook;
 
@@ -132,6 +133,9 @@ fn main() -> ExitCode {
         Ok(Err(failure)) => failure.show(),
         Err(_panic) => broken().show(),
     };
+    for message in telemetry::close_all() {
+        style::line(&format!("warning: {message}"));
+    }
     capsule::close_all();
     other::close_all();
     code

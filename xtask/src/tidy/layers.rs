@@ -58,6 +58,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-patch",
             "pellucid-tools",
             "pellucid-tokens",
+            "pellucid-telemetry",
             "pellucid-mcp",
         ],
     ),

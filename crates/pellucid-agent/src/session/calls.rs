@@ -11,6 +11,9 @@ impl Session {
     /// Records the calls up to the one that an item answers, if it answers one.
     pub(crate) fn log_answered(&mut self, item: &Item) {
         if let Item::FunctionCallOutput { call_id, .. } | Item::CustomToolCallOutput { call_id, .. } = item {
+            if let Some(telemetry) = self.log.telemetry() {
+                telemetry.output(item);
+            }
             self.log_calls(Upto::Answer(call_id));
         }
     }
@@ -30,8 +33,8 @@ impl Session {
     }
 
     fn log_call(&mut self, turn: &TurnId, noted: NotedCall) {
-        if let Some((sent, at)) = self.log.sent() {
-            sent.call(at, turn, &self.setup.identity.originator, noted, None);
-        }
+        // Without a file nothing is written, but the call may be exported.
+        let at = self.log.written().unwrap_or(0);
+        self.log.sent_from_start().call(at, turn, &self.setup.identity.originator, noted, None);
     }
 }

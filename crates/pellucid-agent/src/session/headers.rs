@@ -49,6 +49,7 @@ impl Session {
         if let Some(kind) = self.setup.origin.header() {
             headers.push(("x-openai-subagent".to_owned(), kind.to_owned()));
         }
+        headers.extend(self.log.traceparent().map(|it| ("traceparent".to_owned(), it)));
         headers
     }
 }

@@ -43,6 +43,7 @@ use crate::sent::Extent;
 use crate::sent::OpeningRecord;
 use crate::sent::SentLog;
 use crate::session::mcp::ServerSwitch;
+use crate::telemetry::Telemetry;
 
 /// What a session begins with.
 #[derive(Debug, Clone, Copy)]
@@ -83,7 +84,7 @@ impl Session {
             // The instructions of the file are known now.
             context = assemble::assemble(&setup.pack, &setup.gathered.facts);
         }
-        let sent = sent_log(&setup, &recorder);
+        let sent = sent_log(&setup, &recorder).observed(Telemetry::begin(&mut setup));
         let mut log = Log::new(recorder, sent, user_instructions).keeping_raw(setup.raw_items);
         begin_log(&mut log, &setup, &context, beginning, file.zip(past.as_mut()))?;
         let mut session = match (file, past) {

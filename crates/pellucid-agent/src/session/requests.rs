@@ -140,11 +140,13 @@ impl Requests {
         transcript: &mut Transcript,
         setup: &Setup,
         is_recording: bool,
+        is_observed: bool,
     ) -> Request {
         let request = frame.request(transcript);
         let divergence = transcript.take_divergence();
         let items = if divergence.is_some() { Items::Changed } else { Items::Extended };
-        let account = is_recording.then(|| self.ledger.account(frame, &request, transcript.rendered(), items));
+        let account =
+            (is_recording || is_observed).then(|| self.ledger.account(frame, &request, transcript.rendered(), items));
         self.recall(setup, is_recording);
         let continuity = self.continuity(frame, &request, transcript, setup, divergence);
         self.cache.next_request();

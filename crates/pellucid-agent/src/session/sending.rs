@@ -1,6 +1,7 @@
 //! Sending a request: what surrounds its items, whether it may go out, and what the record gets of it.
 
 use pellucid_engine::digest::RequestDigest;
+use pellucid_engine::fragment::concat;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
 use pellucid_model::budget::Ticket;
@@ -19,6 +20,8 @@ use pellucid_protocol::reply::ReplyEvent;
 use pellucid_protocol::usage::TokenUsage;
 use pellucid_store::requests::entry;
 use pellucid_store::requests::entry::Purpose;
+use pellucid_telemetry::facts::InputContent;
+use pellucid_telemetry::facts::RequestDetails;
 use serde_json::Value;
 
 use super::Session;
@@ -55,7 +58,8 @@ impl Session {
     pub fn request(&mut self, frame: &Frame) -> Request {
         self.place_texts();
         let is_recording = self.log.is_recording();
-        self.requests.make(frame, self.conversation.transcript_mut(), &self.setup, is_recording)
+        let is_observed = self.log.telemetry().is_some();
+        self.requests.make(frame, self.conversation.transcript_mut(), &self.setup, is_recording, is_observed)
     }
 
     /// Admits a request that asks for an answer. What is not admitted is not recorded as sent.
@@ -88,13 +92,22 @@ impl Session {
     /// Records that the last request is sent, for the first time or again.
     pub(crate) fn log_request(&mut self, turn: &TurnId, attempt: Attempt) {
         let cache_break = match attempt {
-            Attempt::First if self.log.is_recording() => self.requests.cache_break(),
+            Attempt::First if self.log.is_recording() || self.log.telemetry().is_some() => self.requests.cache_break(),
             Attempt::First | Attempt::Again => None,
         };
         self.log_origins();
         let sent_at = self.requests.sends();
         let injected = std::mem::take(&mut self.injected);
-        if let (Some((frame, account)), Some((sent, at))) = (self.requests.last_account(), self.log.sent()) {
+        if attempt == Attempt::First {
+            self.describe_request();
+        }
+        let Some((frame, account)) = self.requests.last_account() else { return };
+        if self.log.written().is_none() {
+            let purpose = if attempt == Attempt::First { Purpose::Answer } else { Purpose::AnswerAgain };
+            self.log.sent_from_start().observe(purpose.word(), account, cache_break, sent_at);
+            return;
+        }
+        if let Some((sent, at)) = self.log.sent() {
             sent.injections_are(&injected);
             match attempt {
                 Attempt::First => sent.request(at, turn, Purpose::Answer, frame, account, cache_break, sent_at),
@@ -103,6 +116,36 @@ impl Session {
                     sent.request(at, turn, Purpose::AnswerAgain, frame, &account, None, sent_at);
                 }
             }
+        }
+    }
+
+    /// Tells telemetry what the last request is made of, if that is exported.
+    fn describe_request(&mut self) {
+        let Some(telemetry) = self.log.telemetry() else { return };
+        let (wants_details, wants_content) = (telemetry.wants_details(), telemetry.wants_content());
+        let Some(report) = self.report().filter(|_| wants_details) else { return };
+        let mut layers: Vec<(&'static str, u64)> = Vec::new();
+        for row in &report.rows {
+            let (kind, bytes) = (row.origin.kind(), row.bytes as u64);
+            match layers.iter_mut().find(|(known, _)| *known == kind) {
+                Some((_, sum)) => *sum += bytes,
+                None => layers.push((kind, bytes)),
+            }
+        }
+        let input = wants_content.then(|| InputContent {
+            instructions: concat(self.conversation.instructions()),
+            items: self.conversation.items(),
+        });
+        let details = RequestDetails {
+            model: self.setup.gathered.facts.settings.model.slug.clone(),
+            kept_bytes: report.continuity.as_ref().map_or(0, |continuity| continuity.kept_bytes as u64),
+            layers,
+            omissions: report.omissions.len() as u64,
+            omitted_bytes: report.omissions.iter().map(|omission| omission.why.bytes()).sum(),
+            input,
+        };
+        if let Some(telemetry) = self.log.telemetry() {
+            telemetry.describe(details);
         }
     }
 
@@ -143,6 +186,10 @@ impl Session {
     /// Records what an answer cost. Gives the event about it for clients that ask for it.
     pub(crate) fn note_reply(&mut self, event: &ReplyEvent) -> Option<EventMessage> {
         self.requests.note(event);
+        let attempts = self.requests.attempts();
+        if let Some(telemetry) = self.log.telemetry() {
+            telemetry.reply_event(event, || attempts.statuses());
+        }
         let ReplyEvent::Completed { response_id, usage } = event else {
             return None;
         };
@@ -176,9 +223,8 @@ impl Session {
     }
 
     fn log_reply(&mut self, reply: entry::ReplyEntry) {
-        if let Some((sent, _)) = self.log.sent() {
-            sent.reply(reply);
-        }
+        // Without a file nothing is written, but the reply may be exported.
+        self.log.sent_from_start().reply(reply);
     }
 
     /// The version of the WebSocket protocol, if provider, features and model allow a WebSocket.

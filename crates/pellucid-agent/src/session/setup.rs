@@ -50,6 +50,7 @@ use crate::restore;
 use crate::restore::RestoreOptions;
 use crate::restore::Restored;
 use crate::sent::OpeningRecord;
+use crate::telemetry::Telemetry;
 
 /// What a session is made of.
 #[derive(Debug, Clone)]
@@ -80,6 +81,8 @@ pub struct Setup {
     pub compact_prompt: Option<Provided>,
     /// Whether clients receive events about the parts of each request.
     pub context_events: ContextEvents,
+    /// What is exported of the session and of those that it starts.
+    pub telemetry: Telemetry,
     /// Events that clients receive before the first turn.
     pub notices: Vec<EventMessage>,
     /// What is kept of the session beside its file.

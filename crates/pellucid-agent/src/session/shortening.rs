@@ -479,7 +479,21 @@ impl Session {
         let continuity = self.requests.continuity_beside(frame, request, &self.setup, is_recording);
         let cache_break = continuity.as_ref().and_then(Continuity::cache_break);
         let sent_at = self.requests.sends_for_summary(continuity);
+        let n_items = match by {
+            SummarisedBy::Provider => compaction.n_items(),
+            SummarisedBy::Model => compaction.items_with_prompt().n_items(),
+        };
+        let is_observed = self.log.telemetry().is_some();
+        let account =
+            || RequestDigest { bytes: request.len(), body: Digest::of_body(request), n_items, marks: Vec::new() };
         let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) else {
+            if is_observed {
+                let purpose = match by {
+                    SummarisedBy::Provider => "provider_summary",
+                    SummarisedBy::Model => "summary",
+                };
+                self.log.sent_from_start().observe(purpose, &account(), cache_break, sent_at);
+            }
             return;
         };
         let purpose = match by {
@@ -491,12 +505,6 @@ impl Session {
                 Purpose::Summary { prompt, dropped: compaction.n_dropped() as u64, shown, origins }
             }
         };
-        let (bytes, body) = (request.len(), Digest::of_body(request));
-        let n_items = match by {
-            SummarisedBy::Provider => compaction.n_items(),
-            SummarisedBy::Model => compaction.items_with_prompt().n_items(),
-        };
-        let account = RequestDigest { bytes, body, n_items, marks: Vec::new() };
-        sent.request(at, turn, purpose, frame, &account, cache_break, sent_at);
+        sent.request(at, turn, purpose, frame, &account(), cache_break, sent_at);
     }
 }

@@ -123,6 +123,14 @@ impl RequestLog {
         !matches!(self.state, State::Closed)
     }
 
+    /// The hash of the last line, if there is one and the file is open.
+    pub fn last_hash(&self) -> Option<&str> {
+        match &self.state {
+            State::Open(open) => open.previous.as_deref(),
+            State::Waiting | State::Closed => None,
+        }
+    }
+
     /// Why nothing more is written, or why the last hash is not kept, if writing failed.
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref().or(self.anchor_failure.as_deref())

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use pellucid_agent::identity::VERSION;
 use pellucid_agent::session::Session;
+use pellucid_agent::telemetry;
 use pellucid_config::Env;
 use pellucid_engine::wire::effort_sent;
 use pellucid_protocol::event::EventMessage;
@@ -179,6 +180,7 @@ impl LiveTurn {
             Woken::Resumed => self.resume(),
             Woken::End(number) => {
                 self.leave();
+                let _unseen = telemetry::close_all();
                 std::process::exit(i32::from(number) + 128);
             }
         }

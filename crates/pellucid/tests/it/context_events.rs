@@ -49,7 +49,7 @@ usage = { input = 1500, output = 10 }
 #[derive(Debug)]
 pub struct Client {
     server: Child,
-    said: ChildStdin,
+    said: Option<ChildStdin>,
     heard: BufReader<ChildStdout>,
     /// Notifications, in their order.
     pub notified: Vec<Value>,
@@ -71,8 +71,16 @@ impl Client {
     pub fn of(world: &World, args: &[&str]) -> Self {
         let mut command = world.command(&[&["app-server"], args].concat());
         let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let (said, heard) = (server.stdin.take().unwrap(), BufReader::new(server.stdout.take().unwrap()));
+        let (said, heard) = (server.stdin.take(), BufReader::new(server.stdout.take().unwrap()));
         Self { server, said, heard, notified: Vec::new() }
+    }
+
+    /// Closes the program's standard input and waits for its end.
+    pub fn leave(mut self) {
+        drop(self.said.take());
+        let mut rest = String::new();
+        while self.heard.read_line(&mut rest).unwrap() > 0 {}
+        assert!(self.server.wait().unwrap().success());
     }
 
     fn hear(&mut self) -> Value {
@@ -88,7 +96,8 @@ impl Client {
     }
 
     pub fn ask(&mut self, method: &str, params: &Value) -> Value {
-        writeln!(self.said, "{}", json!({ "id": method, "method": method, "params": params })).unwrap();
+        writeln!(self.said.as_mut().unwrap(), "{}", json!({ "id": method, "method": method, "params": params }))
+            .unwrap();
         loop {
             let message = self.hear();
             if message["id"] == method {

@@ -60,7 +60,6 @@ fn doctor_lists_keys_without_effect() {
     let lines: Vec<&str> = ran.out().lines().map(str::trim).filter(|line| line.contains("has no effect")).collect();
     expect![[r#"
         `check_for_update_on_startup` has no effect: Pellucid never looks for updates
-        `otel.exporter` has no effect: Pellucid sends no telemetry
         `apps.a.enabled` has no effect: it belongs to a service behind a ChatGPT login
     "#]]
     .assert_eq(&(lines.join("\n") + "\n"));

@@ -76,6 +76,7 @@ mod sources;
 mod statuses;
 mod steady;
 mod store;
+mod telemetry;
 mod trust;
 mod truth;
 mod undo;

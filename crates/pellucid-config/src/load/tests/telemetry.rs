@@ -61,11 +61,15 @@ fn without_a_collector_there_is_no_telemetry() {
 
 #[test]
 fn files_name_collectors_and_what_they_get() {
-    check_telemetry(&[("home/config.toml", LOGS)], &[], &expect![[r#"
+    check_telemetry(
+        &[("home/config.toml", LOGS)],
+        &[],
+        &expect![[r#"
         logs: https://c.test/logs json 10s x-key=k
         traces: https://c.test/logs json 10s x-key=k
         dev codex none 1.41.0 prompt false propagate false None [] None
-    "#]]);
+    "#]],
+    );
     let more = "trace_exporter = \"none\"\nlog_user_prompt = true\nschema = \"both\"\ncontent = \"digests\"\nsemconv = \"1.36.0\"\npropagate = true\nenvironment = \"prod\"\n\
                 [otel.metrics_exporter.otlp-http]\nendpoint = \"http://c.test/m\"\nprotocol = \"binary\"\n\
                 tls = { ca-certificate = \"ca.pem\", some = \"x\" }\n";
@@ -87,43 +91,67 @@ fn files_name_collectors_and_what_they_get() {
 #[test]
 fn what_cannot_be_used_is_a_warning() {
     let grpc = "[otel]\nexporter = { otlp-grpc = { endpoint = \"http://a:4317\" } }\nmetrics_exporter = \"statsig\"\n";
-    check_telemetry(&[("home/config.toml", grpc)], &[], &expect![[r#"
+    check_telemetry(
+        &[("home/config.toml", grpc)],
+        &[],
+        &expect![[r#"
         warning: `otel.exporter` names `otlp-grpc`: this version exports over HTTP only, so nothing is exported; use `otlp-http`
         warning: `otel.trace_exporter` names `otlp-grpc`: this version exports over HTTP only, so nothing is exported; use `otlp-http`
         warning: `otel.metrics_exporter` names `statsig`: the collector of a vendor, which Pellucid never sends to, so nothing is exported; use `otlp-http`
-    "#]]);
+    "#]],
+    );
     let bad = "[otel]\nexporter = { otlp-http = { endpoint = \"localhost:4318\", protocol = \"json\" } }\ntrace_exporter = \"none\"\n";
-    check_telemetry(&[("home/config.toml", bad)], &[], &expect![[r#"
+    check_telemetry(
+        &[("home/config.toml", bad)],
+        &[],
+        &expect![[r#"
         warning: `otel.exporter`: `endpoint` is no address, so nothing is exported; it begins with `http://` or `https://` and a host
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_wrong_type_is_an_error_with_its_place() {
-    check_error("[otel]\ncontent = \"all\"\n", &[], &expect![[r#"
+    check_error(
+        "[otel]\ncontent = \"all\"\n",
+        &[],
+        &expect![[r#"
         config.toml cannot be loaded:
         $R/home/config.toml:2:11: unknown variant `all`, expected one of `none`, `digests`, `full`
           |
         2 | content = "all"
-          |           ^^^^^"#]]);
-    check_error("[otel]\npropagate = \"yes\"\n", &[], &expect![[r#"
+          |           ^^^^^"#]],
+    );
+    check_error(
+        "[otel]\npropagate = \"yes\"\n",
+        &[],
+        &expect![[r#"
         config.toml cannot be loaded:
         $R/home/config.toml:2:13: invalid type: string "yes", expected a boolean
           |
         2 | propagate = "yes"
-          |             ^^^^^"#]]);
-    check_error("[otel.exporter.otlp-http]\nendpoint = \"http://a\"\nprotocol = \"grpc\"\n", &[], &expect![[r#"
+          |             ^^^^^"#]],
+    );
+    check_error(
+        "[otel.exporter.otlp-http]\nendpoint = \"http://a\"\nprotocol = \"grpc\"\n",
+        &[],
+        &expect![[r#"
         config.toml cannot be loaded:
         $R/home/config.toml:3:12: unknown variant `grpc`, expected `binary` or `json`
           |
         3 | protocol = "grpc"
-          |            ^^^^^^"#]]);
-    check_error("[otel.exporter.otlp-http]\nprotocol = \"json\"\n", &[], &expect![[r#"
+          |            ^^^^^^"#]],
+    );
+    check_error(
+        "[otel.exporter.otlp-http]\nprotocol = \"json\"\n",
+        &[],
+        &expect![[r#"
         config.toml cannot be loaded:
         $R/home/config.toml:1:1: missing field `endpoint`
           |
         1 | [otel.exporter.otlp-http]
-          | ^^^^^^^^^^^^^^^^^^^^^^^^^"#]]);
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^"#]],
+    );
 }
 
 #[test]
@@ -137,22 +165,34 @@ fn variables_count_where_no_file_says_anything() {
         ("OTEL_RESOURCE_ATTRIBUTES", "service.name=mine,team=a%2Cb"),
         ("OTEL_METRICS_EXPORTER", "none"),
     ];
-    check_telemetry(&[], &all, &expect![[r#"
+    check_telemetry(
+        &[],
+        &all,
+        &expect![[r#"
         logs: http://c.test:4318/v1/logs binary 500ms authorization=Bearer k x=1
         traces: https://t.test/own json 500ms authorization=Bearer k x=1
         dev codex none 1.41.0 prompt false propagate false Some("mine") [("team", "a,b")] None
-    "#]]);
-    check_telemetry(&[("home/config.toml", LOGS)], &all, &expect![[r#"
+    "#]],
+    );
+    check_telemetry(
+        &[("home/config.toml", LOGS)],
+        &all,
+        &expect![[r#"
         logs: https://c.test/logs json 500ms x-key=k
         traces: https://c.test/logs json 500ms x-key=k
         dev codex none 1.41.0 prompt false propagate false Some("mine") [("team", "a,b")] None
-    "#]]);
+    "#]],
+    );
     let disabled = [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c.test"), ("OTEL_SDK_DISABLED", "true")];
     check_telemetry(&[], &disabled, &expect![""]);
     let grpc = [("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "http://c.test"), ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")];
-    check_telemetry(&[], &grpc, &expect![[r#"
+    check_telemetry(
+        &[],
+        &grpc,
+        &expect![[r#"
         warning: OTEL_EXPORTER_OTLP_PROTOCOL: `grpc` is not supported, so nothing is exported; use `http/protobuf` or `http/json`
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -170,12 +210,16 @@ fn an_administrator_forces_collectors_and_forbids_contents() {
             warning: `otel.log_user_prompt` is `false` and not `true` as configured: $R/etc/requirements.toml forbids contents
         "#]],
     );
-    check_telemetry(&[("etc/requirements.toml", "[otel]\nexporter = \"statsig\"\n")], &[], &expect![[r#"
+    check_telemetry(
+        &[("etc/requirements.toml", "[otel]\nexporter = \"statsig\"\n")],
+        &[],
+        &expect![[r#"
         config.toml cannot be loaded: Error parsing requirements file $R/etc/requirements.toml: TOML parse error at line 2, column 12
           |
         2 | exporter = "statsig"
           |            ^^^^^^^^^
-        unknown variant `statsig`, expected `none` or `otlp-http`"#]]);
+        unknown variant `statsig`, expected `none` or `otlp-http`"#]],
+    );
 }
 
 #[test]

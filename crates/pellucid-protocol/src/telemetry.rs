@@ -70,9 +70,9 @@ pub struct CollectorTls {
 word_enum! {
     /// The encoding of what is sent to a collector.
     OtlpEncoding {
-        /// Protocol buffers.
+        /// The binary form of protocol buffers.
         Binary = "binary",
-        /// JSON.
+        /// The JSON form of the protocol.
         Json = "json",
     }
 }

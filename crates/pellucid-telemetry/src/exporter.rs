@@ -1,4 +1,4 @@
-//! The exporter: takes records from sessions, and sends them from a thread of its own.
+//! The exporter: takes records from sessions, and sends them from a separate thread.
 //!
 //! Sessions with the same collectors share an exporter. Its thread begins with the first record. Adding records never
 //! waits, so a collector that hangs costs a turn nothing: when the queue is full, records are dropped and counted. A
@@ -24,13 +24,13 @@ use tokio::time::timeout_at;
 use crate::client::CollectorClient;
 use crate::otlp;
 use crate::otlp::Range;
-use crate::otlp::Resource;
+use crate::otlp::RecordSource;
 use crate::queue::Queue;
 use crate::queue::Queued;
+use crate::record::ExportedRecord;
 use crate::record::LogEvent;
 use crate::record::Nanoseconds;
-use crate::record::Record;
-use crate::record::Span;
+use crate::record::SpanRecord;
 
 /// How long the end of the process waits for what was not sent yet.
 pub const CLOSING_TIME: Duration = Duration::from_secs(2);
@@ -58,7 +58,7 @@ static EXPORTERS: Mutex<Vec<Arc<Exporter>>> = Mutex::new(Vec::new());
 pub struct Exporter {
     collectors: Collectors,
     queue: Arc<Queue>,
-    resources: Mutex<Vec<Arc<Resource>>>,
+    resources: Mutex<Vec<Arc<RecordSource>>>,
     thread: Mutex<Thread>,
     notices: Arc<Mutex<Notices>>,
 }
@@ -113,7 +113,7 @@ impl Exporter {
     }
 
     /// A resource that sessions with the same attributes share.
-    pub fn resource(&self, resource: Resource) -> Arc<Resource> {
+    pub fn resource(&self, resource: RecordSource) -> Arc<RecordSource> {
         let mut known = lock(&self.resources);
         if let Some(it) = known.iter().find(|it| ***it == resource) {
             return it.clone();
@@ -124,7 +124,7 @@ impl Exporter {
     }
 
     /// Hands records over. This never waits.
-    pub fn export(&self, resource: &Arc<Resource>, records: Vec<Record>) {
+    pub fn export(&self, resource: &Arc<RecordSource>, records: Vec<ExportedRecord>) {
         if records.is_empty() {
             return;
         }
@@ -292,7 +292,7 @@ impl Worker {
     async fn send(&self, batch: Vec<Queued>) {
         for (resource, records) in by_resource(&batch) {
             let logs: Vec<&LogEvent> = records.iter().filter_map(|record| log(record)).collect();
-            let spans: Vec<&Span> = records.iter().filter_map(|record| span(record)).collect();
+            let spans: Vec<&SpanRecord> = records.iter().filter_map(|record| span(record)).collect();
             let all_logs = async {
                 if let (Some(target), false) = (&self.logs, logs.is_empty()) {
                     let body = otlp::encode(&otlp::logs(resource, &logs), target.encoding);
@@ -320,7 +320,7 @@ impl Worker {
     }
 
     /// Sends a body with so many records, several times if that may help. A person learns of the first failure.
-    async fn post(&self, target: &Target, resource: &Arc<Resource>, body: Vec<u8>, n_records: usize) {
+    async fn post(&self, target: &Target, resource: &Arc<RecordSource>, body: Vec<u8>, n_records: usize) {
         let mut closing = self.queue.closing();
         let mut n_retries = 0;
         let refused = loop {
@@ -346,8 +346,8 @@ impl Worker {
     }
 }
 
-fn by_resource(batch: &[Queued]) -> Vec<(&Arc<Resource>, Vec<&Record>)> {
-    let mut all: Vec<(&Arc<Resource>, Vec<&Record>)> = Vec::new();
+fn by_resource(batch: &[Queued]) -> Vec<(&Arc<RecordSource>, Vec<&ExportedRecord>)> {
+    let mut all: Vec<(&Arc<RecordSource>, Vec<&ExportedRecord>)> = Vec::new();
     for (resource, record) in batch {
         match all.iter_mut().find(|(known, _)| Arc::ptr_eq(known, resource)) {
             Some((_, records)) => records.push(record),
@@ -357,17 +357,17 @@ fn by_resource(batch: &[Queued]) -> Vec<(&Arc<Resource>, Vec<&Record>)> {
     all
 }
 
-fn log(record: &Record) -> Option<&LogEvent> {
+fn log(record: &ExportedRecord) -> Option<&LogEvent> {
     match record {
-        Record::Log(event) => Some(event),
-        Record::Span(_) | Record::Measurement(_) => None,
+        ExportedRecord::Log(event) => Some(event),
+        ExportedRecord::Span(_) | ExportedRecord::Measurement(_) => None,
     }
 }
 
-fn span(record: &Record) -> Option<&Span> {
+fn span(record: &ExportedRecord) -> Option<&SpanRecord> {
     match record {
-        Record::Span(span) => Some(span),
-        Record::Log(_) | Record::Measurement(_) => None,
+        ExportedRecord::Span(span) => Some(span),
+        ExportedRecord::Log(_) | ExportedRecord::Measurement(_) => None,
     }
 }
 

@@ -18,7 +18,7 @@ pub struct SessionFacts {
     pub session: String,
     /// The name of the client.
     pub originator: String,
-    /// The terminal.
+    /// The terminal, as the user agent names it.
     pub terminal: String,
     /// The version of this program.
     pub version: String,
@@ -38,8 +38,21 @@ pub struct SessionFacts {
     pub server_port: Option<u16>,
     /// Whether replies may come over a WebSocket.
     pub may_use_socket: bool,
-    /// The model.
+    /// The model that is asked at the beginning.
     pub model: String,
+    /// The settings of the session.
+    pub settings: SettingsFacts,
+    /// The name of the pack.
+    pub pack: String,
+    /// The digest of the pack's files.
+    pub pack_sha256: String,
+    /// Whether the session works in a repository.
+    pub is_git: bool,
+}
+
+/// The settings of a session, as log events name them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SettingsFacts {
     /// The reasoning effort, if one is set.
     pub reasoning_effort: Option<String>,
     /// How reasoning is summarised.
@@ -56,12 +69,6 @@ pub struct SessionFacts {
     pub mcp_servers: Vec<String>,
     /// The profile, if there is one.
     pub profile: Option<String>,
-    /// The name of the pack.
-    pub pack: String,
-    /// The digest of the pack's files.
-    pub pack_sha256: String,
-    /// Whether the session works in a repository.
-    pub is_git: bool,
 }
 
 /// A request that is sent.
@@ -107,13 +114,13 @@ pub struct RequestDetails {
 pub struct InputContent {
     /// The instructions before the conversation.
     pub instructions: String,
-    /// The conversation.
+    /// The items of the conversation.
     pub items: Vec<Item>,
 }
 
 /// A reply that is over.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ReplyFacts {
+pub struct ObservedReply {
     /// The number of the request's line in the record, for replies that come in another order than their requests.
     pub line: Option<u64>,
     /// The provider's id of the reply.
@@ -132,7 +139,7 @@ pub struct ReplyFacts {
 
 /// A tool call that is over.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CallFacts {
+pub struct ObservedCall {
     /// The id of the call.
     pub call_id: String,
     /// The name of the tool; empty for a command that a person typed.

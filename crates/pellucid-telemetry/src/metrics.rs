@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::names;
-use crate::names::Metric;
+use crate::names::Instrument;
 use crate::names::MetricKind;
 use crate::record::Attribute;
+use crate::record::AttributeValue;
 use crate::record::Measurement;
-use crate::record::Value;
 
 /// How many combinations of attributes a metric has at most; the figures of all others are one combination.
 pub const SERIES_MAX: usize = 500;
@@ -21,8 +21,8 @@ pub struct Aggregation {
 /// A metric with its data points.
 #[derive(Debug)]
 pub struct MetricPoints {
-    /// The metric.
-    pub metric: &'static Metric,
+    /// The metric that the points belong to.
+    pub metric: &'static Instrument,
     /// The data points, by their attributes.
     points: BTreeMap<String, Point>,
 }
@@ -63,7 +63,7 @@ impl Aggregation {
         let mut key = key(&attributes);
         let mut attributes = attributes;
         if points.len() >= SERIES_MAX && !points.contains_key(&key) {
-            attributes = vec![(names::OVERFLOW.into(), Value::Flag(true))];
+            attributes = vec![(names::OVERFLOW.into(), AttributeValue::Flag(true))];
             key = names::OVERFLOW.to_owned();
         }
         let n_buckets = match metric.kind {

@@ -7,16 +7,16 @@ use pellucid_protocol::telemetry::SemconvRevision;
 
 /// A name and what it means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Name {
+pub struct ExportedName {
     /// The name as it is exported.
     pub name: &'static str,
     /// What it means, as a sentence.
     pub doc: &'static str,
 }
 
-/// A metric.
+/// A metric with its unit and kind.
 #[derive(Debug, PartialEq)]
-pub struct Metric {
+pub struct Instrument {
     /// The name as it is exported.
     pub name: &'static str,
     /// The unit as it is exported.
@@ -49,7 +49,7 @@ pub enum MetricSet {
     GenAi,
     /// The same, from this revision of the conventions on.
     GenAiSince(SemconvRevision),
-    /// Every schema.
+    /// Every schema exports it.
     Always,
 }
 
@@ -72,11 +72,11 @@ macro_rules! metrics {
     ($($constant:ident = $name:literal, $unit:literal, $kind:expr, $set:expr, $doc:literal;)+) => {
         $(
             #[doc = $doc]
-            pub static $constant: Metric = Metric { name: $name, unit: $unit, doc: $doc, kind: $kind, set: $set };
+            pub static $constant: Instrument = Instrument { name: $name, unit: $unit, doc: $doc, kind: $kind, set: $set };
         )+
 
         /// All metrics, in the order of the documentation.
-        pub static METRICS: &[&Metric] = &[$(&$constant),+];
+        pub static METRICS: &[&Instrument] = &[$(&$constant),+];
     };
 }
 
@@ -121,7 +121,7 @@ macro_rules! names {
         )+
 
         $(#[$doc_all])*
-        pub static $all: &[Name] = &[$(Name { name: $name, doc: $doc }),+];
+        pub static $all: &[ExportedName] = &[$(ExportedName { name: $name, doc: $doc }),+];
     };
 }
 
@@ -288,7 +288,8 @@ names! {
 /// The attribute for the bytes of a layer; absent for a layer that our requests do not have.
 pub fn layer(kind: &str) -> Option<&'static str> {
     let (before, after) = ("pellucid.layers.", ".bytes");
-    let is_it = |name: &&Name| name.name.strip_prefix(before).and_then(|it| it.strip_suffix(after)) == Some(kind);
+    let is_it =
+        |name: &&ExportedName| name.name.strip_prefix(before).and_then(|it| it.strip_suffix(after)) == Some(kind);
     ATTRIBUTES.iter().find(is_it).map(|it| it.name)
 }
 
@@ -305,7 +306,7 @@ mod tests {
 
     use super::*;
 
-    fn table(title: &str, first: &str, names: &[Name]) -> String {
+    fn table(title: &str, first: &str, names: &[ExportedName]) -> String {
         let mut text = format!("\n## {title}\n\n| {first} | meaning |\n| --- | --- |\n");
         for name in names {
             let _ = writeln!(text, "| `{}` | {} |", name.name, name.doc);

@@ -30,12 +30,12 @@ use crate::content;
 use crate::facts::SessionFacts;
 use crate::names;
 use crate::record::Attribute;
+use crate::record::AttributeValue;
+use crate::record::ExportedRecord;
 use crate::record::LogEvent;
 use crate::record::Nanoseconds;
-use crate::record::Record;
-use crate::record::Span;
 use crate::record::SpanKind;
-use crate::record::Value;
+use crate::record::SpanRecord;
 use crate::trace;
 use crate::trace::SpanContext;
 
@@ -94,7 +94,7 @@ pub struct Observer {
     outputs: BTreeMap<String, String>,
     /// The calls that MCP servers run.
     mcp_calls: BTreeSet<String>,
-    records: Vec<Record>,
+    records: Vec<ExportedRecord>,
 }
 
 /// A turn that runs.
@@ -154,7 +154,7 @@ impl Observer {
     }
 
     /// Takes the records that were made since the last call.
-    pub fn take(&mut self) -> Vec<Record> {
+    pub fn take(&mut self) -> Vec<ExportedRecord> {
         std::mem::take(&mut self.records)
     }
 
@@ -217,7 +217,7 @@ impl Observer {
         });
     }
 
-    /// A span below the turn, or of a trace of its own outside of turns. Gives its parent too.
+    /// A span below the turn, or of a separate trace outside of turns. Gives its parent too.
     fn below(&mut self) -> (SpanContext, Option<SpanContext>) {
         let number = self.next_number();
         let above = self.turn.as_ref().map(Turn::innermost).or(self.facts.parent).or(self.above);
@@ -231,9 +231,9 @@ impl Observer {
         self.n_spans.to_string()
     }
 
-    fn span(&mut self, span: Span) {
+    fn span(&mut self, span: SpanRecord) {
         if self.exported.spans {
-            self.records.push(Record::Span(Box::new(span)));
+            self.records.push(ExportedRecord::Span(Box::new(span)));
         }
     }
 
@@ -256,7 +256,7 @@ impl Observer {
         ];
         all.extend(attributes);
         let context = self.current();
-        self.records.push(Record::Log(LogEvent { at, name, attributes: all, context }));
+        self.records.push(ExportedRecord::Log(LogEvent { at, name, attributes: all, context }));
     }
 
     /// The attribute for the provider, in the revision of the settings.
@@ -327,14 +327,20 @@ fn chosen(name: &str) -> &str {
 const UNNAMED: &str = "other";
 
 /// An attribute of the closed list.
-fn attribute(name: &'static str, value: impl Into<Value>) -> Attribute {
+fn attribute(name: &'static str, value: impl Into<AttributeValue>) -> Attribute {
     debug_assert!(names::is_attribute(name), "{name} is in no table");
     (name.into(), value.into())
 }
 
 /// A span of this program without events.
-fn internal(context: SpanContext, parent: Option<[u8; 8]>, name: String, start: Nanoseconds, end: Nanoseconds) -> Span {
-    Span {
+fn internal(
+    context: SpanContext,
+    parent: Option<[u8; 8]>,
+    name: String,
+    start: Nanoseconds,
+    end: Nanoseconds,
+) -> SpanRecord {
+    SpanRecord {
         context,
         parent,
         name,

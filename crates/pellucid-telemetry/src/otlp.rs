@@ -11,11 +11,11 @@ use crate::metrics::MetricPoints;
 use crate::metrics::Point;
 use crate::names::MetricKind;
 use crate::record::Attribute;
+use crate::record::AttributeValue;
 use crate::record::LogEvent;
 use crate::record::Nanoseconds;
-use crate::record::Span;
 use crate::record::SpanKind;
-use crate::record::Value;
+use crate::record::SpanRecord;
 use pellucid_protocol::telemetry::OtlpEncoding;
 
 /// The name of what records come from.
@@ -35,8 +35,8 @@ const SAMPLED: u32 = 1;
 
 /// What records come from: the attributes of a resource, and the address of the conventions.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Resource {
-    /// The attributes.
+pub struct RecordSource {
+    /// The attributes of all signals.
     pub attributes: Vec<Attribute>,
     /// Further attributes, of metrics only.
     pub of_metrics: Vec<Attribute>,
@@ -72,7 +72,7 @@ pub fn content_type(encoding: OtlpEncoding) -> &'static str {
 }
 
 /// Log events of one resource.
-pub fn logs(resource: &Resource, events: &[&LogEvent]) -> m::LogsRequest {
+pub fn logs(resource: &RecordSource, events: &[&LogEvent]) -> m::LogsRequest {
     m::LogsRequest {
         resource_logs: vec![m::ResourceLogs {
             resource: Some(self::resource(resource)),
@@ -87,7 +87,7 @@ pub fn logs(resource: &Resource, events: &[&LogEvent]) -> m::LogsRequest {
 }
 
 /// Spans of one resource.
-pub fn spans(resource: &Resource, spans: &[&Span]) -> m::TracesRequest {
+pub fn spans(resource: &RecordSource, spans: &[&SpanRecord]) -> m::TracesRequest {
     m::TracesRequest {
         resource_spans: vec![m::ResourceSpans {
             resource: Some(self::resource(resource)),
@@ -102,7 +102,7 @@ pub fn spans(resource: &Resource, spans: &[&Span]) -> m::TracesRequest {
 }
 
 /// Data points of one resource.
-pub fn metrics(resource: &Resource, metrics: &[MetricPoints], range: Range) -> m::MetricsRequest {
+pub fn metrics(resource: &RecordSource, metrics: &[MetricPoints], range: Range) -> m::MetricsRequest {
     m::MetricsRequest {
         resource_metrics: vec![m::ResourceMetrics {
             resource: Some(resource_of_metrics(resource)),
@@ -116,18 +116,18 @@ pub fn metrics(resource: &Resource, metrics: &[MetricPoints], range: Range) -> m
     }
 }
 
-fn resource(resource: &Resource) -> m::Resource {
-    m::Resource { attributes: attributes(&resource.attributes) }
+fn resource(resource: &RecordSource) -> m::ResourceMessage {
+    m::ResourceMessage { attributes: attributes(&resource.attributes) }
 }
 
-fn resource_of_metrics(resource: &Resource) -> m::Resource {
+fn resource_of_metrics(resource: &RecordSource) -> m::ResourceMessage {
     let mut all = attributes(&resource.attributes);
     all.extend(attributes(&resource.of_metrics));
-    m::Resource { attributes: all }
+    m::ResourceMessage { attributes: all }
 }
 
-fn scope(resource: &Resource) -> m::Scope {
-    m::Scope { name: SCOPE.to_owned(), version: resource.version.clone() }
+fn scope(resource: &RecordSource) -> m::ScopeMessage {
+    m::ScopeMessage { name: SCOPE.to_owned(), version: resource.version.clone() }
 }
 
 fn attributes(attributes: &[Attribute]) -> Vec<m::KeyValue> {
@@ -137,14 +137,14 @@ fn attributes(attributes: &[Attribute]) -> Vec<m::KeyValue> {
         .collect()
 }
 
-fn any(value: &Value) -> m::AnyValue {
+fn any(value: &AttributeValue) -> m::AnyValue {
     let text = |text: &String| m::AnyValue { value: Some(m::Any::StringValue(text.clone())) };
     let value = match value {
-        Value::Text(it) => return text(it),
-        Value::Int(number) => m::Any::IntValue(*number),
-        Value::Float(number) => m::Any::DoubleValue(*number),
-        Value::Flag(flag) => m::Any::BoolValue(*flag),
-        Value::Texts(texts) => m::Any::ArrayValue(m::ArrayValue { values: texts.iter().map(text).collect() }),
+        AttributeValue::Text(it) => return text(it),
+        AttributeValue::Int(number) => m::Any::IntValue(*number),
+        AttributeValue::Float(number) => m::Any::DoubleValue(*number),
+        AttributeValue::Flag(flag) => m::Any::BoolValue(*flag),
+        AttributeValue::Texts(texts) => m::Any::ArrayValue(m::ArrayValue { values: texts.iter().map(text).collect() }),
     };
     m::AnyValue { value: Some(value) }
 }
@@ -163,8 +163,8 @@ fn log(event: &LogEvent) -> m::LogRecord {
     }
 }
 
-fn span(span: &Span) -> m::Span {
-    m::Span {
+fn span(span: &SpanRecord) -> m::SpanMessage {
+    m::SpanMessage {
         trace_id: span.context.trace.to_vec(),
         span_id: span.context.span.to_vec(),
         parent_span_id: span.parent.map(|it| it.to_vec()).unwrap_or_default(),
@@ -180,7 +180,7 @@ fn span(span: &Span) -> m::Span {
         events: span
             .events
             .iter()
-            .map(|event| m::SpanEvent {
+            .map(|event| m::SpanEventMessage {
                 time_unix_nano: event.at,
                 name: event.name.to_owned(),
                 attributes: attributes(&event.attributes),
@@ -195,21 +195,21 @@ fn span(span: &Span) -> m::Span {
     }
 }
 
-fn metric(metric: &MetricPoints, range: Range) -> m::Metric {
+fn metric(metric: &MetricPoints, range: Range) -> m::MetricMessage {
     let numbers = |is_whole: bool| m::Sum {
         data_points: metric.points().map(|point| number(point, range, is_whole)).collect(),
         aggregation_temporality: DELTA,
         is_monotonic: true,
     };
     let data = match metric.metric.kind {
-        MetricKind::Counter => m::Data::Sum(numbers(true)),
-        MetricKind::Sum => m::Data::Sum(numbers(false)),
-        MetricKind::Histogram(bounds) => m::Data::Histogram(m::Histogram {
+        MetricKind::Counter => m::MetricData::Sum(numbers(true)),
+        MetricKind::Sum => m::MetricData::Sum(numbers(false)),
+        MetricKind::Histogram(bounds) => m::MetricData::Histogram(m::Histogram {
             data_points: metric.points().map(|point| histogram(point, bounds, range)).collect(),
             aggregation_temporality: DELTA,
         }),
     };
-    m::Metric {
+    m::MetricMessage {
         name: metric.metric.name.to_owned(),
         description: metric.metric.doc.to_owned(),
         unit: metric.metric.unit.to_owned(),

@@ -14,9 +14,9 @@ use tokio::sync::watch;
 use crate::metrics::Aggregation;
 use crate::metrics::MetricPoints;
 use crate::names;
-use crate::otlp::Resource;
+use crate::otlp::RecordSource;
+use crate::record::ExportedRecord;
 use crate::record::Measurement;
-use crate::record::Record;
 
 /// How many records may wait.
 pub(crate) const RECORDS_MAX: usize = 2048;
@@ -25,7 +25,7 @@ pub(crate) const RECORDS_MAX: usize = 2048;
 pub(crate) const BYTES_MAX: usize = 16 << 20;
 
 /// A record with what it comes from.
-pub(crate) type Queued = (Arc<Resource>, Record);
+pub(crate) type Queued = (Arc<RecordSource>, ExportedRecord);
 
 /// Records that wait to be exported.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub(crate) struct Queue {
 struct State {
     records: VecDeque<Queued>,
     bytes: usize,
-    figures: Vec<(Arc<Resource>, Aggregation)>,
+    figures: Vec<(Arc<RecordSource>, Aggregation)>,
     n_dropped: u64,
 }
 
@@ -53,11 +53,11 @@ impl Default for Queue {
 
 impl Queue {
     /// Adds records. Gives how many did not fit.
-    pub fn add(&self, resource: &Arc<Resource>, records: Vec<Record>) -> u64 {
+    pub fn add(&self, resource: &Arc<RecordSource>, records: Vec<ExportedRecord>) -> u64 {
         let mut state = self.lock();
         let mut n_dropped = 0;
         for record in records {
-            if let Record::Measurement(measurement) = record {
+            if let ExportedRecord::Measurement(measurement) = record {
                 state.figures(resource).add(measurement);
                 continue;
             }
@@ -78,7 +78,7 @@ impl Queue {
     }
 
     /// Counts records that no collector took.
-    pub fn lost(&self, resource: &Arc<Resource>, n: u64) {
+    pub fn lost(&self, resource: &Arc<RecordSource>, n: u64) {
         self.lock().dropped(resource, n);
     }
 
@@ -93,7 +93,7 @@ impl Queue {
     }
 
     /// Takes the figures that came since the last time.
-    pub fn take_figures(&self) -> Vec<(Arc<Resource>, Vec<MetricPoints>)> {
+    pub fn take_figures(&self) -> Vec<(Arc<RecordSource>, Vec<MetricPoints>)> {
         let mut state = self.lock();
         std::mem::take(&mut state.figures).into_iter().map(|(resource, mut all)| (resource, all.take())).collect()
     }
@@ -124,7 +124,7 @@ impl Queue {
 }
 
 impl State {
-    fn figures(&mut self, resource: &Arc<Resource>) -> &mut Aggregation {
+    fn figures(&mut self, resource: &Arc<RecordSource>) -> &mut Aggregation {
         let at = self.figures.iter().position(|(known, _)| Arc::ptr_eq(known, resource)).unwrap_or_else(|| {
             self.figures.push((resource.clone(), Aggregation::default()));
             self.figures.len() - 1
@@ -133,7 +133,7 @@ impl State {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "so many records no process has")]
-    fn dropped(&mut self, resource: &Arc<Resource>, n: u64) {
+    fn dropped(&mut self, resource: &Arc<RecordSource>, n: u64) {
         self.n_dropped += n;
         let dropped = Measurement { metric: &names::DROPPED, value: n as f64, attributes: Vec::new() };
         self.figures(resource).add(dropped);
@@ -145,8 +145,8 @@ mod tests {
     use super::*;
     use crate::record::LogEvent;
 
-    fn resource() -> Arc<Resource> {
-        Arc::new(Resource {
+    fn resource() -> Arc<RecordSource> {
+        Arc::new(RecordSource {
             attributes: Vec::new(),
             of_metrics: Vec::new(),
             version: String::new(),
@@ -154,9 +154,9 @@ mod tests {
         })
     }
 
-    fn log(text: String) -> Record {
+    fn log(text: String) -> ExportedRecord {
         let attributes = vec![(names::PROMPT.into(), text.into())];
-        Record::Log(LogEvent { at: 0, name: names::USER_PROMPT, attributes, context: None })
+        ExportedRecord::Log(LogEvent { at: 0, name: names::USER_PROMPT, attributes, context: None })
     }
 
     #[test]
@@ -186,8 +186,9 @@ mod tests {
     #[test]
     fn figures_take_no_place_in_the_queue() {
         let (queue, resource) = (Queue::default(), resource());
-        let figure =
-            || Record::Measurement(Measurement { metric: &names::TURN_COUNT, value: 1.0, attributes: Vec::new() });
+        let figure = || {
+            ExportedRecord::Measurement(Measurement { metric: &names::TURN_COUNT, value: 1.0, attributes: Vec::new() })
+        };
         assert_eq!(queue.add(&resource, (0..RECORDS_MAX * 2).map(|_| figure()).collect()), 0);
         assert_eq!(queue.len(), 0);
         let figures = queue.take_figures();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::names::Metric;
+use crate::names::Instrument;
 use crate::trace::SpanContext;
 
 /// A time in nanoseconds of Unix time.
@@ -10,19 +10,19 @@ pub type Nanoseconds = u64;
 
 /// One thing to export.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Record {
+pub enum ExportedRecord {
     /// A log event.
     Log(LogEvent),
     /// A span that is over.
-    Span(Box<Span>),
+    Span(Box<SpanRecord>),
     /// A figure of a metric.
     Measurement(Measurement),
 }
 
 /// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
-    /// A text.
+pub enum AttributeValue {
+    /// A single text.
     Text(String),
     /// A whole number.
     Int(i64),
@@ -30,12 +30,12 @@ pub enum Value {
     Float(f64),
     /// Yes or no.
     Flag(bool),
-    /// Several texts.
+    /// Several texts in their order.
     Texts(Vec<String>),
 }
 
 /// A name and its value. Names are those of [`crate::names`].
-pub type Attribute = (Cow<'static, str>, Value);
+pub type Attribute = (Cow<'static, str>, AttributeValue);
 
 /// A log event.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +44,7 @@ pub struct LogEvent {
     pub at: Nanoseconds,
     /// The name of the event.
     pub name: &'static str,
-    /// Its attributes.
+    /// The attributes of the event.
     pub attributes: Vec<Attribute>,
     /// The span that it belongs to, if spans are exported.
     pub context: Option<SpanContext>,
@@ -61,8 +61,8 @@ pub enum SpanKind {
 
 /// A span that is over.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Span {
-    /// Its ids.
+pub struct SpanRecord {
+    /// The ids of the span.
     pub context: SpanContext,
     /// The span above it.
     pub parent: Option<[u8; 8]>,
@@ -74,10 +74,10 @@ pub struct Span {
     pub start: Nanoseconds,
     /// When the work was over.
     pub end: Nanoseconds,
-    /// Its attributes.
+    /// The attributes of the span.
     pub attributes: Vec<Attribute>,
     /// What happened meanwhile.
-    pub events: Vec<SpanEvent>,
+    pub events: Vec<SpanNote>,
     /// Spans of other traces or sessions that it belongs to.
     pub links: Vec<SpanContext>,
     /// Whether the work failed.
@@ -86,27 +86,27 @@ pub struct Span {
 
 /// Something that happened within a span.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SpanEvent {
+pub struct SpanNote {
     /// When it happened.
     pub at: Nanoseconds,
-    /// What happened.
+    /// The name of what happened.
     pub name: &'static str,
-    /// Its attributes.
+    /// The attributes of the event.
     pub attributes: Vec<Attribute>,
 }
 
 /// A figure of a metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measurement {
-    /// The metric.
-    pub metric: &'static Metric,
+    /// The metric that the figure belongs to.
+    pub metric: &'static Instrument,
     /// The figure: what is added to a counter, or one value of a distribution.
     pub value: f64,
     /// What the figure is about.
     pub attributes: Vec<Attribute>,
 }
 
-impl Value {
+impl AttributeValue {
     /// How many bytes the value takes, about.
     pub(crate) fn size(&self) -> usize {
         match self {
@@ -117,31 +117,31 @@ impl Value {
     }
 }
 
-impl From<&str> for Value {
+impl From<&str> for AttributeValue {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl From<String> for Value {
+impl From<String> for AttributeValue {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
 
-impl From<i64> for Value {
+impl From<i64> for AttributeValue {
     fn from(number: i64) -> Self {
         Self::Int(number)
     }
 }
 
-impl From<u64> for Value {
+impl From<u64> for AttributeValue {
     fn from(number: u64) -> Self {
         Self::Int(i64::try_from(number).unwrap_or(i64::MAX))
     }
 }
 
-impl From<bool> for Value {
+impl From<bool> for AttributeValue {
     fn from(flag: bool) -> Self {
         Self::Flag(flag)
     }
@@ -153,7 +153,7 @@ const ATTRIBUTE_BYTES: usize = 64;
 /// What every record takes besides its attributes.
 const RECORD_BYTES: usize = 256;
 
-impl Record {
+impl ExportedRecord {
     /// How many bytes the record takes in memory, about.
     pub fn size(&self) -> usize {
         let of = |attributes: &[Attribute]| -> usize {

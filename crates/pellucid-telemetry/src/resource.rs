@@ -4,7 +4,7 @@ use pellucid_protocol::telemetry::TelemetrySettings;
 
 use crate::facts::SessionFacts;
 use crate::names;
-use crate::otlp::Resource;
+use crate::otlp::RecordSource;
 use crate::record::Attribute;
 
 /// The name in the place of that of an SDK.
@@ -12,15 +12,15 @@ const SDK: &str = "pellucid";
 
 /// The operating system.
 #[derive(Debug, Clone, Copy)]
-pub struct System<'a> {
-    /// Its name.
+pub struct HostSystem<'a> {
+    /// The name of the system.
     pub name: &'a str,
-    /// Its version.
+    /// The version of the system.
     pub version: &'a str,
 }
 
 /// The resource of a session. Attributes that variables add do not replace ours, except for the name of the service.
-pub fn of(facts: &SessionFacts, settings: &TelemetrySettings, system: System<'_>) -> Resource {
+pub fn of(facts: &SessionFacts, settings: &TelemetrySettings, system: HostSystem<'_>) -> RecordSource {
     let service = settings.service_name.as_deref().unwrap_or(&facts.originator);
     let text = |name: &'static str, value: &str| -> Attribute { (name.into(), value.into()) };
     let mut attributes = vec![
@@ -36,7 +36,7 @@ pub fn of(facts: &SessionFacts, settings: &TelemetrySettings, system: System<'_>
             attributes.push((name.clone().into(), value.as_str().into()));
         }
     }
-    Resource {
+    RecordSource {
         attributes,
         of_metrics: vec![text(names::OS, system.name), text(names::OS_VERSION, system.version)],
         version: facts.version.clone(),

@@ -1,6 +1,6 @@
 //! The ids that tie spans together, and the header by which programs hand them on.
 //!
-//! Ids are digests of what they name, so that the same session has the same spans whoever exports them, and nothing here
+//! Ids are digests of what they name, so that the same session has the same spans in every export, and nothing here
 //! needs a source of randomness.
 
 use std::fmt;

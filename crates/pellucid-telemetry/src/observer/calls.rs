@@ -14,10 +14,10 @@ use super::internal;
 use super::milliseconds;
 use super::seconds;
 use crate::content;
-use crate::facts::CallFacts;
+use crate::facts::ObservedCall;
 use crate::names;
 use crate::record::Attribute;
-use crate::record::Span;
+use crate::record::SpanRecord;
 use crate::trace;
 
 /// The tool whose calls are decided about although they run no process.
@@ -44,7 +44,7 @@ impl Observer {
     }
 
     /// Notes a tool call that is over.
-    pub fn call(&mut self, call: &CallFacts) {
+    pub fn call(&mut self, call: &ObservedCall) {
         let arguments = self.arguments.remove(&call.call_id);
         let output = self.outputs.remove(&call.call_id);
         let is_mcp = self.mcp_calls.remove(&call.call_id);
@@ -54,7 +54,7 @@ impl Observer {
         self.span(span);
     }
 
-    fn log_call(&mut self, call: &CallFacts, arguments: Option<&str>, output: Option<&str>) {
+    fn log_call(&mut self, call: &ObservedCall, arguments: Option<&str>, output: Option<&str>) {
         let is_full = self.has_full_content();
         let about =
             |name: &str| vec![attribute(names::TOOL_NAME, name), attribute(names::CALL_ID, chosen(&call.call_id))];
@@ -77,14 +77,14 @@ impl Observer {
         self.log(call.ended, names::TOOL_RESULT, attributes);
     }
 
-    fn measure_call(&mut self, call: &CallFacts, is_mcp: bool) {
+    fn measure_call(&mut self, call: &ObservedCall, is_mcp: bool) {
         if call.tool.is_empty() {
             self.count(&names::TASK_USER_SHELL, Vec::new());
         } else {
             let mut about = vec![attribute(names::TOOL, name(call)), attribute(names::SUCCESS, success(call))];
             if let Some(run) = call.runs.last() {
                 about.push(attribute(names::SANDBOX, run.backend.as_deref().unwrap_or("none")));
-                about.push(attribute(names::SANDBOX_POLICY, self.facts.sandbox_policy.as_str()));
+                about.push(attribute(names::SANDBOX_POLICY, self.facts.settings.sandbox_policy.as_str()));
             }
             self.count(&names::TOOL_CALL, about.clone());
             self.measure_ms(&names::TOOL_CALL_DURATION, milliseconds(call.began, call.ended), about);
@@ -113,7 +113,13 @@ impl Observer {
         }
     }
 
-    fn call_span(&mut self, call: &CallFacts, arguments: Option<&str>, output: Option<&str>, is_mcp: bool) -> Span {
+    fn call_span(
+        &mut self,
+        call: &ObservedCall,
+        arguments: Option<&str>,
+        output: Option<&str>,
+        is_mcp: bool,
+    ) -> SpanRecord {
         let above = self.turn.as_ref().map(|turn| turn.context).or(self.last_turn).or(self.facts.parent).or(self.above);
         // A call that another made is found by the name of that one, whichever of the two is exported first.
         let context_of = |id: &str| match above {
@@ -161,28 +167,28 @@ impl Observer {
     }
 }
 
-fn name(call: &CallFacts) -> &str {
+fn name(call: &ObservedCall) -> &str {
     if call.tool.is_empty() { USER_SHELL } else { chosen(&call.tool) }
 }
 
-fn success(call: &CallFacts) -> &'static str {
+fn success(call: &ObservedCall) -> &'static str {
     if call.outcome == CallOutcome::Done { "true" } else { "false" }
 }
 
 /// Why a call failed, if it did.
-fn error(call: &CallFacts) -> Option<&'static str> {
+fn error(call: &ObservedCall) -> Option<&'static str> {
     (call.outcome != CallOutcome::Done).then(|| call.outcome.as_str())
 }
 
 /// Whether rules or a person decided about the call.
-fn is_decided(call: &CallFacts) -> bool {
+fn is_decided(call: &ObservedCall) -> bool {
     let is_of_model = !call.tool.is_empty();
     let has_run = !call.runs.is_empty() || !call.answers.is_empty();
     is_of_model && (has_run || call.outcome == CallOutcome::Refused || call.tool == PATCH)
 }
 
 /// The decision in the words of the Codex CLI, and what made it.
-fn decision(call: &CallFacts) -> (&'static str, &'static str) {
+fn decision(call: &ObservedCall) -> (&'static str, &'static str) {
     let Some((_, by, answer)) = call.answers.last() else {
         let decision = if call.outcome == CallOutcome::Refused { "denied" } else { "approved" };
         return (decision, "Config");

@@ -14,7 +14,7 @@ use super::milliseconds;
 use super::seconds;
 use crate::names;
 use crate::record::Nanoseconds;
-use crate::record::Span;
+use crate::record::SpanRecord;
 
 /// Why a turn failed that was interrupted.
 const INTERRUPTED: &str = "interrupted";
@@ -49,14 +49,14 @@ impl Observer {
     fn session_begins(&mut self, at: Nanoseconds) {
         let facts = &self.facts;
         let mut attributes = vec![attribute(names::PROVIDER_NAME, facts.provider_name.as_str())];
-        attributes.extend(facts.reasoning_effort.as_deref().map(|it| attribute(names::REASONING_EFFORT, it)));
-        attributes.push(attribute(names::REASONING_SUMMARY, facts.reasoning_summary.as_str()));
-        attributes.extend(facts.context_window.map(|it| attribute(names::CONTEXT_WINDOW, it)));
-        attributes.extend(facts.compact_limit.map(|it| attribute(names::COMPACT_LIMIT, it)));
-        attributes.push(attribute(names::APPROVAL_POLICY, facts.approval_policy.as_str()));
-        attributes.push(attribute(names::SANDBOX_POLICY, facts.sandbox_policy.as_str()));
-        attributes.push(attribute(names::MCP_SERVERS, facts.mcp_servers.join(", ")));
-        attributes.extend(facts.profile.as_deref().map(|it| attribute(names::ACTIVE_PROFILE, it)));
+        attributes.extend(facts.settings.reasoning_effort.as_deref().map(|it| attribute(names::REASONING_EFFORT, it)));
+        attributes.push(attribute(names::REASONING_SUMMARY, facts.settings.reasoning_summary.as_str()));
+        attributes.extend(facts.settings.context_window.map(|it| attribute(names::CONTEXT_WINDOW, it)));
+        attributes.extend(facts.settings.compact_limit.map(|it| attribute(names::COMPACT_LIMIT, it)));
+        attributes.push(attribute(names::APPROVAL_POLICY, facts.settings.approval_policy.as_str()));
+        attributes.push(attribute(names::SANDBOX_POLICY, facts.settings.sandbox_policy.as_str()));
+        attributes.push(attribute(names::MCP_SERVERS, facts.settings.mcp_servers.join(", ")));
+        attributes.extend(facts.settings.profile.as_deref().map(|it| attribute(names::ACTIVE_PROFILE, it)));
         let is_git = facts.is_git.to_string();
         self.log(at, names::CONVERSATION_STARTS, attributes);
         self.count(&names::THREAD_STARTED, vec![attribute(names::IS_GIT, is_git)]);
@@ -110,7 +110,7 @@ impl Observer {
         self.span(span);
     }
 
-    fn span_of(&self, turn: Turn, at: Nanoseconds) -> Span {
+    fn span_of(&self, turn: Turn, at: Nanoseconds) -> SpanRecord {
         let facts = &self.facts;
         let is_review = turn.name == names::REVIEW;
         let name = if is_review { turn.name.to_owned() } else { format!("{} {}", turn.name, super::AGENT) };

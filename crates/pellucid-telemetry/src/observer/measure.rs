@@ -3,32 +3,32 @@
 use super::Observer;
 use super::attribute;
 use crate::names;
-use crate::names::Metric;
+use crate::names::Instrument;
 use crate::names::MetricSet;
 use crate::record::Attribute;
+use crate::record::ExportedRecord;
 use crate::record::Measurement;
-use crate::record::Record;
 
 impl Observer {
     /// Adds one to a counter.
-    pub(super) fn count(&mut self, metric: &'static Metric, attributes: Vec<Attribute>) {
+    pub(super) fn count(&mut self, metric: &'static Instrument, attributes: Vec<Attribute>) {
         self.measure(metric, 1.0, attributes);
     }
 
     /// Notes a figure in milliseconds.
     #[expect(clippy::cast_precision_loss, reason = "a duration for people")]
-    pub(super) fn measure_ms(&mut self, metric: &'static Metric, milliseconds: u64, attributes: Vec<Attribute>) {
+    pub(super) fn measure_ms(&mut self, metric: &'static Instrument, milliseconds: u64, attributes: Vec<Attribute>) {
         self.measure(metric, milliseconds as f64, attributes);
     }
 
     /// Notes a whole figure.
     #[expect(clippy::cast_precision_loss, reason = "so many tokens or bytes no session has")]
-    pub(super) fn measure_n(&mut self, metric: &'static Metric, n: i64, attributes: Vec<Attribute>) {
+    pub(super) fn measure_n(&mut self, metric: &'static Instrument, n: i64, attributes: Vec<Attribute>) {
         self.measure(metric, n as f64, attributes);
     }
 
     /// Notes a figure, with what all metrics of its set are about.
-    pub(super) fn measure(&mut self, metric: &'static Metric, value: f64, attributes: Vec<Attribute>) {
+    pub(super) fn measure(&mut self, metric: &'static Instrument, value: f64, attributes: Vec<Attribute>) {
         let is_wanted = match metric.set {
             MetricSet::Codex => self.exported.codex,
             MetricSet::GenAi => self.exported.gen_ai,
@@ -46,7 +46,7 @@ impl Observer {
             all.push(attribute(names::SESSION_SOURCE, self.facts.source.as_str()));
         }
         all.extend(attributes);
-        self.records.push(Record::Measurement(Measurement { metric, value, attributes: all }));
+        self.records.push(ExportedRecord::Measurement(Measurement { metric, value, attributes: all }));
     }
 
     /// What figures of the conventions are about.

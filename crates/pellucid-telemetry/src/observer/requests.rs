@@ -13,18 +13,18 @@ use super::internal;
 use super::milliseconds;
 use super::seconds;
 use crate::content;
-use crate::facts::ReplyFacts;
+use crate::facts::ObservedReply;
 use crate::facts::RequestDetails;
 use crate::facts::RequestFacts;
 use crate::names;
 use crate::record::Attribute;
+use crate::record::AttributeValue;
+use crate::record::ExportedRecord;
 use crate::record::LogEvent;
 use crate::record::Nanoseconds;
-use crate::record::Record;
-use crate::record::Span;
-use crate::record::SpanEvent;
 use crate::record::SpanKind;
-use crate::record::Value;
+use crate::record::SpanNote;
+use crate::record::SpanRecord;
 use crate::trace;
 use crate::trace::SpanContext;
 
@@ -55,8 +55,8 @@ pub(super) struct Chat {
     /// How many HTTP attempts were exported.
     n_attempts: usize,
     /// When it failed, and why, if it may be sent again.
-    failure: Option<(Nanoseconds, ReplyFacts)>,
-    events: Vec<SpanEvent>,
+    failure: Option<(Nanoseconds, ObservedReply)>,
+    events: Vec<SpanNote>,
     response_model: Option<String>,
     has_calls: bool,
     reply: Vec<Item>,
@@ -79,7 +79,7 @@ impl Chat {
 
     fn event(&mut self, at: Nanoseconds, name: &'static str, attributes: Vec<Attribute>) {
         if self.events.len() < RETRIES_MAX {
-            self.events.push(SpanEvent { at, name, attributes });
+            self.events.push(SpanNote { at, name, attributes });
         }
     }
 }
@@ -242,7 +242,7 @@ impl Observer {
     }
 
     /// Notes that a reply is over, or failed.
-    pub fn reply(&mut self, at: Nanoseconds, reply: ReplyFacts) {
+    pub fn reply(&mut self, at: Nanoseconds, reply: ObservedReply) {
         let is_it = |chat: &Chat| match reply.line {
             Some(line) => chat.facts.record.as_ref().is_some_and(|(n, _)| *n == line),
             None => chat.is_under_way() && chat.is_streamed(),
@@ -261,7 +261,7 @@ impl Observer {
     }
 
     /// The tokens of a reply, as the Codex CLI logs them after its last event.
-    fn answered(&mut self, at: Nanoseconds, reply: &ReplyFacts) {
+    fn answered(&mut self, at: Nanoseconds, reply: &ObservedReply) {
         let Some(usage) = &reply.usage else { return };
         let attributes = vec![
             attribute(names::EVENT_KIND, "response.completed"),
@@ -288,12 +288,12 @@ impl Observer {
     pub(super) fn close_chats(&mut self, at: Nanoseconds) {
         self.close_failed();
         for chat in std::mem::take(&mut self.chats) {
-            let reply = ReplyFacts { failure: Some(INTERRUPTED.to_owned()), ..ReplyFacts::default() };
+            let reply = ObservedReply { failure: Some(INTERRUPTED.to_owned()), ..ObservedReply::default() };
             self.finish(chat, at, &reply);
         }
     }
 
-    fn finish(&mut self, chat: Chat, at: Nanoseconds, reply: &ReplyFacts) {
+    fn finish(&mut self, chat: Chat, at: Nanoseconds, reply: &ObservedReply) {
         if let (Some(turn), Some(usage)) = (&mut self.turn, &reply.usage) {
             turn.usage.get_or_insert_default().add(usage);
             turn.cache_write = match (turn.cache_write, reply.cache_write) {
@@ -307,12 +307,17 @@ impl Observer {
             let mut attributes = vec![attribute(names::EVENT_NAME, names::OPERATION_DETAILS)];
             attributes.extend(span.attributes.iter().cloned());
             let context = Some(span.context).filter(|_| self.exported.spans);
-            self.records.push(Record::Log(LogEvent { at, name: names::OPERATION_DETAILS, attributes, context }));
+            self.records.push(ExportedRecord::Log(LogEvent {
+                at,
+                name: names::OPERATION_DETAILS,
+                attributes,
+                context,
+            }));
         }
         self.span(span);
     }
 
-    fn measure_reply(&mut self, chat: &Chat, at: Nanoseconds, reply: &ReplyFacts) {
+    fn measure_reply(&mut self, chat: &Chat, at: Nanoseconds, reply: &ObservedReply) {
         let mut about = self.about_operation(names::CHAT);
         about.extend(self.server());
         if let Some(usage) = &reply.usage {
@@ -334,7 +339,7 @@ impl Observer {
         self.measure(&names::OPERATION_DURATION, seconds(chat.start, at), about);
     }
 
-    fn chat_span(&self, chat: Chat, at: Nanoseconds, reply: &ReplyFacts) -> Span {
+    fn chat_span(&self, chat: Chat, at: Nanoseconds, reply: &ObservedReply) -> SpanRecord {
         let facts = &self.facts;
         let name = format!("{} {}", names::CHAT, chat.model);
         let mut span = internal(chat.context, chat.parent, name, chat.start, at);
@@ -354,7 +359,7 @@ impl Observer {
             Some(failure) => all.push(attribute(names::ERROR_TYPE, failure.as_str())),
             None if chat.is_streamed() => {
                 let reason = if chat.has_calls { "tool_calls" } else { "stop" };
-                all.push(attribute(names::FINISH_REASONS, Value::Texts(vec![reason.to_owned()])));
+                all.push(attribute(names::FINISH_REASONS, AttributeValue::Texts(vec![reason.to_owned()])));
             }
             None => {}
         }

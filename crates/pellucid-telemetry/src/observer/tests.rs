@@ -31,12 +31,13 @@ use pellucid_protocol::telemetry::TelemetrySettings;
 use pellucid_protocol::usage::TokenUsage;
 
 use super::*;
-use crate::facts::CallFacts;
 use crate::facts::InputContent;
-use crate::facts::ReplyFacts;
+use crate::facts::ObservedCall;
+use crate::facts::ObservedReply;
 use crate::facts::RequestDetails;
 use crate::facts::RequestFacts;
 use crate::facts::RunFacts;
+use crate::facts::SettingsFacts;
 
 /// The text that must not leave.
 const PLANTED: &str = "planted-secret";
@@ -90,16 +91,19 @@ fn facts() -> SessionFacts {
         server_address: Some("127.0.0.1".to_owned()),
         server_port: Some(80),
         model: "m".to_owned(),
-        reasoning_summary: "auto".to_owned(),
-        approval_policy: "never".to_owned(),
-        sandbox_policy: "danger-full-access".to_owned(),
+        settings: SettingsFacts {
+            reasoning_summary: "auto".to_owned(),
+            approval_policy: "never".to_owned(),
+            sandbox_policy: "danger-full-access".to_owned(),
+            ..SettingsFacts::default()
+        },
         pack: "codex".to_owned(),
         pack_sha256: "ab".to_owned(),
         ..SessionFacts::default()
     }
 }
 
-/// A session under observation, whose clock goes on by ten milliseconds with every step.
+/// A session under observation, whose clock advances by ten milliseconds with every step.
 struct Fixture {
     observer: Observer,
     at: Nanoseconds,
@@ -198,7 +202,7 @@ impl Fixture {
         };
         self.replied(&ReplyEvent::Completed { response_id: "r".to_owned(), usage: Some(usage) });
         let at = self.tick();
-        let reply = ReplyFacts {
+        let reply = ObservedReply {
             line: Some(n * 3),
             response_id: Some("r".to_owned()),
             usage: Some(usage),
@@ -212,7 +216,7 @@ impl Fixture {
 
     fn failed(&mut self, n: u64, why: &str) {
         let at = self.tick();
-        let reply = ReplyFacts { line: Some(n * 3), failure: Some(why.to_owned()), ..ReplyFacts::default() };
+        let reply = ObservedReply { line: Some(n * 3), failure: Some(why.to_owned()), ..ObservedReply::default() };
         self.observer.reply(at, reply);
     }
 
@@ -220,7 +224,7 @@ impl Fixture {
         self.observer
             .output(&Item::FunctionCallOutput { call_id: "c1".to_owned(), output: format!("{PLANTED} output").into() });
         let (began, ended) = (self.tick(), self.tick());
-        self.observer.call(&CallFacts {
+        self.observer.call(&ObservedCall {
             call_id: "c1".to_owned(),
             tool: "shell_command".to_owned(),
             began,
@@ -258,7 +262,7 @@ fn called() -> Item {
     }
 }
 
-fn turn_with(settings: &TelemetrySettings) -> Vec<Record> {
+fn turn_with(settings: &TelemetrySettings) -> Vec<ExportedRecord> {
     let mut fixture = Fixture::new(settings);
     fixture.turn();
     fixture.observer.take()
@@ -267,32 +271,32 @@ fn turn_with(settings: &TelemetrySettings) -> Vec<Record> {
 fn shown(attributes: &[Attribute]) -> String {
     attributes.iter().fold(String::new(), |mut text, (name, value)| {
         let value = match value {
-            Value::Text(text) => text.clone(),
-            Value::Int(number) => number.to_string(),
-            Value::Float(number) => number.to_string(),
-            Value::Flag(flag) => flag.to_string(),
-            Value::Texts(texts) => texts.join(","),
+            AttributeValue::Text(text) => text.clone(),
+            AttributeValue::Int(number) => number.to_string(),
+            AttributeValue::Float(number) => number.to_string(),
+            AttributeValue::Flag(flag) => flag.to_string(),
+            AttributeValue::Texts(texts) => texts.join(","),
         };
         text.push_str(&format!(" {name}={value}"));
         text
     })
 }
 
-fn spans(records: &[Record]) -> Vec<&Span> {
-    let span = |record: &'_ Record| matches!(record, Record::Span(_));
+fn spans(records: &[ExportedRecord]) -> Vec<&SpanRecord> {
+    let span = |record: &'_ ExportedRecord| matches!(record, ExportedRecord::Span(_));
     records
         .iter()
         .filter(|it| span(it))
-        .map(|it| if let Record::Span(span) = it { &**span } else { unreachable!() })
+        .map(|it| if let ExportedRecord::Span(span) = it { &**span } else { unreachable!() })
         .collect()
 }
 
-fn logs(records: &[Record]) -> Vec<&LogEvent> {
-    records.iter().filter_map(|it| if let Record::Log(log) = it { Some(log) } else { None }).collect()
+fn logs(records: &[ExportedRecord]) -> Vec<&LogEvent> {
+    records.iter().filter_map(|it| if let ExportedRecord::Log(log) = it { Some(log) } else { None }).collect()
 }
 
 #[track_caller]
-fn check_spans(records: &[Record], expected: &Expect) {
+fn check_spans(records: &[ExportedRecord], expected: &Expect) {
     let all = spans(records);
     let mut text = String::new();
     for span in &all {
@@ -367,8 +371,10 @@ fn figures_name_no_session() {
     let all: BTreeSet<String> = turn_with(&settings())
         .iter()
         .filter_map(|record| match record {
-            Record::Measurement(it) => Some(format!("{} {}{}", it.metric.name, it.value, shown(&it.attributes))),
-            Record::Log(_) | Record::Span(_) => None,
+            ExportedRecord::Measurement(it) => {
+                Some(format!("{} {}{}", it.metric.name, it.value, shown(&it.attributes)))
+            }
+            ExportedRecord::Log(_) | ExportedRecord::Span(_) => None,
         })
         .collect();
     let all: Vec<String> = all.into_iter().collect();
@@ -418,11 +424,11 @@ fn every_name_is_in_a_table() {
     for settings in all_settings() {
         for record in turn_with(&settings) {
             let attributes = match &record {
-                Record::Log(log) => {
+                ExportedRecord::Log(log) => {
                     assert!(names::EVENTS.iter().any(|it| it.name == log.name), "{}", log.name);
                     log.attributes.clone()
                 }
-                Record::Span(span) => {
+                ExportedRecord::Span(span) => {
                     let first = span.name.split(' ').next().unwrap_or_default();
                     assert!(names::SPANS.iter().any(|it| it.name == first), "{}", span.name);
                     for event in &span.events {
@@ -434,7 +440,7 @@ fn every_name_is_in_a_table() {
                         .chain(span.attributes.clone())
                         .collect()
                 }
-                Record::Measurement(measurement) => measurement.attributes.clone(),
+                ExportedRecord::Measurement(measurement) => measurement.attributes.clone(),
             };
             for (name, _) in attributes {
                 assert!(names::is_attribute(&name), "{name}");
@@ -472,9 +478,9 @@ fn what_fails_and_is_sent_again_is_one_span() {
     fixture.failed(3, "usage_limit_reached");
     fixture.end();
     let records = fixture.observer.take();
-    let chats: Vec<&Span> = spans(&records).into_iter().filter(|span| span.name == "chat m").collect();
+    let chats: Vec<&SpanRecord> = spans(&records).into_iter().filter(|span| span.name == "chat m").collect();
     assert_eq!(chats.len(), 2);
-    let retries = |span: &Span| span.events.iter().filter(|it| it.name == names::RETRY).count();
+    let retries = |span: &SpanRecord| span.events.iter().filter(|it| it.name == names::RETRY).count();
     // One for the stream, one for the attempt with the status 500.
     assert_eq!((retries(chats[0]), chats[0].has_failed), (2, false));
     assert!(shown(&chats[0].attributes).contains("pellucid.request.n=2 "));
@@ -521,7 +527,7 @@ fn an_answer_to_a_question_names_its_source() {
     let mut fixture = Fixture::new(&settings());
     fixture.begin();
     let (began, ended) = (fixture.tick(), fixture.tick());
-    fixture.observer.call(&CallFacts {
+    fixture.observer.call(&ObservedCall {
         call_id: "not a name".to_owned(),
         tool: format!("{PLANTED} as a name"),
         began,
@@ -542,7 +548,7 @@ fn an_answer_to_a_question_names_its_source() {
 #[test]
 fn only_signals_with_a_collector_are_made() {
     let none = TelemetrySettings { logs: None, traces: None, ..settings() };
-    assert!(turn_with(&none).iter().all(|record| matches!(record, Record::Measurement(_))));
+    assert!(turn_with(&none).iter().all(|record| matches!(record, ExportedRecord::Measurement(_))));
     let none = TelemetrySettings { metrics: None, traces: None, ..settings() };
-    assert!(turn_with(&none).iter().all(|record| matches!(record, Record::Log(_))));
+    assert!(turn_with(&none).iter().all(|record| matches!(record, ExportedRecord::Log(_))));
 }

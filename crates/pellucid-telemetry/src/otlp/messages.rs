@@ -40,7 +40,7 @@ pub struct MetricsRequest {
 /// What records come from.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Resource {
+pub struct ResourceMessage {
     #[prost(message, repeated, tag = "1")]
     pub attributes: Vec<KeyValue>,
 }
@@ -48,14 +48,14 @@ pub struct Resource {
 /// The part of a program that makes records.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Scope {
+pub struct ScopeMessage {
     #[prost(string, tag = "1")]
     pub name: String,
     #[prost(string, tag = "2")]
     pub version: String,
 }
 
-/// An attribute.
+/// An attribute with its value.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyValue {
@@ -89,7 +89,7 @@ pub enum Any {
     ArrayValue(ArrayValue),
 }
 
-/// Several values.
+/// Several values in their order.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ArrayValue {
@@ -102,7 +102,7 @@ pub struct ArrayValue {
 #[serde(rename_all = "camelCase")]
 pub struct ResourceLogs {
     #[prost(message, optional, tag = "1")]
-    pub resource: Option<Resource>,
+    pub resource: Option<ResourceMessage>,
     #[prost(message, repeated, tag = "2")]
     pub scope_logs: Vec<ScopeLogs>,
     #[prost(string, tag = "3")]
@@ -115,7 +115,7 @@ pub struct ResourceLogs {
 #[serde(rename_all = "camelCase")]
 pub struct ScopeLogs {
     #[prost(message, optional, tag = "1")]
-    pub scope: Option<Scope>,
+    pub scope: Option<ScopeMessage>,
     #[prost(message, repeated, tag = "2")]
     pub log_records: Vec<LogRecord>,
     #[prost(string, tag = "3")]
@@ -156,7 +156,7 @@ pub struct LogRecord {
 #[serde(rename_all = "camelCase")]
 pub struct ResourceSpans {
     #[prost(message, optional, tag = "1")]
-    pub resource: Option<Resource>,
+    pub resource: Option<ResourceMessage>,
     #[prost(message, repeated, tag = "2")]
     pub scope_spans: Vec<ScopeSpans>,
     #[prost(string, tag = "3")]
@@ -169,18 +169,18 @@ pub struct ResourceSpans {
 #[serde(rename_all = "camelCase")]
 pub struct ScopeSpans {
     #[prost(message, optional, tag = "1")]
-    pub scope: Option<Scope>,
+    pub scope: Option<ScopeMessage>,
     #[prost(message, repeated, tag = "2")]
-    pub spans: Vec<Span>,
+    pub spans: Vec<SpanMessage>,
     #[prost(string, tag = "3")]
     #[serde(skip_serializing_if = "String::is_empty")]
     pub schema_url: String,
 }
 
-/// A span.
+/// A span that is over.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Span {
+pub struct SpanMessage {
     #[prost(bytes = "vec", tag = "1")]
     #[serde(serialize_with = "hex")]
     pub trace_id: Vec<u8>,
@@ -206,7 +206,7 @@ pub struct Span {
     pub attributes: Vec<KeyValue>,
     #[prost(message, repeated, tag = "11")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub events: Vec<SpanEvent>,
+    pub events: Vec<SpanEventMessage>,
     #[prost(message, repeated, tag = "13")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
@@ -218,7 +218,7 @@ pub struct Span {
 /// An event of a span.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SpanEvent {
+pub struct SpanEventMessage {
     #[prost(fixed64, tag = "1")]
     #[serde(serialize_with = "unsigned")]
     pub time_unix_nano: u64,
@@ -255,7 +255,7 @@ pub struct Status {
 #[serde(rename_all = "camelCase")]
 pub struct ResourceMetrics {
     #[prost(message, optional, tag = "1")]
-    pub resource: Option<Resource>,
+    pub resource: Option<ResourceMessage>,
     #[prost(message, repeated, tag = "2")]
     pub scope_metrics: Vec<ScopeMetrics>,
     #[prost(string, tag = "3")]
@@ -268,18 +268,18 @@ pub struct ResourceMetrics {
 #[serde(rename_all = "camelCase")]
 pub struct ScopeMetrics {
     #[prost(message, optional, tag = "1")]
-    pub scope: Option<Scope>,
+    pub scope: Option<ScopeMessage>,
     #[prost(message, repeated, tag = "2")]
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<MetricMessage>,
     #[prost(string, tag = "3")]
     #[serde(skip_serializing_if = "String::is_empty")]
     pub schema_url: String,
 }
 
-/// A metric.
+/// A metric with its data points.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Metric {
+pub struct MetricMessage {
     #[prost(string, tag = "1")]
     pub name: String,
     #[prost(string, tag = "2")]
@@ -287,22 +287,22 @@ pub struct Metric {
     #[prost(string, tag = "3")]
     #[serde(skip_serializing_if = "String::is_empty")]
     pub unit: String,
-    #[prost(oneof = "Data", tags = "7, 9")]
+    #[prost(oneof = "MetricData", tags = "7, 9")]
     #[serde(flatten)]
-    pub data: Option<Data>,
+    pub data: Option<MetricData>,
 }
 
 /// The kinds of data points.
 #[derive(Clone, PartialEq, Oneof, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Data {
+pub enum MetricData {
     #[prost(message, tag = "7")]
     Sum(Sum),
     #[prost(message, tag = "9")]
     Histogram(Histogram),
 }
 
-/// Sums.
+/// The sums of a metric.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sum {
@@ -331,7 +331,7 @@ pub struct NumberPoint {
     pub value: Option<Number>,
 }
 
-/// A sum.
+/// A sum of either kind.
 #[derive(Clone, Copy, PartialEq, Oneof, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Number {
@@ -341,7 +341,7 @@ pub enum Number {
     AsInt(#[serde(serialize_with = "signed")] i64),
 }
 
-/// Distributions.
+/// The distributions of a metric.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Histogram {

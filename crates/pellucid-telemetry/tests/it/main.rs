@@ -16,16 +16,16 @@ use pellucid_protocol::telemetry::TelemetrySettings;
 use pellucid_telemetry::exporter::Exporter;
 use pellucid_telemetry::facts::SessionFacts;
 use pellucid_telemetry::names;
-use pellucid_telemetry::otlp::Resource;
+use pellucid_telemetry::otlp::RecordSource;
+use pellucid_telemetry::record::AttributeValue;
+use pellucid_telemetry::record::ExportedRecord;
 use pellucid_telemetry::record::LogEvent;
 use pellucid_telemetry::record::Measurement;
-use pellucid_telemetry::record::Record;
-use pellucid_telemetry::record::Span;
-use pellucid_telemetry::record::SpanEvent;
 use pellucid_telemetry::record::SpanKind;
-use pellucid_telemetry::record::Value;
+use pellucid_telemetry::record::SpanNote;
+use pellucid_telemetry::record::SpanRecord;
 use pellucid_telemetry::resource;
-use pellucid_telemetry::resource::System;
+use pellucid_telemetry::resource::HostSystem;
 use pellucid_telemetry::trace::SpanContext;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::OtlpReceiver;
@@ -62,45 +62,45 @@ fn settings(receiver: &OtlpReceiver, encoding: OtlpEncoding) -> TelemetrySetting
     }
 }
 
-fn exporter(settings: &TelemetrySettings) -> (Arc<Exporter>, Arc<Resource>) {
+fn exporter(settings: &TelemetrySettings) -> (Arc<Exporter>, Arc<RecordSource>) {
     let exporter = Exporter::shared(settings);
     let facts = SessionFacts { originator: "tests".to_owned(), version: "1".to_owned(), ..SessionFacts::default() };
-    let resource = exporter.resource(resource::of(&facts, settings, System { name: "Debian", version: "12" }));
+    let resource = exporter.resource(resource::of(&facts, settings, HostSystem { name: "Debian", version: "12" }));
     (exporter, resource)
 }
 
-fn log() -> Record {
+fn log() -> ExportedRecord {
     let attributes = vec![
-        (names::TOOL_NAME.into(), Value::Text("é \"quoted\" \n".to_owned())),
-        (names::STATUS_CODE.into(), Value::Int(-1)),
-        (names::SUCCESS.into(), Value::Flag(true)),
-        (names::COST.name.into(), Value::Float(0.5)),
-        (names::FINISH_REASONS.into(), Value::Texts(vec!["a".to_owned(), "b".to_owned()])),
+        (names::TOOL_NAME.into(), AttributeValue::Text("é \"quoted\" \n".to_owned())),
+        (names::STATUS_CODE.into(), AttributeValue::Int(-1)),
+        (names::SUCCESS.into(), AttributeValue::Flag(true)),
+        (names::COST.name.into(), AttributeValue::Float(0.5)),
+        (names::FINISH_REASONS.into(), AttributeValue::Texts(vec!["a".to_owned(), "b".to_owned()])),
     ];
     let context = Some(SpanContext::root(&["a"]));
-    Record::Log(LogEvent { at: 1_700_000_000_000_000_001, name: names::TOOL_RESULT, attributes, context })
+    ExportedRecord::Log(LogEvent { at: 1_700_000_000_000_000_001, name: names::TOOL_RESULT, attributes, context })
 }
 
-fn span() -> Record {
+fn span() -> ExportedRecord {
     let context = SpanContext::root(&["a"]);
-    Record::Span(Box::new(Span {
+    ExportedRecord::Span(Box::new(SpanRecord {
         context: context.beside(&["b"]),
         parent: Some(context.span),
         name: "chat m".to_owned(),
         kind: SpanKind::Client,
         start: 1,
         end: 2,
-        attributes: vec![(names::REQUEST_N.into(), Value::Int(3))],
-        events: vec![SpanEvent { at: 1, name: names::RETRY, attributes: vec![(names::ERROR_TYPE.into(), "x".into())] }],
+        attributes: vec![(names::REQUEST_N.into(), AttributeValue::Int(3))],
+        events: vec![SpanNote { at: 1, name: names::RETRY, attributes: vec![(names::ERROR_TYPE.into(), "x".into())] }],
         links: vec![context],
         has_failed: true,
     }))
 }
 
-fn figures() -> [Record; 3] {
+fn figures() -> [ExportedRecord; 3] {
     let figure = |metric, value| {
-        let attributes = vec![(names::TOOL.into(), Value::Text("t".to_owned()))];
-        Record::Measurement(Measurement { metric, value, attributes })
+        let attributes = vec![(names::TOOL.into(), AttributeValue::Text("t".to_owned()))];
+        ExportedRecord::Measurement(Measurement { metric, value, attributes })
     };
     [figure(&names::TOOL_CALL, 2.0), figure(&names::TOOL_CALL_DURATION, 30.0), figure(&names::COST, 0.25)]
 }

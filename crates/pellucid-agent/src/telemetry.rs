@@ -27,18 +27,19 @@ use pellucid_store::requests::entry::ReplyEntry;
 use pellucid_telemetry::exporter;
 use pellucid_telemetry::exporter::CLOSING_TIME;
 use pellucid_telemetry::exporter::Exporter;
-use pellucid_telemetry::facts::CallFacts;
-use pellucid_telemetry::facts::ReplyFacts;
+use pellucid_telemetry::facts::ObservedCall;
+use pellucid_telemetry::facts::ObservedReply;
 use pellucid_telemetry::facts::RequestDetails;
 use pellucid_telemetry::facts::RequestFacts;
 use pellucid_telemetry::facts::RunFacts;
 use pellucid_telemetry::facts::SessionFacts;
+use pellucid_telemetry::facts::SettingsFacts;
 use pellucid_telemetry::observer::Blanks;
 use pellucid_telemetry::observer::Observer;
-use pellucid_telemetry::otlp::Resource;
+use pellucid_telemetry::otlp::RecordSource;
 use pellucid_telemetry::record::Nanoseconds;
 use pellucid_telemetry::resource;
-use pellucid_telemetry::resource::System;
+use pellucid_telemetry::resource::HostSystem;
 use pellucid_telemetry::trace::SpanContext;
 use pellucid_tools::notes::NotedCall;
 use pellucid_workspace::os::Host;
@@ -71,7 +72,7 @@ struct Shared {
 pub(crate) struct SessionTelemetry {
     observer: Observer,
     shared: Arc<Shared>,
-    resource: Arc<Resource>,
+    resource: Arc<RecordSource>,
     now: Arc<Mutex<Option<SpanContext>>>,
     home: PathBuf,
     model: String,
@@ -109,7 +110,7 @@ impl Telemetry {
         setup.telemetry.now = Arc::default();
         let facts = facts(setup, parent);
         let Host { name, version, .. } = Host::read();
-        let resource = resource::of(&facts, &shared.settings, System { name: &name, version: &version });
+        let resource = resource::of(&facts, &shared.settings, HostSystem { name: &name, version: &version });
         let resource = shared.exporter.resource(resource);
         let model = facts.model.clone();
         let blanks = Arc::new(KnownSecrets(Redactor::new(secrets(setup))));
@@ -215,7 +216,7 @@ impl SessionTelemetry {
             let money = price.rates.cost(&usage);
             Some((money.decimal().parse().ok()?, money.currency.to_string()))
         });
-        let facts = ReplyFacts {
+        let facts = ObservedReply {
             line,
             response_id: reply.response_id.clone(),
             usage: reply.usage,
@@ -237,7 +238,7 @@ impl SessionTelemetry {
     /// Notes a tool call that is over.
     pub fn call(&mut self, noted: &NotedCall, within: Option<&str>) {
         let end = nanoseconds(&noted.ended_at).unwrap_or_else(now);
-        let call = CallFacts {
+        let call = ObservedCall {
             call_id: noted.call_id.clone(),
             tool: noted.tool.clone(),
             began: nanoseconds(&noted.began_at).unwrap_or(end),
@@ -312,14 +313,16 @@ fn facts(setup: &Setup, parent: Option<SpanContext>) -> SessionFacts {
         server_port,
         may_use_socket: setup.provider.supports_websockets,
         model: settings.model.slug.clone(),
-        reasoning_effort: config.model.reasoning_effort.map(|effort| effort.as_str().to_owned()),
-        reasoning_summary: settings.summary.as_str().to_owned(),
-        context_window: config.model.context_window,
-        compact_limit: config.model.auto_compact_token_limit,
-        approval_policy: settings.approval_policy.as_str().to_owned(),
-        sandbox_policy: settings.sandbox_policy.as_str().to_owned(),
-        mcp_servers: config.tools.mcp_servers.keys().cloned().collect(),
-        profile: config.profile.clone(),
+        settings: SettingsFacts {
+            reasoning_effort: config.model.reasoning_effort.map(|effort| effort.as_str().to_owned()),
+            reasoning_summary: settings.summary.as_str().to_owned(),
+            context_window: config.model.context_window,
+            compact_limit: config.model.auto_compact_token_limit,
+            approval_policy: settings.approval_policy.as_str().to_owned(),
+            sandbox_policy: settings.sandbox_policy.as_str().to_owned(),
+            mcp_servers: config.tools.mcp_servers.keys().cloned().collect(),
+            profile: config.profile.clone(),
+        },
         pack: setup.pack.name.clone(),
         pack_sha256: setup.pack.digest().to_string(),
         is_git: config.folders.work_tree.is_some(),

@@ -119,7 +119,9 @@ impl OpenSession {
             })
         });
         let (Door { submissions, events, .. }, inside) = door::open(&session);
-        server.tasks.spawn("session", async move { drop(door::run(session, inside).await) });
+        // Outside of the block, which would keep a second place for the session.
+        let running = door::run(session, inside);
+        server.tasks.spawn("session", async move { drop(running.await) });
         let (ended, end) = watch::channel(false);
         let state = State { view: View::new(shown), offer, choices, prompt: None, has_prompt: false };
         let lane = server.connection.lane.beside();

@@ -90,6 +90,7 @@ impl Ground {
             crew: Crew::new(options),
             catalogue,
             project_at: None,
+            frames: shared.shelf.frames().clone(),
         })
     }
 }

@@ -27,6 +27,7 @@ mod documents;
 pub mod door;
 mod drive;
 pub mod fork;
+pub mod frames;
 pub mod fsck;
 pub mod gather;
 mod ghost;

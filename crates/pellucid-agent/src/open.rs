@@ -47,6 +47,7 @@ use pellucid_workspace::skills::bundled;
 use crate::child::StartedBy;
 use crate::context_events::ContextEvents;
 use crate::crew::Crew;
+use crate::frames::SharedFrames;
 use crate::gather;
 use crate::gather::FactSources;
 use crate::gather::Gathered;
@@ -93,6 +94,8 @@ pub struct SessionPlan {
     pub catalogue: Option<Arc<Catalogue>>,
     /// The project's files of a git revision, for a session that is only looked at.
     pub project_at: Option<Arc<ProjectAt>>,
+    /// The frames that sessions of this process hold together.
+    pub frames: SharedFrames,
 }
 
 /// The provider and model that a session asks.
@@ -339,6 +342,7 @@ pub(crate) fn setup(plan: SessionPlan, opening: &Opening) -> Result<Setup, OpenE
         crew,
         catalogue,
         project_at,
+        frames,
     } = plan;
     let config = with_settings_of(config, opening);
     let raw_reasoning = if config.display.show_raw_reasoning { RawReasoning::Shown } else { RawReasoning::Hidden };
@@ -384,6 +388,7 @@ pub(crate) fn setup(plan: SessionPlan, opening: &Opening) -> Result<Setup, OpenE
         side: SideFile::default(),
         crew,
         phases: Phases::default(),
+        frames,
     })
 }
 

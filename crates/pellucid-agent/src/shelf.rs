@@ -1,4 +1,4 @@
-//! Data that is the same for all sessions: packs and the model catalogue.
+//! Data that is the same for all sessions: packs, the model catalogue, and frames of requests.
 //!
 //! A user may change files while the server runs. A user's pack is therefore read for every session, and the catalogue
 //! when its file has changed.
@@ -16,13 +16,15 @@ use pellucid_workspace::pack_files;
 use pellucid_workspace::pack_files::PackFilesError;
 use pellucid_workspace::pack_files::PackPlace;
 
+use crate::frames::SharedFrames;
 use crate::gather;
 
-/// Caches of packs and of the model catalogue, shared by all sessions.
+/// Caches of packs, of the model catalogue and of frames, shared by all sessions.
 #[derive(Debug, Default)]
 pub struct Shelf {
     packs: Mutex<Vec<Arc<Pack>>>,
     catalogue: Mutex<Option<(Stamp, Arc<Catalogue>)>>,
+    frames: SharedFrames,
 }
 
 /// The modification time and size of a file, by which a change of the file is noticed.
@@ -44,6 +46,11 @@ impl Shelf {
         let pack = Arc::new(pack_files::load(name, home)?);
         held(&self.packs).push(pack.clone());
         Ok(pack)
+    }
+
+    /// The frames that sessions hold together.
+    pub(crate) fn frames(&self) -> &SharedFrames {
+        &self.frames
     }
 
     /// The model catalogue, read again if its file has changed.

@@ -82,15 +82,27 @@ pub struct Frame {
 }
 
 /// Encoded bytes that are cheap to hand out.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Shared {
     bytes: Bytes,
     spans: Arc<[crate::encode::Span]>,
 }
 
+impl Shared {
+    /// Holds the memory of another value if both are equal.
+    fn share(&mut self, other: &Self) -> bool {
+        let is_equal = self == other;
+        if is_equal {
+            *self = other.clone();
+        }
+        is_equal
+    }
+}
+
 impl From<Encoded> for Shared {
     fn from(encoded: Encoded) -> Self {
-        Self { bytes: encoded.bytes.into(), spans: encoded.spans.into() }
+        // What grew has up to twice the room; every session of a server holds this.
+        Self { bytes: encoded.bytes.into_boxed_slice().into(), spans: encoded.spans.into() }
     }
 }
 
@@ -212,6 +224,18 @@ impl Frame {
 
     fn with(view: View, head: Encoded, tail: Encoded, omissions: Vec<Omission>) -> Self {
         Self { view, head: head.into(), tail: tail.into(), omissions, reading: Arc::default() }
+    }
+
+    /// The same frame in the memory of another one, as far as both are equal. Requests of a session, and sessions of a server,
+    /// mostly have equal instructions and tools.
+    #[must_use]
+    pub fn sharing(mut self, other: &Self) -> Self {
+        let shares_head = self.head.share(&other.head);
+        let shares_tail = self.tail.share(&other.tail);
+        if shares_head && shares_tail && self.view == other.view {
+            self.reading = other.reading.clone();
+        }
+        self
     }
 
     /// The request with everything that is recorded so far.

@@ -193,7 +193,9 @@ impl LoadedSession {
         let context_events = session.context_events_switch().clone();
         let (phases, servers) = (session.phases().clone(), session.server_switch().clone());
         let (Door { submissions, events, .. }, inside) = door::open(&session);
-        server.tasks.spawn("session", async move { drop(door::run(session, inside).await) });
+        // Outside of the block, which would keep a second place for the session.
+        let running = door::run(session, inside);
+        server.tasks.spawn("session", async move { drop(running.await) });
         let described =
             LoadedDescription { about, settings, path, context_events, phases, servers, ways, instruction_sources };
         let (loaded, following) = Self::behind(server, submissions, events, described, raw);

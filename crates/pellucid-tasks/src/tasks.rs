@@ -27,8 +27,10 @@ impl Tasks {
         let mut running = self.running();
         // Those that have ended are forgotten, so that the set does not grow. A panic is logged where it happens.
         while running.try_join_next().is_some() {}
+        // Outside of the block, which would keep a second place for the work.
+        let work = contained(name, work);
         running.spawn(async move {
-            let _is_logged = contained(name, work).await;
+            let _is_logged = work.await;
         });
     }
 

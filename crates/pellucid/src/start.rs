@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use pellucid_agent::child::StartedBy;
 use pellucid_agent::crew::Crew;
+use pellucid_agent::frames::SharedFrames;
 use pellucid_agent::identity;
 use pellucid_agent::identity::ClientIdentity;
 use pellucid_agent::login;
@@ -418,6 +419,7 @@ impl Start {
             crew: Crew::new(options),
             catalogue: None,
             project_at,
+            frames: SharedFrames::default(),
         })
     }
 

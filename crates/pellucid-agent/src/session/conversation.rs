@@ -1,6 +1,7 @@
 //! The conversation: what was said so far, under which instructions, and how many tokens it has.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::meter::Meter;
@@ -22,7 +23,7 @@ pub(crate) struct Conversation {
     transcript: Transcript,
     meter: Meter,
     /// The base instructions, which stay the same until recalled texts in them have to go.
-    instructions: Vec<Fragment>,
+    instructions: Arc<[Fragment]>,
     /// Snapshots that the work tree was brought back to.
     undone: BTreeSet<String>,
     /// Lines of the session's file that could not be read.
@@ -31,7 +32,7 @@ pub(crate) struct Conversation {
 
 impl Conversation {
     /// A conversation that has no items yet.
-    pub(super) fn new(instructions: Vec<Fragment>, ids: ItemIds, truncation: TruncationPolicy) -> Self {
+    pub(super) fn new(instructions: Arc<[Fragment]>, ids: ItemIds, truncation: TruncationPolicy) -> Self {
         Self {
             transcript: Transcript::new(ids, truncation),
             meter: Meter::default(),
@@ -42,7 +43,7 @@ impl Conversation {
     }
 
     /// The conversation of a session file.
-    pub(super) fn restored(instructions: Vec<Fragment>, restored: Restored) -> Self {
+    pub(super) fn restored(instructions: Arc<[Fragment]>, restored: Restored) -> Self {
         Self {
             transcript: restored.transcript,
             meter: Meter::resumed(restored.usage),
@@ -66,7 +67,7 @@ impl Conversation {
     }
 
     /// Puts other base instructions in place of those so far.
-    pub(super) fn instruct(&mut self, instructions: Vec<Fragment>) {
+    pub(super) fn instruct(&mut self, instructions: Arc<[Fragment]>) {
         self.instructions = instructions;
     }
 

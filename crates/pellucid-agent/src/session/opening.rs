@@ -101,7 +101,8 @@ impl Session {
             Beginning::Items(_) | Beginning::Resumed(_) | Beginning::Forked(..) => 0,
         };
         let truncation = setup.gathered.facts.settings.model.truncation_policy;
-        let conversation = Conversation::new(context.instructions.clone(), setup.item_ids(), truncation);
+        let instructions = setup.frames.instructions(&context.instructions);
+        let conversation = Conversation::new(instructions, setup.item_ids(), truncation);
         let last_turn = LastTurn::new(setup.gathered.facts.clone(), None, false);
         let session = Self::with(setup, log, context, conversation, last_turn);
         Self { shortening: Shortening::new(n_context), ..session }
@@ -126,7 +127,7 @@ impl Session {
         let is_resumed = matches!(beginning, Beginning::Resumed(_));
         let requests = Requests::after(is_resumed.then(|| file.clone()), recalled.files, restored.cause.take());
         let last_turn = LastTurn::new(setup.gathered.facts.clone(), restored.model.take(), is_resumed);
-        let conversation = Conversation::restored(context.instructions.clone(), restored);
+        let conversation = Conversation::restored(setup.frames.instructions(&context.instructions), restored);
         let mut session = Self { requests, ..Self::with(setup, log, context, conversation, last_turn) };
         let origin = Origin::Recorded { path: file.path.to_string_lossy().as_ref().into() };
         let restored = Happened::Restored(session.conversation.transcript(), origin);

@@ -299,6 +299,11 @@ impl Requests {
         Some((&last.frame, last.account.as_ref()?))
     }
 
+    /// What surrounded the items of the last request.
+    pub(super) fn last_frame(&self) -> Option<&Frame> {
+        Some(&self.last.as_ref()?.frame)
+    }
+
     /// What a server knows of the last request if it remembers the one before.
     pub(super) fn last_known(&self) -> Option<KnownPrefix> {
         self.last.as_ref()?.known

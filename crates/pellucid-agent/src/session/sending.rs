@@ -51,7 +51,11 @@ impl Session {
     /// What surrounds the items in the requests of a turn.
     pub fn frame(&self, output_schema: Option<Value>) -> Frame {
         let wire = self.setup.wire(output_schema);
-        Frame::new(&self.setup.pack, &self.setup.gathered.facts, self.conversation.instructions(), &wire)
+        let frame = Frame::new(&self.setup.pack, &self.setup.gathered.facts, self.conversation.instructions(), &wire);
+        match self.requests.last_frame().filter(|last| last.is_same(&frame)) {
+            Some(last) => frame.sharing(last),
+            None => self.setup.frames.share(frame),
+        }
     }
 
     /// The request with everything recorded so far.

@@ -38,6 +38,7 @@ use crate::client_tools;
 use crate::client_tools::Indexed;
 use crate::context_events::ContextEvents;
 use crate::crew::Crew;
+use crate::frames::SharedFrames;
 use crate::gather;
 use crate::gather::FactSources;
 use crate::gather::Gathered;
@@ -91,6 +92,8 @@ pub struct Setup {
     pub crew: Crew,
     /// The phases of work. A session that begins makes them.
     pub phases: Phases,
+    /// The frames that sessions of this process hold together.
+    pub frames: SharedFrames,
 }
 
 /// The history of a session file, as a session that continues or copies it begins with it.

@@ -375,7 +375,7 @@ impl Session {
         let count = memory.len().saturating_sub(left);
         memory.truncate(left);
         let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
-        self.conversation.instruct(context.instructions);
+        self.conversation.instruct(self.setup.frames.instructions(&context.instructions));
         self.requests.expect_break(Cause::Memory);
         if self.setup.context_events.are_wanted() {
             let account = json!({ "run_id": self.setup.session_id, "turn_id": self.notices.turn(), "count": count });

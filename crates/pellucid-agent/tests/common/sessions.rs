@@ -4,6 +4,7 @@ use pellucid_agent::child::StartedBy;
 use pellucid_agent::context_events::ContextEvents;
 use pellucid_agent::crew::Crew;
 use pellucid_agent::door;
+use pellucid_agent::frames::SharedFrames;
 use pellucid_agent::gather;
 use pellucid_agent::gather::FactSources;
 use pellucid_agent::identity;
@@ -79,6 +80,7 @@ pub fn setup_with(files: &Workspace, pack: impl FnOnce(&str) -> Pack, model: imp
         raw_items: RawItems::Hidden,
         compact_prompt: None,
         phases: Phases::default(),
+        frames: SharedFrames::default(),
         context_events: ContextEvents::default(),
         notices: Vec::new(),
     }

@@ -11,6 +11,7 @@ use pellucid_agent::child::StartedBy;
 use pellucid_agent::context_events::ContextEvents;
 use pellucid_agent::crew::Crew;
 use pellucid_agent::door;
+use pellucid_agent::frames::SharedFrames;
 use pellucid_agent::gather;
 use pellucid_agent::gather::FactSources;
 use pellucid_agent::identity;
@@ -98,6 +99,7 @@ impl World {
                 model: Model::scripted(script),
                 identity,
                 phases: Phases::default(),
+                frames: SharedFrames::default(),
                 raw_reasoning: RawReasoning::Hidden,
                 raw_items: RawItems::Hidden,
                 compact_prompt: None,

@@ -71,6 +71,23 @@ fn frames_are_the_same_by_their_bytes_and_their_view() {
 }
 
 #[test]
+fn a_frame_holds_the_memory_of_an_equal_one() {
+    let is_held = |one: &Bytes, other: &Bytes| std::ptr::eq(one.as_ptr(), other.as_ptr());
+    let known = frame(WireApi::Responses);
+    let shared = frame(WireApi::Responses).sharing(&known);
+    assert!(is_held(shared.head_bytes(), known.head_bytes()) && is_held(shared.tail_bytes(), known.tail_bytes()));
+    assert!(Arc::ptr_eq(&shared.reading, &known.reading));
+    assert!(!Arc::ptr_eq(&frame(WireApi::Chat).sharing(&known).reading, &known.reading), "another API format");
+    let tail = encoded(&[("],\"b\":", Origin::Wire), ("null", Origin::fact("f")), ("}", Origin::Wire)]);
+    let other = Frame { tail: tail.into(), ..frame(WireApi::Responses) }.sharing(&known);
+    assert!(is_held(other.head_bytes(), known.head_bytes()) && !Arc::ptr_eq(&other.reading, &known.reading));
+    assert_eq!(&other.tail_bytes()[..], b"],\"b\":null}");
+    let head = encoded(&[("{\"a\":\"", Origin::Wire), ("text", Origin::Model), ("\",\"input\":[", Origin::Wire)]);
+    let other = Frame { head: head.into(), ..frame(WireApi::Responses) }.sharing(&known);
+    assert!(other.is_same(&known) && other.origin_at(Place::Head(6)) == Some(&Origin::Model), "origins count too");
+}
+
+#[test]
 fn every_byte_of_a_frame_has_its_origin() {
     let frame = frame(WireApi::Responses);
     let kinds = |place, n| frame.origins(place, n).map(|(origin, n)| (origin.kind(), n)).collect::<Vec<_>>();

@@ -119,16 +119,16 @@ impl Client {
                 Tasks::of_process()
                     .spawn("reading standard error of an MCP server", stderr::log(spec.name.clone(), stderr));
                 let lines = Lines::new(questions.watched(stdout), stdin, spec.max_message_bytes);
-                let running = within(limit, serve_client_with_lifecycle(us, lines, mode)).await?;
-                Self::ready(spec, running, Some(service)).await
+                let running = within(limit, None, serve_client_with_lifecycle(us, lines, mode)).await?;
+                Self::ready(spec, running, Some(service), None).await
             }
             Reach::Http(reach) => {
                 let client = http.get(&reach.url).map_err(NoClient::Failed)?;
                 let client = Bearer::new(client, reach.login.clone(), questions);
                 let transport = web::transport(client, reach, spec.max_message_bytes).map_err(NoClient::Failed)?;
-                let running = within(limit, serve_client_with_lifecycle(us, transport, mode)).await?;
                 let login = reach.login.clone();
-                Ok(Self { login, ..Self::ready(spec, running, None).await? })
+                let running = within(limit, login.as_ref(), serve_client_with_lifecycle(us, transport, mode)).await?;
+                Self::ready(spec, running, None, login).await
             }
         }
     }
@@ -137,12 +137,14 @@ impl Client {
         spec: &ServerSpec,
         running: RunningService<RoleClient, Us>,
         program: Option<Service>,
+        login: Option<Tokens>,
     ) -> Result<Self, NoClient> {
         let news = &running.service().news;
-        let listed = timeout(spec.startup_timeout, listing::read(&running, news.pages())).await;
+        let why = |error: &ServiceError| why(error, login.as_ref());
+        let listed = timeout(spec.startup_timeout, listing::read(&running, news.pages(), &why)).await;
         news.set(listed.map_err(|_| NoClient::TimedOut)?.map_err(NoClient::Failed)?);
         let limits = Limits { idle: spec.tool_timeout, total: spec.tool_timeout_max };
-        Ok(Self { running, limits, program: Mutex::new(program), login: None })
+        Ok(Self { running, limits, program: Mutex::new(program), login })
     }
 
     /// The tools of the server, also those that are not offered to the model.
@@ -229,9 +231,7 @@ impl Client {
     ) -> Result<T, McpFailure> {
         match self.running.service().questions.within(self.limits, asking).await {
             Ok(answer) => answer.map_err(|error| {
-                let remedy = bearer::remedy(&error, self.login.as_ref());
-                let why = remedy.unwrap_or_else(|| failure::of_request(&error));
-                McpFailure::new(format!("{method} failed: {why}"))
+                McpFailure::new(format!("{method} failed: {}", why(&error, self.login.as_ref())))
             }),
             Err(limit) => {
                 let what = format!("timed out awaiting {method} after {limit:?}");
@@ -270,14 +270,27 @@ where
     }
 }
 
+/// Why a request failed, and what to do if a login would help.
+fn why(error: &ServiceError, login: Option<&Tokens>) -> String {
+    bearer::remedy(error, login).unwrap_or_else(|| failure::of_request(error))
+}
+
 async fn within<T>(
     limit: Duration,
+    login: Option<&Tokens>,
     greeting: impl Future<Output = Result<T, ClientInitializeError>>,
 ) -> Result<T, NoClient> {
     match timeout(limit, greeting).await {
         Ok(Ok(greeted)) => Ok(greeted),
         Ok(Err(error)) if error.is_authorization_required() => Err(NoClient::LoginRequired),
-        Ok(Err(error)) => Err(NoClient::Failed(format!("the handshake failed: {}", failure::of_greeting(&error)))),
+        Ok(Err(error)) => {
+            let remedy = match &error {
+                ClientInitializeError::TransportError { error, .. } => bearer::remedy_of_sending(error, login),
+                _ => None,
+            };
+            let what = remedy.unwrap_or_else(|| failure::of_greeting(&error));
+            Err(NoClient::Failed(format!("the handshake failed: {what}")))
+        }
         Err(_) => Err(NoClient::TimedOut),
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use pellucid_protocol::mcp::McpTool;
 use rmcp::RoleClient;
+use rmcp::ServiceError;
 use rmcp::model::ClientRequest;
 use rmcp::model::CustomResult;
 use rmcp::model::ListToolsRequest;
@@ -16,7 +17,6 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::client::plain;
-use crate::failure;
 
 /// How many tools of a server are read.
 const TOOLS_MAX: usize = 1000;
@@ -47,15 +47,18 @@ pub(crate) enum Pages {
     All,
 }
 
+/// Says why a request failed, as text for people.
+pub(crate) type Why = dyn Fn(&ServiceError) -> String + Sync;
+
 /// Asks for the tools of a server: for all pages of its list, or for the first one, as other clients of MCP servers do.
 ///
 /// # Errors
 /// Why there is no list, as text for people.
-pub(crate) async fn read(server: &Peer<RoleClient>, pages: Pages) -> Result<Listing, String> {
+pub(crate) async fn read(server: &Peer<RoleClient>, pages: Pages, why: &Why) -> Result<Listing, String> {
     let (mut listing, mut bytes) = (Listing::default(), 0);
     let (mut cursor, mut seen) = (None, BTreeSet::new());
     loop {
-        let page = page(server, cursor).await?;
+        let page = page(server, cursor, why).await?;
         if let Some(ttl) = page.ttl {
             let until = Instant::now() + ttl;
             listing.fresh_until = Some(listing.fresh_until.map_or(until, |earlier: Instant| earlier.min(until)));
@@ -100,12 +103,12 @@ enum Listed {
     Raw(Value),
 }
 
-async fn page(server: &Peer<RoleClient>, cursor: Option<String>) -> Result<Page, String> {
+async fn page(server: &Peer<RoleClient>, cursor: Option<String>, why: &Why) -> Result<Page, String> {
     let mut request = ListToolsRequest::default();
     request.params = cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
     let answer = server.send_request(ClientRequest::ListToolsRequest(request)).await;
     let no_list = || "tools/list failed: the server's answer has no list of tools".to_owned();
-    match answer.map_err(|error| format!("tools/list failed: {}", failure::of_request(&error)))? {
+    match answer.map_err(|error| format!("tools/list failed: {}", why(&error)))? {
         ServerResult::ListToolsResult(list) => Ok(Page {
             tools: list.tools.into_iter().map(|tool| Listed::Read(Box::new(tool))).collect(),
             next: list.next_cursor,

@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use tokio::time::sleep;
 use tokio::time::timeout;
 
+use crate::failure;
 use crate::listing;
 use crate::listing::Listing;
 use crate::listing::Pages;
@@ -87,7 +88,7 @@ impl News {
             if !self.is_stale.swap(false, Ordering::AcqRel) {
                 return;
             }
-            match timeout(self.limit, listing::read(server, Pages::All)).await {
+            match timeout(self.limit, listing::read(server, Pages::All, &failure::of_request)).await {
                 Ok(Ok(listing)) => {
                     self.set(listing);
                     self.n_changes.send_modify(|n| *n += 1);

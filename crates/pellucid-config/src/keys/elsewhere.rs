@@ -313,7 +313,7 @@ pub(super) const MCP_SERVERS: KeySection = KeySection {
             ACCEPTED,
             "mcp_servers.<name>.oauth.callback_port",
             ValueKind::PORT,
-            "`mcp_oauth_callback_port`",
+            "what `mcp_oauth_callback_port` says",
             "The local port to which the browser returns after a login.",
         ),
         top(

@@ -64,6 +64,17 @@ pub(super) struct Challenge {
     pub granted: Vec<String>,
 }
 
+/// How the server refuses requests, which leads to its authorization server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal<'a> {
+    /// The header of a refusal that was seen.
+    Seen(&'a str),
+    /// The server is asked.
+    ToBeSeen,
+    /// The scopes that a refusal names do not matter.
+    NotNeeded,
+}
+
 /// An authorization server, found for a server.
 pub(super) struct Authority {
     pub manager: AuthorizationManager,
@@ -76,7 +87,7 @@ impl Authority {
     pub(super) async fn find(
         spec: &LoginSpec,
         clients: &HttpClients,
-        challenge: Option<&str>,
+        refusal: Refusal<'_>,
     ) -> Result<Self, LoginError> {
         let url = Url::parse(&spec.url)
             .map_err(|error| LoginError::Failed(format!("its address `{}` is not valid: {error}", spec.url)))?;
@@ -84,7 +95,12 @@ impl Authority {
         let failed = |error: AuthError| LoginError::Failed(words::sentence(&error, &http));
         let manager = AuthorizationManager::new_with_oauth_http_client(url, std::sync::Arc::new(http.clone())).await;
         let mut manager = manager.map_err(failed)?;
-        let found = manager.resolve_metadata_from_challenge(challenge).await;
+        let challenge = match refusal {
+            Refusal::Seen(header) => Some(header.to_owned()),
+            Refusal::ToBeSeen => http.challenge().await,
+            Refusal::NotNeeded => None,
+        };
+        let found = manager.resolve_metadata_from_challenge(challenge.as_deref()).await;
         if let Some(foreign) = http.foreign_resource() {
             let foreign = http.tame(&foreign);
             let text = format!("the server describes another resource, {foreign}; a token for it is not requested");
@@ -178,7 +194,7 @@ pub(super) fn now() -> u64 {
 /// # Errors
 /// If the authorization server gives no token, or the token cannot be stored.
 pub async fn log_in_alone(spec: &LoginSpec, clients: &HttpClients) -> Result<(), LoginError> {
-    let login = Authority::find(spec, clients, None).await?.client_credentials(spec).await?;
+    let login = Authority::find(spec, clients, Refusal::ToBeSeen).await?.client_credentials(spec).await?;
     LoginStore::in_home(&spec.home).put(&login).await
 }
 
@@ -202,8 +218,8 @@ impl LoginAttempt {
             return Err(LoginError::Failed(text.to_owned()));
         }
         let configured_secret = spec.secret()?;
-        let header = challenge.map(|challenge| challenge.header.as_str());
-        let mut authority = Authority::find(&spec, clients, header).await?;
+        let refusal = challenge.map_or(Refusal::ToBeSeen, |challenge| Refusal::Seen(&challenge.header));
+        let mut authority = Authority::find(&spec, clients, refusal).await?;
         let named = authority.manager.select_initial_scopes(&[]).await;
         let wanted = match challenge {
             Some(challenge) => rules::together(&rules::together(&spec.scopes, &challenge.granted), &named),

@@ -23,6 +23,7 @@ use reqwest::Url;
 use rmcp::ServiceError;
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::model::ClientRequest;
+use rmcp::transport::DynamicTransportError;
 use rmcp::transport::auth::WWWAuthenticateParams;
 use rmcp::transport::streamable_http_client::AuthRequiredError;
 use rmcp::transport::streamable_http_client::InsufficientScopeError;
@@ -213,6 +214,11 @@ fn failed<E: Error + Send + Sync + 'static>(error: &LoginError) -> StreamableHtt
 /// What to do about a request that failed because of the login; absent if it failed for another reason.
 pub(crate) fn remedy(error: &ServiceError, tokens: Option<&Tokens>) -> Option<String> {
     let ServiceError::TransportSend(sending) = error else { return None };
+    remedy_of_sending(sending, tokens)
+}
+
+/// The same for a message that could not be sent.
+pub(crate) fn remedy_of_sending(sending: &DynamicTransportError, tokens: Option<&Tokens>) -> Option<String> {
     let spec = tokens?.spec();
     let mut cause: Option<&(dyn Error + 'static)> = Some(sending.error.as_ref());
     while let Some(error) = cause {

@@ -13,11 +13,13 @@ use std::time::Duration;
 
 use pellucid_protocol::secret::Secret;
 use reqwest::Url;
+use rmcp::model::ProtocolVersion;
 use rmcp::transport::auth::OAuthHttpClient;
 use rmcp::transport::auth::OAuthHttpClientError;
 use rmcp::transport::auth::OAuthHttpClientFuture;
 use rmcp::transport::auth::OAuthHttpRequest;
 use serde_json::Value;
+use serde_json::json;
 
 use super::rules;
 use crate::spec::HttpClients;
@@ -112,6 +114,34 @@ impl LoginHttp {
         }
     }
 
+    /// Greets the server without a token, and returns the challenge with which the server refuses. Many servers refuse
+    /// only requests of the protocol.
+    pub(super) async fn challenge(&self) -> Option<String> {
+        let greeting = json!({
+            "jsonrpc": "2.0",
+            "id": 0,
+            "method": "initialize",
+            "params": {
+                "protocolVersion": ProtocolVersion::V_2025_06_18,
+                "capabilities": {},
+                "clientInfo": { "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") },
+            },
+        });
+        let client = self.clients.get(self.server.as_str()).ok()?;
+        let mut request = client.post(self.server.clone()).timeout(PATIENCE);
+        for (name, value) in self.headers.iter() {
+            request = request.header(name, value.reveal());
+        }
+        let accepted = "application/json, text/event-stream";
+        let response = request.header(http::header::ACCEPT, accepted).json(&greeting).send().await.ok()?;
+        if response.status() != http::StatusCode::UNAUTHORIZED {
+            return None;
+        }
+        let challenges = response.headers().get_all(http::header::WWW_AUTHENTICATE);
+        let mut challenges = challenges.iter().filter_map(|value| value.to_str().ok());
+        challenges.find(|it| it.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"))).map(str::to_owned)
+    }
+
     async fn sent(&self, request: OAuthHttpRequest) -> Result<Answer, OAuthHttpClientError> {
         let patience = request.timeout.unwrap_or(PATIENCE).min(PATIENCE);
         let mut request = reqwest::Request::try_from(request.request)?;
@@ -158,7 +188,6 @@ impl OAuthHttpClient for LoginHttp {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
-    use serde_json::json;
 
     use super::*;
     use crate::auth::tests::http_clients;

@@ -114,14 +114,14 @@ async fn a_login_asks_for_a_token_of_the_server_alone() {
         plan,
         |_| {},
         &expect![[r#"
-        GET /mcp
-        GET /.well-known/oauth-protected-resource/mcp
-        GET /.well-known/oauth-authorization-server
-        POST /register application_type=native token_endpoint_auth_method=none scope=read write offline_access
-        GET /authorize client_id=client-1 scope=read write offline_access resource=AS/mcp
-        POST /token grant_type=authorization_code client_id=client-1 resource=AS/mcp
-        client-1 ["read", "write", "offline_access"] Some("AS") refresh: true
-    "#]],
+            POST /mcp
+            GET /.well-known/oauth-protected-resource/mcp
+            GET /.well-known/oauth-authorization-server
+            POST /register application_type=native token_endpoint_auth_method=none scope=read write offline_access
+            GET /authorize client_id=client-1 scope=read write offline_access resource=AS/mcp
+            POST /token grant_type=authorization_code client_id=client-1 resource=AS/mcp
+            client-1 ["read", "write", "offline_access"] Some("AS") refresh: true
+        "#]],
     )
     .await;
 }
@@ -134,28 +134,28 @@ async fn scopes_of_the_refusal_are_stronger_than_those_of_the_description() {
         plan.clone(),
         |_| {},
         &expect![[r#"
-        GET /mcp
-        GET /.well-known/oauth-protected-resource/mcp
-        GET /.well-known/oauth-authorization-server
-        POST /register application_type=native token_endpoint_auth_method=none scope=read
-        GET /authorize client_id=client-1 scope=read resource=AS/mcp
-        POST /token grant_type=authorization_code client_id=client-1 resource=AS/mcp
-        client-1 ["read"] Some("AS") refresh: true
-    "#]],
+            POST /mcp
+            GET /.well-known/oauth-protected-resource/mcp
+            GET /.well-known/oauth-authorization-server
+            POST /register application_type=native token_endpoint_auth_method=none scope=read
+            GET /authorize client_id=client-1 scope=read resource=AS/mcp
+            POST /token grant_type=authorization_code client_id=client-1 resource=AS/mcp
+            client-1 ["read"] Some("AS") refresh: true
+        "#]],
     )
     .await;
     check(
         plan,
         |spec| spec.scopes = vec!["mine".to_owned()],
         &expect![[r#"
-        GET /mcp
-        GET /.well-known/oauth-protected-resource/mcp
-        GET /.well-known/oauth-authorization-server
-        POST /register application_type=native token_endpoint_auth_method=none scope=mine
-        GET /authorize client_id=client-1 scope=mine resource=AS/mcp
-        POST /token grant_type=authorization_code client_id=client-1 resource=AS/mcp
-        client-1 ["mine"] Some("AS") refresh: true
-    "#]],
+            POST /mcp
+            GET /.well-known/oauth-protected-resource/mcp
+            GET /.well-known/oauth-authorization-server
+            POST /register application_type=native token_endpoint_auth_method=none scope=mine
+            GET /authorize client_id=client-1 scope=mine resource=AS/mcp
+            POST /token grant_type=authorization_code client_id=client-1 resource=AS/mcp
+            client-1 ["mine"] Some("AS") refresh: true
+        "#]],
     )
     .await;
 }
@@ -167,19 +167,20 @@ async fn a_server_of_the_revision_2025_03_26_has_fixed_addresses() {
         plan,
         |_| {},
         &expect![[r#"
-        GET /mcp
-        GET /.well-known/oauth-protected-resource/mcp
-        GET /mcp/.well-known/oauth-protected-resource
-        GET /.well-known/oauth-protected-resource
-        GET /.well-known/oauth-authorization-server/mcp
-        GET /.well-known/openid-configuration/mcp
-        GET /mcp/.well-known/openid-configuration
-        GET /.well-known/oauth-authorization-server
-        POST /register application_type=native token_endpoint_auth_method=none
-        GET /authorize client_id=client-1 resource=AS/mcp
-        POST /token grant_type=authorization_code client_id=client-1 resource=AS/mcp
-        client-1 [] None refresh: true
-    "#]],
+            POST /mcp
+            GET /mcp
+            GET /.well-known/oauth-protected-resource/mcp
+            GET /mcp/.well-known/oauth-protected-resource
+            GET /.well-known/oauth-protected-resource
+            GET /.well-known/oauth-authorization-server/mcp
+            GET /.well-known/openid-configuration/mcp
+            GET /mcp/.well-known/openid-configuration
+            GET /.well-known/oauth-authorization-server
+            POST /register application_type=native token_endpoint_auth_method=none
+            GET /authorize client_id=client-1 resource=AS/mcp
+            POST /token grant_type=authorization_code client_id=client-1 resource=AS/mcp
+            client-1 [] None refresh: true
+        "#]],
     )
     .await;
 }
@@ -191,42 +192,42 @@ async fn secrets_are_sent_as_the_token_endpoint_takes_them() {
         plan(&["client_secret_basic"]),
         |_| {},
         &expect![[r#"
-        GET /mcp
-        GET /.well-known/oauth-protected-resource/mcp
-        GET /.well-known/oauth-authorization-server
-        POST /register application_type=native token_endpoint_auth_method=none
-        GET /authorize client_id=client-1 resource=AS/mcp
-        POST /token grant_type=authorization_code resource=AS/mcp with a secret
-        client-1 [] Some("AS") refresh: true
-    "#]],
+            POST /mcp
+            GET /.well-known/oauth-protected-resource/mcp
+            GET /.well-known/oauth-authorization-server
+            POST /register application_type=native token_endpoint_auth_method=none
+            GET /authorize client_id=client-1 resource=AS/mcp
+            POST /token grant_type=authorization_code resource=AS/mcp with a secret
+            client-1 [] Some("AS") refresh: true
+        "#]],
     )
     .await;
     check(
         plan(&["client_secret_post"]),
         |_| {},
         &expect![[r#"
-        GET /mcp
-        GET /.well-known/oauth-protected-resource/mcp
-        GET /.well-known/oauth-authorization-server
-        POST /register application_type=native token_endpoint_auth_method=none
-        GET /authorize client_id=client-1 resource=AS/mcp
-        POST /token grant_type=authorization_code client_id=client-1 resource=AS/mcp
-        client-1 [] Some("AS") refresh: true
-    "#]],
+            POST /mcp
+            GET /.well-known/oauth-protected-resource/mcp
+            GET /.well-known/oauth-authorization-server
+            POST /register application_type=native token_endpoint_auth_method=none
+            GET /authorize client_id=client-1 resource=AS/mcp
+            POST /token grant_type=authorization_code client_id=client-1 resource=AS/mcp
+            client-1 [] Some("AS") refresh: true
+        "#]],
     )
     .await;
     check(
         plan(&["none"]),
         |_| {},
         &expect![[r#"
-        GET /mcp
-        GET /.well-known/oauth-protected-resource/mcp
-        GET /.well-known/oauth-authorization-server
-        POST /register application_type=native token_endpoint_auth_method=none
-        GET /authorize client_id=client-1 resource=AS/mcp
-        POST /token grant_type=authorization_code client_id=client-1 resource=AS/mcp
-        client-1 [] Some("AS") refresh: true
-    "#]],
+            POST /mcp
+            GET /.well-known/oauth-protected-resource/mcp
+            GET /.well-known/oauth-authorization-server
+            POST /register application_type=native token_endpoint_auth_method=none
+            GET /authorize client_id=client-1 resource=AS/mcp
+            POST /token grant_type=authorization_code client_id=client-1 resource=AS/mcp
+            client-1 [] Some("AS") refresh: true
+        "#]],
     )
     .await;
 }
@@ -247,17 +248,17 @@ async fn a_known_client_does_not_register() {
         plan.clone(),
         known,
         &expect![[r#"
-        GET /mcp
-        GET /.well-known/oauth-protected-resource/mcp
-        GET /.well-known/oauth-authorization-server
-        GET /authorize client_id=me resource=AS/mcp
-        POST /token grant_type=authorization_code client_id=me resource=AS/mcp
-        me [] Some("AS") refresh: true
-    "#]],
+            POST /mcp
+            GET /.well-known/oauth-protected-resource/mcp
+            GET /.well-known/oauth-authorization-server
+            GET /authorize client_id=me resource=AS/mcp
+            POST /token grant_type=authorization_code client_id=me resource=AS/mcp
+            me [] Some("AS") refresh: true
+        "#]],
     )
     .await;
     check(plan.clone(), |_| {}, &expect![[r#"
-        GET /mcp
+        POST /mcp
         GET /.well-known/oauth-protected-resource/mcp
         GET /.well-known/oauth-authorization-server
         the authorization server registers no clients; give it a client that it knows by `client_id` in [mcp_servers.wiki.oauth]
@@ -276,27 +277,27 @@ async fn a_document_is_the_client_id_where_it_is_fetched() {
         plan,
         document,
         &expect![[r#"
-        GET /mcp
-        GET /.well-known/oauth-protected-resource/mcp
-        GET /.well-known/oauth-authorization-server
-        GET /authorize client_id=https://me.example/client.json resource=AS/mcp
-        POST /token grant_type=authorization_code client_id=https://me.example/client.json resource=AS/mcp
-        https://me.example/client.json [] Some("AS") refresh: true
-    "#]],
+            POST /mcp
+            GET /.well-known/oauth-protected-resource/mcp
+            GET /.well-known/oauth-authorization-server
+            GET /authorize client_id=https://me.example/client.json resource=AS/mcp
+            POST /token grant_type=authorization_code client_id=https://me.example/client.json resource=AS/mcp
+            https://me.example/client.json [] Some("AS") refresh: true
+        "#]],
     )
     .await;
     check(
         LoginPlan::default(),
         document,
         &expect![[r#"
-        GET /mcp
-        GET /.well-known/oauth-protected-resource/mcp
-        GET /.well-known/oauth-authorization-server
-        POST /register application_type=native token_endpoint_auth_method=none
-        GET /authorize client_id=client-1 resource=AS/mcp
-        POST /token grant_type=authorization_code client_id=client-1 resource=AS/mcp
-        client-1 [] Some("AS") refresh: true
-    "#]],
+            POST /mcp
+            GET /.well-known/oauth-protected-resource/mcp
+            GET /.well-known/oauth-authorization-server
+            POST /register application_type=native token_endpoint_auth_method=none
+            GET /authorize client_id=client-1 resource=AS/mcp
+            POST /token grant_type=authorization_code client_id=client-1 resource=AS/mcp
+            client-1 [] Some("AS") refresh: true
+        "#]],
     )
     .await;
 }
@@ -307,47 +308,47 @@ async fn an_authorization_server_that_is_another_ends_the_login() {
         LoginPlan { iss: Iss::Wrong, ..LoginPlan::default() },
         |_| {},
         &expect![[r#"
-        GET /mcp
-        GET /.well-known/oauth-protected-resource/mcp
-        GET /.well-known/oauth-authorization-server
-        POST /register application_type=native token_endpoint_auth_method=none
-        GET /authorize client_id=client-1 resource=AS/mcp
-        the authorization server should be AS, but names itself http://evil
-    "#]],
+            POST /mcp
+            GET /.well-known/oauth-protected-resource/mcp
+            GET /.well-known/oauth-authorization-server
+            POST /register application_type=native token_endpoint_auth_method=none
+            GET /authorize client_id=client-1 resource=AS/mcp
+            the authorization server should be AS, but names itself http://evil
+        "#]],
     )
     .await;
     check(
         LoginPlan { iss: Iss::Missing, ..LoginPlan::default() },
         |_| {},
         &expect![[r#"
-        GET /mcp
-        GET /.well-known/oauth-protected-resource/mcp
-        GET /.well-known/oauth-authorization-server
-        POST /register application_type=native token_endpoint_auth_method=none
-        GET /authorize client_id=client-1 resource=AS/mcp
-        the authorization server should be AS, but does not name itself
-    "#]],
+            POST /mcp
+            GET /.well-known/oauth-protected-resource/mcp
+            GET /.well-known/oauth-authorization-server
+            POST /register application_type=native token_endpoint_auth_method=none
+            GET /authorize client_id=client-1 resource=AS/mcp
+            the authorization server should be AS, but does not name itself
+        "#]],
     )
     .await;
     check(
         LoginPlan { issuer: Some("http://evil"), ..LoginPlan::default() },
         |_| {},
         &expect![[r#"
-        GET /mcp
-        GET /.well-known/oauth-protected-resource/mcp
-        GET /.well-known/oauth-authorization-server
-        the authorization server should be AS/, but names itself http://evil
-    "#]],
+            POST /mcp
+            GET /.well-known/oauth-protected-resource/mcp
+            GET /.well-known/oauth-authorization-server
+            the authorization server should be AS/, but names itself http://evil
+        "#]],
     )
     .await;
     check(
         LoginPlan { resource: Some("http://evil/mcp"), ..LoginPlan::default() },
         |_| {},
         &expect![[r#"
-        GET /mcp
-        GET /.well-known/oauth-protected-resource/mcp
-        the server describes another resource, http://evil/mcp; a token for it is not requested
-    "#]],
+            POST /mcp
+            GET /.well-known/oauth-protected-resource/mcp
+            the server describes another resource, http://evil/mcp; a token for it is not requested
+        "#]],
     )
     .await;
 }
@@ -392,10 +393,10 @@ async fn a_client_with_a_secret_needs_no_person() {
     let login = stored(&spec).unwrap();
     assert_eq!((login.client_id.as_str(), login.client_secret, login.scopes), ("ci", None, vec!["ci".to_owned()]));
     expect![[r#"
-        GET /mcp
+        POST /mcp
         GET /.well-known/oauth-protected-resource/mcp
         GET /.well-known/oauth-authorization-server
-        GET /mcp
+        POST /mcp
         GET /.well-known/oauth-protected-resource/mcp
         GET /.well-known/oauth-authorization-server
         POST /token grant_type=client_credentials scope=ci resource=AS/mcp with a secret

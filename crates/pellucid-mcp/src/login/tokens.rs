@@ -19,6 +19,7 @@ use super::Grant;
 use super::LoginError;
 use super::LoginSpec;
 use super::attempt::Authority;
+use super::attempt::Refusal;
 use super::attempt::now;
 use super::rules;
 use super::rules::Freshness;
@@ -143,7 +144,7 @@ impl Tokens {
         }
         let new = match (spec.grant, login) {
             (Grant::ClientCredentials, _) => {
-                Authority::find(spec, &self.0.clients, None).await?.client_credentials(spec).await?
+                Authority::find(spec, &self.0.clients, Refusal::ToBeSeen).await?.client_credentials(spec).await?
             }
             (Grant::Code, Some(login)) => match self.refreshed(&login).await {
                 // The other program does not wait for our lock, and may have spent the refresh token meanwhile.
@@ -165,7 +166,7 @@ impl Tokens {
         let Some(refresh_token) = &login.refresh_token else {
             return Err(LoginError::Ended("there is no token to renew it with".to_owned()));
         };
-        let mut authority = Authority::find(spec, clients, None).await?;
+        let mut authority = Authority::find(spec, clients, Refusal::NotNeeded).await?;
         if !rules::is_same_issuer(login.issuer.as_deref(), authority.metadata.issuer.as_deref()) {
             return Err(LoginError::Ended("the server has another authorization server now".to_owned()));
         }

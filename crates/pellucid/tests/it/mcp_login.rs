@@ -122,10 +122,20 @@ fn what_cannot_be_logged_in_to_says_why() {
         let ran = world.run(args);
         format!("{} {}", ran.status, ran.stderr)
     };
-    expect![[r#""#]].assert_eq(&said(&["mcp", "login", "nope"]));
-    expect![[r#""#]].assert_eq(&said(&["mcp", "logout", "files"]));
-    expect![[r#""#]].assert_eq(&said(&["mcp", "login", "wiki"]));
-    expect![[r#""#]].assert_eq(&said(&["-c", "mcp_oauth_credentials_store=keyring", "mcp", "login", "wiki"]));
+    expect![[r#"
+        1 error: No MCP server named 'nope' found.
+        hint: `pellucid mcp list` shows those that are configured
+    "#]]
+    .assert_eq(&said(&["mcp", "login", "nope"]));
+    expect![[r#"
+        1 error: the MCP server 'files' is a program; only servers with a `url` have logins. Give it what it needs with `env` or `env_vars` in [mcp_servers.files].
+    "#]].assert_eq(&said(&["mcp", "logout", "files"]));
+    expect![[r#"
+        1 error: failed to login to MCP server 'wiki': the authorization server registers no clients; give it a client that it knows by `client_id` in [mcp_servers.wiki.oauth]
+    "#]].assert_eq(&said(&["mcp", "login", "wiki"]));
+    expect![[r#"
+        1 error: mcp_oauth_credentials_store = "keyring" is not supported: write "file", which keeps logins in ROOT/home/.credentials.json
+    "#]].assert_eq(&said(&["-c", "mcp_oauth_credentials_store=keyring", "mcp", "login", "wiki"]));
 }
 
 /// A model that calls the tool of the server.
@@ -193,7 +203,11 @@ fn a_call_beyond_the_login_names_the_command() {
     let world = world(&server, Some(&model), "");
     assert_eq!(log_in(&world).status, 0);
     let ran = world.run(&["exec", "--json", "Call it."]);
-    expect![[r#""#]].assert_eq(&failure(&ran));
+    expect![[r#"
+        tool call error: tool call failed for `wiki/echo`
+
+        Caused by:
+            tools/call failed: the login at the MCP server `wiki` does not cover this; run `pellucid mcp login wiki --scopes read,write`"#]].assert_eq(&failure(&ran));
 }
 
 #[test]

@@ -80,6 +80,7 @@ fn company(path: &str) -> &'static str {
         ("mcp_servers.<name>.bearer_token_env_var", "mcp_servers.some.url = 'http://localhost'\n"),
         ("mcp_servers.<name>.http_headers", "mcp_servers.some.url = 'http://localhost'\n"),
         ("mcp_servers.<name>.env_http_headers", "mcp_servers.some.url = 'http://localhost'\n"),
+        ("mcp_servers.<name>.oauth.", "mcp_servers.some.url = 'http://localhost'\n"),
         ("mcp_servers.", "mcp_servers.some.command = 'a'\n"),
         ("sandbox_workspace_write.", "sandbox_mode = 'workspace-write'\n"),
         ("history.max_bytes", "history.persistence = 'none'\n"),

@@ -211,6 +211,13 @@ tool_timeout_sec = 3
                     ),
                     disabled_tools: None,
                     offer: None,
+                    login: McpLogin {
+                        client_id: None,
+                        client_secret_env_var: None,
+                        scopes: [],
+                        callback_port: None,
+                        grant: Code,
+                    },
                 },
                 "web": McpServer {
                     transport: Http {
@@ -237,6 +244,13 @@ tool_timeout_sec = 3
                     enabled_tools: None,
                     disabled_tools: None,
                     offer: None,
+                    login: McpLogin {
+                        client_id: None,
+                        client_secret_env_var: None,
+                        scopes: [],
+                        callback_port: None,
+                        grant: Code,
+                    },
                 },
             }"#]],
     );

@@ -22,6 +22,7 @@ pub mod profiles;
 pub mod skills;
 pub mod terminals;
 pub mod thread;
+pub mod thread_list;
 pub mod turn;
 pub mod warnings;
 
@@ -169,7 +170,7 @@ methods! {
     "thread/start" (thread::ThreadStartParams) -> (thread::ThreadStartResponse) if thread::ThreadStartParams::experimental => [call thread::start];
     "thread/resume" (thread::ThreadResumeParams) -> (thread::ThreadResumeResponse) if thread::ThreadResumeParams::experimental => [call thread::resume];
     "thread/fork" (thread::ThreadForkParams) -> (thread::ThreadForkResponse) if thread::ThreadForkParams::experimental => [call thread::fork];
-    "thread/list" (thread::ThreadListParams) -> (thread::ThreadListResponse) => [plain thread::list];
+    "thread/list" (thread_list::ThreadListParams) -> (thread_list::ThreadListResponse) => [plain thread_list::list];
     "thread/loaded/list" (thread::ThreadLoadedListParams) -> (thread::ThreadLoadedListResponse) => [plain thread::loaded_list];
     "thread/read" (thread::ThreadReadParams) -> (thread::ThreadReadResponse) => [plain thread::read];
     "thread/archive" (thread::ThreadArchiveParams) -> (thread::ThreadArchiveResponse) => [call thread::archive];

@@ -40,14 +40,17 @@ fn a_turn_has_times_a_summary_and_a_status_around_it() {
     let ended = ItemCompletedNotification { item: said("Hi."), thread_id: thread_id.clone(), turn_id };
     messages += &told(&mut live, ended, 2_000);
     messages += &told(&mut live, TurnCompletedNotification { thread_id, turn: Turn::in_progress("u") }, 3_500);
-    check_told(&messages, &expect![[r#"
+    check_told(
+        &messages,
+        &expect![[r#"
         {"method":"thread/status/changed","params":{"threadId":"t","status":{"type":"active","activeFlags":[]}},"emittedAtMs":1000}
         {"method":"turn/started","params":{"threadId":"t","turn":{"id":"u","items":[],"status":"inProgress","error":null,"startedAt":1,"itemsView":"notLoaded","rootTurnId":"u","completedAt":null,"durationMs":null}},"emittedAtMs":1000}
         {"method":"item/started","params":{"item":{"type":"agentMessage","id":"m","text":"","startedAtMs":1500,"completedAtMs":null,"phase":null,"memoryCitation":null,"delivery":null,"questions":null},"threadId":"t","turnId":"u","startedAtMs":1500},"emittedAtMs":1500}
         {"method":"item/completed","params":{"item":{"type":"agentMessage","id":"m","text":"Hi.","startedAtMs":1500,"completedAtMs":2000,"phase":null,"memoryCitation":null,"delivery":null,"questions":null},"threadId":"t","turnId":"u","completedAtMs":2000},"emittedAtMs":2000}
         {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","items":[{"type":"agentMessage","id":"m","text":"Hi.","startedAtMs":1500,"completedAtMs":2000,"phase":null,"memoryCitation":null,"delivery":null,"questions":null}],"status":"inProgress","error":null,"itemsView":"summary","startedAt":1,"completedAt":3,"durationMs":2500,"rootTurnId":"u"}},"emittedAtMs":3500}
         {"method":"thread/status/changed","params":{"threadId":"t","status":{"type":"idle"}},"emittedAtMs":3500}
-    "#]]);
+    "#]],
+    );
     assert_eq!(live.status(), ThreadStatus::Idle);
 }
 
@@ -61,12 +64,15 @@ fn a_question_is_part_of_the_status_until_it_is_resolved() {
     notifications.extend(live.resolved(0));
     notifications.extend(live.resolved(1));
     let shown: String = notifications.iter().map(|it| format!("{}\n", json!(it))).collect();
-    check_told(&shown, &expect![[r#"
+    check_told(
+        &shown,
+        &expect![[r#"
         {"method":"thread/status/changed","params":{"threadId":"t","status":{"type":"active","activeFlags":["waitingOnApproval"]}}}
         {"method":"serverRequest/resolved","params":{"threadId":"t","requestId":0}}
         {"method":"thread/status/changed","params":{"threadId":"t","status":{"type":"active","activeFlags":[]}}}
         {"method":"serverRequest/resolved","params":{"threadId":"t","requestId":1}}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

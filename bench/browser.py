@@ -108,7 +108,9 @@ def main():
     p.add_argument("--repeat", type=int, default=5)
     p.add_argument("--keep")
     p.add_argument("--calls", type=int, default=200)
+    p.add_argument("--json", help="write the figures here")
     a = p.parse_args()
+    figures = common.Figures("browser")
     folder = pathlib.Path(a.keep) if a.keep else pathlib.Path(tempfile.mkdtemp(prefix="page-", dir=common.scratch()))
     try:
         bins = common.bins(a.bin)
@@ -119,11 +121,16 @@ def main():
             middle = lambda values: statistics.median(values)
             for what, has_index in [("first time", False), ("again", True)]:
                 runs = [paint(binary, folder, has_index) for _ in range(a.repeat)]
+                for metric, key in (("first paint", "paint"), ("timeline complete", "complete")):
+                    figures.add(name, metric, middle(r[key] for r in runs) / 1000, "s", what=what)
                 print(f"  address to first paint / timeline complete, {what:<12} {middle(r['paint'] for r in runs):>6.0f} / {middle(r['complete'] for r in runs):.0f} ms")
             runs = [frames(binary, folder, a.requests) for _ in range(max(1, a.repeat // 2))]
             for what in [it for it in runs[0] if it != "memory"]:
+                for metric, at in (("frame", 0), ("frame, 95th", 1)):
+                    figures.add(name, metric, middle(r[what][at] for r in runs) / 1000, "s", what=what)
                 print(f"  {what:<56} {middle(r[what][0] for r in runs):>6.1f} / {middle(r[what][1] for r in runs):.1f} ms a frame, median / 95th")
             print(f"  {'memory of the page':<56} {max(r['memory'] for r in runs):>6.0f} MB")
+            figures.add(name, "memory of the page", max(r["memory"] for r in runs), "MB")
             ways = [None, "following", "--inspect"]
             spent = {how: [] for how in ways}
             for _ in range(a.repeat * 2 + 1):
@@ -132,7 +139,9 @@ def main():
             alone = middle(spent[None])
             for how in ways:
                 least, mid = min(spent[how]), middle(spent[how])
+                figures.add(name, "request, cpu", mid, "s", what=how or "no page")
                 print(f"  CPU a request, {how or 'no page':<41} {1000 * mid:>6.3f} ms ({100 * (mid / alone - 1):+.1f} %), least {1000 * least:.3f}")
+        figures.write(a.json)
     finally:
         if not a.keep:
             shutil.rmtree(folder, ignore_errors=True)

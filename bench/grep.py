@@ -46,7 +46,10 @@ def main():
     p.add_argument("--megabytes", type=int, default=1024)
     p.add_argument("--each", type=int, default=4)
     p.add_argument("--repeat", type=int, default=3)
+    p.add_argument("--json", help="write the figures here")
     a = p.parse_args()
+    common.loopback_only()
+    figures = common.Figures("grep")
     bins = common.bins(a.bin)
     tmp = tempfile.mkdtemp(prefix="grep-", dir=common.scratch())
     try:
@@ -76,7 +79,10 @@ def main():
                     hits = r["out"].decode(errors="replace").count("\n")
                     row = (r["wall"], r["cpu"], hits)
                     best = row if best is None else (min(best[0], row[0]), min(best[1], row[1]), hits)
+                figures.add(name, "wall", best[0], "s", what=title, megabytes=a.megabytes)
+                figures.add(name, "cpu", best[1], "s", what=title, megabytes=a.megabytes)
                 print(f"{name:12s} {title:16s} wall {best[0]:7.2f} s cpu {best[1]:7.2f} s hits {best[2]}")
+        figures.write(a.json)
     finally:
         shutil.rmtree(tmp, ignore_errors=True)
 

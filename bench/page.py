@@ -162,7 +162,10 @@ def main():
     p.add_argument("--repeat", type=int, default=5)
     p.add_argument("--keep")
     p.add_argument("--cpu", action="store_true")
+    p.add_argument("--json", help="write the figures here")
     a = p.parse_args()
+    common.loopback_only()
+    figures = common.Figures("page")
     Server.by_cpu = a.cpu
     bins = common.bins(a.bin)
     folder = pathlib.Path(a.keep) if a.keep else pathlib.Path(tempfile.mkdtemp(prefix="page-", dir=common.scratch()))
@@ -181,7 +184,11 @@ def main():
             print(f"{name}: {counts['requests']} requests, {counts['items']} items, the largest (#{last}) of {max(sizes) / 1e6:.1f} MB")
             runs = [measure(binary, folder, last) for _ in range(a.repeat)]
             for what in runs[0]:
-                print(f"  {what:<44} {1000 * statistics.median(run[what] for run in runs):>9.1f}")
+                middle = statistics.median(run[what] for run in runs)
+                is_memory = what.startswith("memory")
+                figures.add(name, what, middle * (1000 if is_memory else 1), "MB" if is_memory else "s", requests=a.requests)
+                print(f"  {what:<44} {1000 * middle:>9.1f}")
+        figures.write(a.json)
     finally:
         if not a.keep:
             shutil.rmtree(folder, ignore_errors=True)

@@ -47,7 +47,9 @@ def main():
     p.add_argument("--repeat", type=int, default=3)
     p.add_argument("--calls", type=int, default=50, help="requests of the session `sent`")
     p.add_argument("--only", default="live,compacted,sent")
+    p.add_argument("--json", help="write the figures here")
     a = p.parse_args()
+    figures = common.Figures("reports")
     common.loopback_only()
     bins = common.bins(a.bin)
     tmp = tempfile.mkdtemp(prefix="reports-", dir=common.scratch())
@@ -72,11 +74,17 @@ def main():
                         argv = [path, *(w.replace("ID", ident) for w in words)]
                         r = common.run(argv, env=common.codex_env(home), cwd=work)
                         if r["rc"] != 0:
-                            raise SystemExit(f"{title}: {r['err'][-500:]!r}")
+                            figures.failed(name, r["err"][-500:].decode(errors="replace"), what=title, kind=kind, size=a.size)
+                            break
                         common.keep(best, title, r, by="wall")
+                    if title not in best:
+                        continue
                     r = best[title]
+                    for metric, key, unit in (("wall", "wall", "s"), ("cpu", "cpu", "s"), ("peak memory", "rss_mb", "MB")):
+                        figures.add(name, metric, r[key], unit, what=title, kind=kind, size=a.size)
                     print(f"{kind:10s} {title:22s} {name:12s} {r['wall'] * 1000:8.0f} ms wall {r['cpu'] * 1000:8.0f} ms cpu {r['rss_mb']:8.1f} MB")
                     sys.stdout.flush()
+        figures.write(a.json)
     finally:
         shutil.rmtree(tmp, ignore_errors=True)
 

@@ -25,7 +25,7 @@ def ours(path, home, cwd, limit, args):
     args = [cwd if a == "CWD" else a for a in args]
     r = common.run([path, "sessions", "list", "--json", "--limit", str(limit), *args], env=common.codex_env(home), cwd=cwd)
     if r["rc"] != 0:
-        raise SystemExit(f"{path}: {r['err'][-500:]!r}")
+        raise common.Failed(f"status {r['rc']}: {r['err'][-500:]!r}")
     return r["wall"], r["cpu"], len(json.loads(r["out"])["sessions"])
 
 
@@ -53,12 +53,14 @@ def main():
     p.add_argument("--count", type=int, default=10000)
     p.add_argument("--limit", type=int, default=50)
     p.add_argument("--repeat", type=int, default=5)
+    p.add_argument("--json", help="write the figures here")
     p.add_argument("--keep", help="where the store of the first binary stays")
     a = p.parse_args()
     common.loopback_only()
     bins = common.bins(a.bin)
     tmp = tempfile.mkdtemp(prefix="sessions-", dir=common.scratch())
     best = {}
+    figures = common.Figures("sessions")
     try:
         lines = rollouts.template(a.template or bins[0][1], tmp)
         base = a.keep or tmp
@@ -77,16 +79,24 @@ def main():
                         for old in pathlib.Path(homes[name]).glob("*.sqlite*"):
                             old.unlink()
                     ask = app_server if name.startswith("codex") else ours
-                    v = ask(path, homes[name], cwds[0], a.limit, args)
+                    try:
+                        v = ask(path, homes[name], cwds[0], a.limit, args)
+                    except (common.Failed, RuntimeError, TimeoutError, OSError) as e:
+                        figures.failed(name, e, part=part, count=a.count)
+                        continue
                     old = best.setdefault(name, {}).get(part)
                     best[name][part] = v if old is None or v[0] < old[0] else old
         names = [n for n, _ in bins]
         for name in names:
-            for part in PARTS:
+            for part in (part for part in PARTS if part in best.get(name, {})):
                 wall, cpu, n = best[name][part]
+                figures.add(name, part, wall, "s", count=a.count)
+                figures.add(name, f"{part}, cpu", cpu, "s", count=a.count)
                 print(f"{name:12s} {part:12s} wall {wall * 1000:9.1f} ms cpu {cpu * 1000:9.1f} ms rows {n}")
         for part in PARTS:
-            common.ratios(f"{part} wall", names, lambda n: best[n][part][0])
+            if part in best.get(names[0], {}):
+                common.ratios(f"{part} wall", names, lambda n: best[n][part][0] if part in best.get(n, {}) else None)
+        figures.write(a.json)
     finally:
         shutil.rmtree(tmp, ignore_errors=True)
 

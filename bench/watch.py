@@ -135,7 +135,10 @@ def main():
     p.add_argument("--bin", action="append", required=True)
     p.add_argument("--sizes", default="1000,100000,1000000")
     p.add_argument("--n", type=int, default=300)
+    p.add_argument("--json", help="write the figures here")
     a = p.parse_args()
+    common.loopback_only()
+    figures = common.Figures("watch")
     listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
     ports = [listener.getsockname()[1] for listener in listeners]
     pids = []
@@ -163,9 +166,12 @@ def main():
                 found = json.loads(ran.stdout)
                 wall = found["wall"]
                 direct, relayed, watched = wall["DIRECT"], wall["RELAY"], wall["OPENAI_BASE_URL"]
+                for metric, value in (("direct", direct), ("relay", relayed), ("watched", watched), ("detour", watched - direct), ("detour, cpu", found["cpu"])):
+                    figures.add(name, metric, value / 1000, "s", bytes=size)
                 cells = (direct, relayed, watched, watched - direct, found["cpu"])
                 print(f"{name:12}{size:10,}" + "".join(f"{cell:7.2f} ms" for cell in cells), flush=True)
                 shutil.rmtree(home)
+        figures.write(a.json)
     finally:
         shutil.rmtree(tmp, ignore_errors=True)
         for pid in pids:

@@ -1,4 +1,4 @@
-//! `cargo xtask adopt DIR`: copies `conformance/`, `tui/`, `bench/` and `golden/` from another folder.
+//! `cargo xtask adopt DIR`: copies `conformance/`, `tui/` and `golden/` from another folder.
 //!
 //! The originals are developed beside the project and shared with others. Files are compared by content, so a second
 //! run changes nothing.
@@ -17,7 +17,7 @@ use crate::args::Args;
 use crate::program;
 
 /// The folders that are copies.
-const FOLDERS: &[&str] = &["conformance", "tui", "bench", "golden"];
+const FOLDERS: &[&str] = &["conformance", "tui", "golden"];
 
 /// Files in them that belong to this project and have no original.
 const OURS: &[&str] =
@@ -190,7 +190,7 @@ mod tests {
         write(&root, "conformance/goldens/a.json", "a");
         write(&root, "conformance/goldens/z.json", "z");
         write(&root, "conformance/claimed.txt", "ours");
-        write(&root, "bench/peers.py", "not offered, so not touched");
+        write(&root, "golden/peers.py", "not offered, so not touched");
         assert_eq!(
             adopted(&source, &root),
             "added    conformance/goldens/b.json\n\
@@ -200,7 +200,7 @@ mod tests {
         let run = fs::read_to_string(root.path().join("conformance/run.py")).unwrap();
         assert_eq!(run, "new");
         assert!(root.path().join("conformance/claimed.txt").exists());
-        assert!(root.path().join("bench/peers.py").exists());
+        assert!(root.path().join("golden/peers.py").exists());
         assert_eq!(adopted(&source, &root), "");
     }
 
@@ -209,26 +209,26 @@ mod tests {
     fn a_script_stays_executable_and_nothing_becomes_read_only() {
         use std::os::unix::fs::PermissionsExt;
         let (source, root) = (Scratch::new().unwrap(), Scratch::new().unwrap());
-        write(&source, "bench/a.py", "a");
-        write(&source, "bench/b.py", "b");
+        write(&source, "golden/a.py", "a");
+        write(&source, "golden/b.py", "b");
         let mode = |path: &str, mode| {
             let path = source.path().join(path);
             fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
         };
-        mode("bench/a.py", 0o555);
-        mode("bench/b.py", 0o444);
+        mode("golden/a.py", 0o555);
+        mode("golden/b.py", 0o444);
         adopted(&source, &root);
         let found = |path: &str| {
             let permissions = fs::metadata(root.path().join(path)).unwrap().permissions();
             permissions.mode() & 0o777
         };
-        assert_eq!((found("bench/a.py"), found("bench/b.py")), (0o755, 0o644));
+        assert_eq!((found("golden/a.py"), found("golden/b.py")), (0o755, 0o644));
     }
 
     #[test]
     fn a_folder_that_has_neither_is_refused() {
         let (source, root) = (Scratch::new().unwrap(), Scratch::new().unwrap());
         let error = adopt(source.path(), root.path()).unwrap_err().to_string();
-        assert!(error.ends_with("has neither conformance/ nor tui/ nor bench/ nor golden/"), "{error}");
+        assert!(error.ends_with("has neither conformance/ nor tui/ nor golden/"), "{error}");
     }
 }

@@ -39,6 +39,11 @@ impl Args {
         Ok(Some(self.words.remove(at)))
     }
 
+    /// Whether the first word that is left is no option.
+    pub fn is_next_a_name(&self) -> bool {
+        self.words.first().is_some_and(|word| !word.starts_with('-'))
+    }
+
     /// Takes the first word that is left, whatever it is.
     pub fn next(&mut self) -> Option<String> {
         (!self.words.is_empty()).then(|| self.words.remove(0))

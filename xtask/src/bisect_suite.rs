@@ -15,10 +15,12 @@ const TESTS: &str = "bisect::";
 const WHICH: &str = "PELLUCID_BISECT";
 
 /// Runs `cargo xtask bisect-suite`.
-pub fn run(args: Args) -> Result<Outcome> {
+pub fn run(mut args: Args) -> Result<Outcome> {
+    let binary = program::named_program(&mut args)?;
     args.finish()?;
     let mut command = program::cargo();
     command.args(["test", "--quiet", "--package", "pellucid", "--test", "it", "--", TESTS]);
     command.env(WHICH, "all");
+    program::drive(&mut command, binary.as_ref());
     program::outcome_of(&mut command)
 }

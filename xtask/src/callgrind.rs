@@ -89,7 +89,7 @@ fn counts(binary: &Path, history: usize, hold: &str) -> Result<Vec<u64>> {
 }
 
 /// The instructions in one of Callgrind's files.
-fn total_of(dump: &str) -> Option<u64> {
+pub fn total_of(dump: &str) -> Option<u64> {
     dump.lines().find_map(|line| line.strip_prefix("summary:"))?.trim().parse().ok()
 }
 

@@ -30,6 +30,7 @@ const TABLES: [(&str, &str); 2] = [("pellucid-exec", "escape"), ("pellucid", "ar
 /// Runs `cargo xtask escape-suite`.
 pub fn run(mut args: Args) -> Result<Outcome> {
     let is_long = args.flag("--long");
+    let binary = program::named_program(&mut args)?;
     args.finish()?;
     let mut outcome = Outcome::Good;
     let mut add = |this: Outcome| {
@@ -44,6 +45,7 @@ pub fn run(mut args: Args) -> Result<Outcome> {
         if is_long {
             command.env(ROUNDS, N_ROUNDS_LONG);
         }
+        program::drive(&mut command, binary.as_ref());
         add(program::outcome_of(&mut command)?);
     }
     if is_long {
@@ -52,6 +54,7 @@ pub fn run(mut args: Args) -> Result<Outcome> {
             println!("escape-suite: the races of {package}");
             let mut command = program::cargo();
             command.args(["test", "--quiet", "--package", package, "--", RACES]).env(ROUNDS, N_ROUNDS_LONG);
+            program::drive(&mut command, binary.as_ref());
             add(program::outcome_of(&mut command)?);
         }
     }

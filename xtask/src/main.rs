@@ -21,6 +21,7 @@ mod full;
 mod golden;
 mod hot;
 mod inspector;
+mod instructions;
 mod manifest;
 mod pack_mutations;
 mod package;
@@ -81,7 +82,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "adopt",
         usage: "DIR",
-        about: "take over newer versions of conformance/, tui/, bench/ and golden/ from DIR",
+        about: "take over newer versions of conformance/, tui/ and golden/ from DIR",
         run: adopt::run,
     },
     Command {
@@ -99,19 +100,19 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "bench",
-        usage: "[NAME [ARGS]]",
-        about: "run bench/NAME.py with the release build; without NAME, list them",
+        usage: "[--quick] [--bin PATH] [--peers NAMES] [--only BENCHMARKS] [--cache DIR] [--out DIR] | NAME [ARGS] | --list | --draw",
+        about: "measure the release build beside other agents, and write docs/bench/ and the table of docs/performance.md; with NAME, run bench/NAME.py alone",
         run: bench::run,
     },
     Command {
         name: "escape-suite",
-        usage: "[--long]",
+        usage: "[--long] [--bin PATH]",
         about: "try to get out of the sandbox on every backend of this machine, and print the tables; --long with every race",
         run: escape::run,
     },
     Command {
         name: "full",
-        usage: "",
+        usage: "[--only PARTS] [--bin PATH]",
         about: "run every corpus whole, of which CI takes a sample: golden, conformance, tui, inspector, truth-suite, pack-mutations, same-bytes, crash-suite, bisect-suite, escape-suite --long",
         run: full::run,
     },
@@ -122,20 +123,26 @@ const COMMANDS: &[Command] = &[
         run: callgrind::run,
     },
     Command {
+        name: "instructions",
+        usage: "[--bin PATH] [--bless]",
+        about: "count the instructions of a first request and of a follow-up, and compare them with xtask/instructions.txt",
+        run: instructions::run,
+    },
+    Command {
         name: "crash-suite",
-        usage: "[--runs N]",
+        usage: "[--runs N] [--bin PATH]",
         about: "kill the program at many moments and check that nothing it reported is lost",
         run: crash_suite::run,
     },
     Command {
         name: "truth-suite",
-        usage: "[--only TEXT | --bless]",
+        usage: "[--only TEXT | --bless] [--bin PATH]",
         about: "play every pack on every wire in every situation, and hold what is shown, sent, recorded and rebuilt against each other",
         run: truth::run,
     },
     Command {
         name: "bisect-suite",
-        usage: "",
+        usage: "[--bin PATH]",
         about: "search every planted history and every planted set of parts with `context bisect`",
         run: bisect_suite::run,
     },
@@ -153,7 +160,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "same-bytes",
-        usage: "[--runs N]",
+        usage: "[--runs N] [--bin PATH]",
         about: "make the first request of every pack in many processes, whose hash tables have other seeds",
         run: same_bytes::run,
     },

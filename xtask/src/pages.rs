@@ -46,11 +46,12 @@ pub fn run(mut args: Args) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// The crates that have such tests; a crate's folder is named like the crate.
+/// The crates that have such tests, and this one; a crate's folder is named like the crate.
 fn keepers(tree: &Tree) -> BTreeSet<&str> {
-    tree.texts(|path| path.starts_with("crates/") && path.ends_with(".rs"))
+    let is_ours = |path: &str| path.starts_with("crates/") || path.starts_with("xtask/");
+    tree.texts(|path| is_ours(path) && path.ends_with(".rs"))
         .filter(|(_, text)| text.lines().any(is_keeper))
-        .filter_map(|(path, _)| path.split('/').nth(1))
+        .filter_map(|(path, _)| path.strip_prefix("crates/").unwrap_or(path).split('/').next())
         .collect()
 }
 
@@ -71,12 +72,16 @@ mod tests {
 //! The page.
     #[test]
     fn the_page_is_up_to_date() {}
+== xtask/src/bench/page.rs
+//! Another page.
+    #[test]
+    fn the_other_page_is_up_to_date() {}
 == crates/pellucid-engine/src/lib.rs
 //! The core.
 fn is_up_to_date_enough() {}
 "#,
         );
         let keepers: Vec<_> = keepers(&tree).into_iter().collect();
-        assert_eq!(keepers, ["pellucid-config"]);
+        assert_eq!(keepers, ["pellucid-config", "xtask"]);
     }
 }

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::Outcome;
+use crate::args::Args;
 
 /// The oldest Python the harnesses run on.
 const PYTHON_MIN: (u32, u32) = (3, 11);
@@ -116,6 +117,27 @@ fn executable_in(messages: &str) -> Option<PathBuf> {
     let (_, after) = messages.rsplit_once("\"executable\":\"")?;
     let (path, _) = after.split_once('"')?;
     Some(PathBuf::from(path.replace("\\\\", "\\")))
+}
+
+/// Takes `--bin PATH`, the program that tests of the product drive in place of the one that is built with them.
+pub fn named_program(args: &mut Args) -> Result<Option<PathBuf>> {
+    // Tests run in the folders of their crates.
+    let path = args.value("--bin")?.map(std::path::absolute).transpose()?;
+    match path {
+        Some(path) if !path.is_file() => bail!("{} is no program", path.display()),
+        path => Ok(path),
+    }
+}
+
+/// The variable that tests find that program by.
+pub const TESTED: &str = "PELLUCID_PROGRAM";
+
+/// Lets the tests that a command runs drive this program.
+pub fn drive(command: &mut Command, program: Option<&PathBuf>) {
+    match program {
+        Some(path) => command.env(TESTED, path),
+        None => command.env_remove(TESTED),
+    };
 }
 
 /// Runs a command to its end with our output; a failing status is an outcome, not an error.

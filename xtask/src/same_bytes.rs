@@ -24,10 +24,12 @@ pub fn run(mut args: Args) -> Result<Outcome> {
             Err(_) => bail!("--runs {text}: not a number"),
         },
     };
+    let binary = program::named_program(&mut args)?;
     args.finish()?;
     println!("making the first request of every pack in {n_runs} processes");
     let mut command = program::cargo();
     command.args(["test", "--quiet", "--package", "pellucid", "--test", "it", "--", "--exact", TEST]);
     command.env("PELLUCID_SAME_BYTES_RUNS", n_runs.to_string());
+    program::drive(&mut command, binary.as_ref());
     program::outcome_of(&mut command)
 }

@@ -19,6 +19,7 @@ const WHICH: &str = "PELLUCID_TRUTH";
 pub fn run(mut args: Args) -> Result<Outcome> {
     let only = args.value("--only")?;
     let bless = args.flag("--bless");
+    let binary = program::named_program(&mut args)?;
     args.finish()?;
     if bless && only.is_some() {
         bail!("--bless writes what all cells say, so it does not go with --only");
@@ -31,5 +32,6 @@ pub fn run(mut args: Args) -> Result<Outcome> {
     if bless {
         command.env("UPDATE_EXPECT", "1");
     }
+    program::drive(&mut command, binary.as_ref());
     program::outcome_of(&mut command)
 }

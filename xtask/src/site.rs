@@ -19,9 +19,10 @@ use crate::args::Args;
 use crate::program;
 use crate::tree::Tree;
 
-/// The order of the pages, and the settings of mdBook.
+/// The order of the pages, the settings of mdBook, and what the pages look like beyond it.
 const SUMMARY: &str = "docs/site/SUMMARY.md";
 const SETTINGS: &str = "docs/site/book.toml";
+const STYLES: &str = "docs/site/site.css";
 
 /// What is taken along besides pages.
 const ASSETS: [&str; 4] = ["svg", "png", "json", "toml"];
@@ -66,14 +67,43 @@ fn stage(book: &Path) -> Result<()> {
         let extension = Path::new(path).extension().and_then(|it| it.to_str()).unwrap_or_default();
         let is_asset = path.starts_with("docs/") && ASSETS.contains(&extension);
         if (extension == "md" || is_asset) && path != SUMMARY {
-            let to = source.join(path);
+            let to = source.join(with_index(path));
             fs::create_dir_all(to.parent().context("a file has a folder")?)?;
-            fs::copy(program::root().join(path), to)?;
+            if extension == "md" {
+                fs::write(to, links_to_index(&fs::read_to_string(program::root().join(path))?))?;
+            } else {
+                fs::copy(program::root().join(path), to)?;
+            }
         }
     }
-    fs::copy(program::root().join(SUMMARY), source.join("SUMMARY.md"))?;
+    let summary = fs::read_to_string(program::root().join(SUMMARY))?;
+    fs::write(source.join("SUMMARY.md"), links_to_index(&summary))?;
     fs::copy(program::root().join(SETTINGS), book.join("book.toml"))?;
+    fs::copy(program::root().join(STYLES), book.join("site.css"))?;
     Ok(())
+}
+
+/// The path of a page in the site: a browser shows the index of a folder, and versions of mdBook differ in what they make of a README.
+fn with_index(path: &str) -> String {
+    match path.strip_suffix("README.md") {
+        Some(folder) if folder.is_empty() || folder.ends_with('/') => format!("{folder}index.md"),
+        _ => path.to_owned(),
+    }
+}
+
+/// A page whose links to a README lead to the index of its folder.
+fn links_to_index(page: &str) -> String {
+    let mut pieces = page.split("](");
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let end = piece.find([')', '#']).unwrap_or(piece.len());
+        let (link, rest) = piece.split_at(end);
+        let link = if link.contains("://") { link.to_owned() } else { with_index(link) };
+        text.push_str("](");
+        text.push_str(&link);
+        text.push_str(rest);
+    }
+    text
 }
 
 /// Makes an empty folder in place of whatever was there.
@@ -213,6 +243,15 @@ mod tests {
              index.html: docs/a.html#two: docs/a.html has no heading two\n\
              index.html: #top: index.html has no heading top\n",
         );
+    }
+
+    #[test]
+    fn links_to_a_readme_lead_to_the_index_of_its_folder() {
+        let page =
+            "[a](README.md) [b](../tui/README.md#keys) [c](README.zh-CN.md) [d](https://x.test/README.md) `README.md`";
+        let expected =
+            "[a](index.md) [b](../tui/index.md#keys) [c](README.zh-CN.md) [d](https://x.test/README.md) `README.md`";
+        assert_eq!(links_to_index(page), expected);
     }
 
     #[test]

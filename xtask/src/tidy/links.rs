@@ -1,4 +1,5 @@
-//! Links: every link of a page leads to a file of the project, and the documentation for browsers has every page of `docs`.
+//! Links: every link of a page leads to a file of the project, and the documentation for browsers has every page of `docs` and
+//! every page that its pages link to.
 //!
 //! Not here: headings, and the pages as browsers see them (`cargo xtask site`).
 
@@ -30,6 +31,26 @@ pub fn check(tree: &Tree) -> Vec<Problem> {
         // A page beside a program is for those who read its code.
         if !path.ends_with("/README.md") && !summary.contains(&format!("]({path})")) {
             problems.push(Problem::in_file(path, format!("is not in {SUMMARY}")));
+        }
+    }
+    problems.extend(leaving(tree, summary));
+    problems
+}
+
+/// Links of the site's pages to pages that the site does not have.
+fn leaving(tree: &Tree, summary: &str) -> Vec<Problem> {
+    let has = |path: &str| summary.contains(&format!("]({path})"));
+    let mut problems = Vec::new();
+    for (path, text) in tree.texts(|path| is_page(path) && has(path)) {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for (at, line) in lines_outside_of_code(text) {
+            for link in links(line) {
+                if let Some(to) =
+                    joined(folder, link).filter(|to| to.ends_with(".md") && tree.text(to).is_some() && !has(to))
+                {
+                    problems.push(Problem::at_line(path, at, format!("links to {to}, which is not in {SUMMARY}")));
+                }
+            }
         }
     }
     problems
@@ -110,6 +131,7 @@ mod tests {
 docs/a.md:1: links to docs/sub/c.md, which does not exist
 docs/a.md:1: links to d.md, which does not exist
 docs/b.md: is not in docs/site/SUMMARY.md
+docs/a.md:1: links to docs/b.md, which is not in docs/site/SUMMARY.md
 ",
         );
     }

@@ -22,6 +22,7 @@ mod crashes;
 mod damaged;
 mod deferred;
 mod diff;
+mod doc_commands;
 mod doc_examples;
 mod errors;
 mod example_packs;

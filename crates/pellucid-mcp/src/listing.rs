@@ -48,13 +48,13 @@ pub(crate) enum Pages {
 }
 
 /// Says why a request failed, as text for people.
-pub(crate) type Why = dyn Fn(&ServiceError) -> String + Sync;
+pub(crate) type Why<'a> = dyn Fn(&ServiceError) -> String + Sync + 'a;
 
 /// Asks for the tools of a server: for all pages of its list, or for the first one, as other clients of MCP servers do.
 ///
 /// # Errors
 /// Why there is no list, as text for people.
-pub(crate) async fn read(server: &Peer<RoleClient>, pages: Pages, why: &Why) -> Result<Listing, String> {
+pub(crate) async fn read(server: &Peer<RoleClient>, pages: Pages, why: &Why<'_>) -> Result<Listing, String> {
     let (mut listing, mut bytes) = (Listing::default(), 0);
     let (mut cursor, mut seen) = (None, BTreeSet::new());
     loop {
@@ -103,7 +103,7 @@ enum Listed {
     Raw(Value),
 }
 
-async fn page(server: &Peer<RoleClient>, cursor: Option<String>, why: &Why) -> Result<Page, String> {
+async fn page(server: &Peer<RoleClient>, cursor: Option<String>, why: &Why<'_>) -> Result<Page, String> {
     let mut request = ListToolsRequest::default();
     request.params = cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
     let answer = server.send_request(ClientRequest::ListToolsRequest(request)).await;

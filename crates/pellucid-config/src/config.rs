@@ -240,7 +240,7 @@ pub struct StandingSettings {
     pub enabled: Option<bool>,
     /// After how many turns texts are sent again.
     pub turns: Option<f64>,
-    /// After how many turns the rules alone are sent again.
+    /// After how many turns everything but the instructions is sent again.
     pub rules_turns: Option<f64>,
     /// What makes texts be sent again.
     pub trigger: Option<ReinjectTrigger>,

@@ -242,6 +242,13 @@ fn current() -> Vec<Stage> {
         Stage::new(&skilled, "", unmetered, asked()),
         Stage::new(&format!("{RULES}{old}"), "", unmetered, greetings(1)),
         Stage::new("", "", unmetered, greetings(1)).with_state(&[("templates/rules.md", b"Rules \xff.\n")]),
+        // Instructions that move to another place.
+        Stage::new(
+            "//- work/.ads/workspace.json\n{}\n//- work/.ads/instructions.md\nOld.\n",
+            "",
+            unmetered,
+            greetings(1),
+        ),
         variable.with_env("ADS_STATE_DIR", states),
         moved,
     ]

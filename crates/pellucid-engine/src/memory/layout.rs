@@ -128,7 +128,7 @@ impl MemoryLayout {
         let asks_several = whole.cards().experimental && asks_model;
         let cards = self.cards.as_ref();
         let paced = |pace: fn(&CardSettings) -> Option<f64>| cards.and_then(pace).is_some();
-        if cards.is_some_and(|cards| !(cards.messages_per_card >= 1.0)) {
+        if cards.is_some_and(|cards| cards.messages_per_card.is_nan() || cards.messages_per_card < 1.0) {
             return Some("`messages_per_card` must be at least 1".to_owned());
         }
         let keys = [

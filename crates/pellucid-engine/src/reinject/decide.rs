@@ -14,6 +14,7 @@ use super::PartKind;
 use super::RULES_ONLY;
 use super::ReinjectState;
 use super::StandingNotice;
+use super::StandingPart;
 use super::files::FileRole;
 use super::files::FoundFile;
 use super::files::InjectionInput;
@@ -63,7 +64,7 @@ impl ReinjectState {
         if parts.is_empty() {
             return Ok(None);
         }
-        self.injected(settings, due, is_rules_only, hashes, notices, parts)
+        Ok(Some(self.injected(settings, due, is_rules_only, hashes, notices, parts)))
     }
 
     /// Notes an injection, and gives it.
@@ -74,8 +75,8 @@ impl ReinjectState {
         is_rules_only: bool,
         hashes: Hashes,
         notices: &mut Vec<StandingNotice>,
-        parts: Vec<super::StandingPart>,
-    ) -> Result<Option<Injection>, Blocked> {
+        parts: Vec<StandingPart>,
+    ) -> Injection {
         let Due { reason, exceeded } = due;
         let Hashes { instructions, rules, soul, skills } = hashes;
         if !settings.keep_pending {
@@ -99,7 +100,7 @@ impl ReinjectState {
         });
         let last = || self.last_instructions_hash.clone().unwrap_or_else(|| MISSING.to_owned());
         let instructions_hash = if is_rules_only { last() } else { instructions };
-        Ok(Some(Injection { parts, reason, instructions_hash, rules_hash: rules }))
+        Injection { parts, reason, instructions_hash, rules_hash: rules }
     }
 
     /// The first reason that holds. A reason that waited is used up.

@@ -281,7 +281,9 @@ impl ReinjectLayout {
     /// The same for one table, beside the keys that hold with it.
     fn without_effect_beside(&self, whole: &Self) -> Option<String> {
         let turns = [("turns", self.turns), ("rules_turns", self.rules_turns)];
-        if let Some((key, _)) = turns.into_iter().find(|(_, turns)| turns.is_some_and(|turns| !(turns >= 1.0))) {
+        if let Some((key, _)) =
+            turns.into_iter().find(|(_, turns)| turns.is_some_and(|turns| turns.is_nan() || turns < 1.0))
+        {
             return Some(format!("`{key}` must be at least 1"));
         }
         if let Some(path) = self.files.state.iter().flat_map(StateLayout::paths).find(|path| !is_inside(path)) {

@@ -307,7 +307,7 @@ impl ReinjectLayout {
 
     /// How texts are decided about, with what is given before what the layout says. The variant must be chosen.
     pub fn settings(&self, given: ReinjectOverrides) -> ReinjectSettings {
-        ReinjectSettings::new(self, &given)
+        ReinjectSettings::new(self, given)
     }
 
     /// The templates that it needs. The variant must be chosen.

@@ -72,7 +72,7 @@ pub struct ReinjectOverrides {
 
 impl ReinjectSettings {
     /// The settings of a layout whose variant was chosen, with what is given over them. Turns below one mean nothing.
-    pub fn new(layout: &ReinjectLayout, given: &ReinjectOverrides) -> Self {
+    pub fn new(layout: &ReinjectLayout, given: ReinjectOverrides) -> Self {
         let own = ReinjectOverrides {
             enabled: layout.enabled,
             turns: layout.turns,
@@ -80,7 +80,7 @@ impl ReinjectSettings {
             trigger: layout.trigger,
             thresholds: layout.thresholds.clone(),
         };
-        let whole = given.clone().or(&own);
+        let whole = given.or(&own);
         Self {
             enabled: whole.enabled.unwrap_or(true),
             turns: whole.turns.filter(|turns| *turns >= 1.0).unwrap_or(DEFAULT_TURNS),

@@ -140,8 +140,8 @@ impl Servers {
         self.servers.values().filter(|server| server.spec.last_listed.is_none())
     }
 
-    /// Waits until all starts are over.
-    async fn all_settled(&self) {
+    /// Waits until all starts are over, also those that no request waits for.
+    pub async fn all_settled(&self) {
         for server in self.servers.values() {
             server.settled().await;
         }
@@ -195,13 +195,14 @@ impl Servers {
         self.is_cancelled.send_replace(true);
     }
 
-    /// The tools that are offered to the model, by server. A server that has not started has those of its last session.
+    /// The tools that are offered to the model, by server. A server that has not started has those of an earlier session, if
+    /// no request waits for it.
     pub fn tools(&self) -> Vec<(String, Vec<McpTool>)> {
         let offered = self.servers.iter().filter_map(|(name, server)| {
             let listed = match &*server.state.borrow() {
                 State::Ready(client) => client.listing().tools.clone(),
-                State::Starting => server.spec.last_listed.clone()?,
-                State::Failed(_) | State::Cancelled => return None,
+                // Whether it fails sooner or later than the request is made must not show.
+                State::Starting | State::Failed(_) | State::Cancelled => server.spec.last_listed.clone()?,
             };
             let tools = listed.into_iter().filter(|tool| server.spec.tools.allows(&tool.name));
             Some((name.clone(), tools.collect()))
@@ -466,8 +467,8 @@ fn no_client_text(spec: &ServerSpec, error: &NoClient) -> String {
             seconds(spec.startup_timeout)
         ),
         NoClient::LoginRequired => format!(
-            "MCP client for `{name}` is not logged in: set `bearer_token_env_var` in [mcp_servers.{name}] of \
-             config.toml to the name of a variable that holds a token"
+            "MCP client for `{name}` is not logged in: run `pellucid mcp login {name}`, or set `bearer_token_env_var` \
+             in [mcp_servers.{name}]"
         ),
         NoClient::Failed(error) => {
             format!("MCP client for `{name}` failed to start: MCP startup failed: {}", spec.blanked(error))

@@ -73,7 +73,7 @@ pub struct LoginPlan {
 pub enum Iss {
     /// The right one, as promised.
     Right,
-    /// Another one.
+    /// Another issuer than the authorization server's.
     Wrong,
     /// None, although it is promised.
     Missing,
@@ -213,7 +213,7 @@ impl MockLogin {
         location.unwrap_or_else(|| panic!("the browser is sent nowhere: {reply}")).to_owned()
     }
 
-    /// The same, and goes on to that address. Returns the page of the client.
+    /// The same, and then goes to that address. Returns the page of the client.
     ///
     /// # Panics
     ///

@@ -1,7 +1,7 @@
 //! Opens an address in the user's browser.
 //!
 //! The variable `BROWSER` names the program, as in other command-line tools: programs separated by `:`, of which the first
-//! is taken; `%s` in one stands for the address, which else is the last argument.
+//! is taken; `%s` in a program is replaced by the address, which else is the last argument.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

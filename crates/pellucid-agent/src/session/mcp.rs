@@ -143,6 +143,9 @@ impl Session {
     /// If a required server does not start.
     pub async fn connect_servers(&mut self) -> Result<Vec<String>, RequiredFailed> {
         self.start_servers().await?;
+        if let Some(attached) = &self.servers {
+            attached.servers.all_settled().await;
+        }
         if let Some(starting) = self.servers_starting() {
             starting.await;
         }

@@ -117,7 +117,7 @@ fn a_layout_may_write_schemas_as_their_servers_did() {
     let large = json!({ "type": "object", "properties": {}, "description": "x".repeat(64 * 1024) });
     let (tools, omissions) = given(&whole, &with(large));
     assert_eq!(tools, []);
-    expect!["mcp__s__t: its schema has 65590 bytes, and the limit is 65536"].assert_eq(&match &omissions[0].why {
+    expect!["mcp__s__t: its schema has 65586 bytes, and the limit is 65536"].assert_eq(&match &omissions[0].why {
         Why::Unusable { error } => format!("{}: {error}", omissions[0].what),
         other => format!("{other:?}"),
     });

@@ -294,7 +294,7 @@ pub(super) mod tests {
         };
         std::fs::write(&file, "planted-secret").unwrap();
         expect!["HOME/.credentials.json:1:1: these are not stored logins"].assert_eq(&refused().await);
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "planted-secret");
+        assert_eq!(pellucid_files::read_text(&file, BYTES_MAX).unwrap(), "planted-secret");
         std::fs::write(&file, format!(r#"{{"{}":{{"client_id":"planted-secret"}}}}"#, key("a", "u"))).unwrap();
         expect!["the entry of `a` in HOME/.credentials.json is not a login; `pellucid mcp logout a` removes it"]
             .assert_eq(

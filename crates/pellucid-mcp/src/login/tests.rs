@@ -497,7 +497,7 @@ async fn called(spec: &LoginSpec, person: Arc<dyn Person>, n: usize) -> Vec<Stri
 async fn a_server_without_a_login_names_the_command() {
     let (server, home) = (MockLogin::start(LoginPlan::default()), tempfile::tempdir().unwrap());
     let answers = called(&spec(&server, home.path()), Arc::new(Nobody), 1).await;
-    expect!["failed to get client: MCP client for `wiki` is not logged in: run `pellucid mcp login wiki`, or set `bearer_token_env_var` in [mcp_servers.wiki] of config.toml to the name of a variable that holds a token"].assert_eq(&answers.join("\n"));
+    expect!["failed to get client: MCP client for `wiki` is not logged in: run `pellucid mcp login wiki`, or set `bearer_token_env_var` in [mcp_servers.wiki]"].assert_eq(&answers.join("\n"));
 }
 
 #[tokio::test]

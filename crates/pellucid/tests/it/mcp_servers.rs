@@ -217,3 +217,17 @@ fn a_running_thread_gets_the_servers_of_a_changed_configuration() {
     client.turn("thread/resume", &json!({ "threadId": thread }), "Three.");
     assert_eq!(offered(&server), [["mcp__depot__store"], ["mcp__depot__store"], ["mcp__wiki__find"]]);
 }
+
+#[test]
+fn a_known_server_holds_up_no_request_but_a_strict_one() {
+    let script = McpScript::new(&["echo"]);
+    let server = MockServer::start(["One.", "Two.", "Three."].map(MockReply::say));
+    let world = world(&server, &format!("[mcp_servers.depot]\nstart = \"background\"\n{}", script.config()));
+    assert_eq!(world.run(&["exec", "Go."]).status, 0);
+    script.is_dead();
+    assert_eq!(world.run(&["exec", "Go."]).status, 0);
+    assert_eq!(offered(&server), [["mcp__depot__echo"], ["mcp__depot__echo"]]);
+    let strict = world.run(&["exec", "--strict-context", "Go."]);
+    assert_eq!((strict.status, server.requests().len()), (1, 2), "{}", strict.stderr);
+    assert!(strict.stderr.contains("the MCP server depot"), "{}", strict.stderr);
+}

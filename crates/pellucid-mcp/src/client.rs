@@ -230,9 +230,8 @@ impl Client {
         asking: impl Future<Output = Result<T, ServiceError>>,
     ) -> Result<T, McpFailure> {
         match self.running.service().questions.within(self.limits, asking).await {
-            Ok(answer) => answer.map_err(|error| {
-                McpFailure::new(format!("{method} failed: {}", why(&error, self.login.as_ref())))
-            }),
+            Ok(answer) => answer
+                .map_err(|error| McpFailure::new(format!("{method} failed: {}", why(&error, self.login.as_ref())))),
             Err(limit) => {
                 let what = format!("timed out awaiting {method} after {limit:?}");
                 Err(McpFailure::new("deadline has elapsed").of(what))

@@ -2,8 +2,8 @@
 //!
 //! Lists show the configuration with all its layers; changes go to the user's own file.
 
-mod login;
 mod listings;
+mod login;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -14,6 +14,7 @@ use pellucid_agent::prepare;
 use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
 use pellucid_agent::session::Setup;
+use pellucid_agent::telemetry::Telemetry;
 use pellucid_config::Env;
 use pellucid_config::LoadOptions;
 use pellucid_config::SystemPaths;
@@ -80,6 +81,7 @@ pub fn setup_with(files: &Workspace, pack: impl FnOnce(&str) -> Pack, model: imp
         raw_items: RawItems::Hidden,
         compact_prompt: None,
         phases: Phases::default(),
+        telemetry: Telemetry::default(),
         frames: SharedFrames::default(),
         context_events: ContextEvents::default(),
         notices: Vec::new(),

@@ -20,6 +20,7 @@ use pellucid_agent::phases::Phases;
 use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
 use pellucid_agent::session::Setup;
+use pellucid_agent::telemetry::Telemetry;
 use pellucid_config::Env;
 use pellucid_config::LoadOptions;
 use pellucid_engine::pack::Pack;
@@ -99,6 +100,7 @@ impl World {
                 model: Model::scripted(script),
                 identity,
                 phases: Phases::default(),
+                telemetry: Telemetry::default(),
                 frames: SharedFrames::default(),
                 raw_reasoning: RawReasoning::Hidden,
                 raw_items: RawItems::Hidden,

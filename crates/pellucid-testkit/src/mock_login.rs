@@ -475,7 +475,11 @@ impl State {
                 }
                 _ => json!({ "content": [{ "type": "text", "text": "pong" }] }),
             },
-            _ => return (202, Vec::new(), Value::Null),
+            _ if message["id"].is_null() => return (202, Vec::new(), Value::Null),
+            _ => {
+                let error = json!({ "code": -32601, "message": "there is no such method" });
+                return (200, Vec::new(), json!({ "jsonrpc": "2.0", "id": message["id"], "error": error }));
+            }
         };
         (200, Vec::new(), json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }))
     }

@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use pellucid_protocol::secret::Secret;
 use reqwest::Url;
-use rmcp::model::ProtocolVersion;
 use rmcp::transport::auth::OAuthHttpClient;
 use rmcp::transport::auth::OAuthHttpClientError;
 use rmcp::transport::auth::OAuthHttpClientFuture;
@@ -114,26 +113,17 @@ impl LoginHttp {
         }
     }
 
-    /// Greets the server without a token, and returns the challenge with which the server refuses. Many servers refuse
-    /// only requests of the protocol.
+    /// Asks the server for its tools without a token, and returns the challenge with which the server refuses. Many
+    /// servers refuse only requests of the protocol, and some answer the greeting to everyone.
     pub(super) async fn challenge(&self) -> Option<String> {
-        let greeting = json!({
-            "jsonrpc": "2.0",
-            "id": 0,
-            "method": "initialize",
-            "params": {
-                "protocolVersion": ProtocolVersion::V_2025_06_18,
-                "capabilities": {},
-                "clientInfo": { "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") },
-            },
-        });
+        let question = json!({ "jsonrpc": "2.0", "id": 0, "method": "tools/list", "params": {} });
         let client = self.clients.get(self.server.as_str()).ok()?;
         let mut request = client.post(self.server.clone()).timeout(PATIENCE);
         for (name, value) in self.headers.iter() {
             request = request.header(name, value.reveal());
         }
         let accepted = "application/json, text/event-stream";
-        let response = request.header(http::header::ACCEPT, accepted).json(&greeting).send().await.ok()?;
+        let response = request.header(http::header::ACCEPT, accepted).json(&question).send().await.ok()?;
         if response.status() != http::StatusCode::UNAUTHORIZED {
             return None;
         }

@@ -263,7 +263,7 @@ async fn a_server_that_wants_a_login_says_what_to_do() {
     let reach = HttpReach { url: server.base_url(), bearer: None, headers: [].into(), login: None };
     let (servers, _events) = start(vec![spec("web", Reach::Http(reach))]);
     let failure = servers.call("web", "x", None).await.unwrap_err();
-    expect!["MCP client for `web` is not logged in: run `pellucid mcp login web`, or set `bearer_token_env_var` in [mcp_servers.web] of config.toml to the name of a variable that holds a token"].assert_eq(&failure.causes[1]);
+    expect!["MCP client for `web` is not logged in: run `pellucid mcp login web`, or set `bearer_token_env_var` in [mcp_servers.web]"].assert_eq(&failure.causes[1]);
 }
 
 #[tokio::test]

@@ -103,7 +103,7 @@ pub struct StartSettings {
 #[derive(Debug)]
 struct State {
     view: ThreadView,
-    /// What clients of today are told besides.
+    /// What only clients of today receive.
     live: Live,
     /// The settings as they are now.
     current: CurrentSettings,
@@ -286,7 +286,7 @@ impl LoadedSession {
         held(&self.state).live.terminals()
     }
 
-    /// Changes settings for later turns. Clients of today are told if `change` has any.
+    /// Changes settings for later turns. Clients of today are notified if `change` has any.
     pub async fn change_settings(&self, change: SettingsChange) {
         if change == SettingsChange::default() {
             return;
@@ -304,7 +304,7 @@ impl LoadedSession {
         }
     }
 
-    /// Notes a question to clients, and tells clients of today what the session waits for.
+    /// Notes a question to clients, and notifies clients of today of what the session waits for.
     pub(crate) async fn asked(&self, number: i64, flag: Option<ThreadActiveFlag>) {
         let notification = held(&self.state).live.asked(number, flag);
         if let Some(notification) = notification {
@@ -312,7 +312,7 @@ impl LoadedSession {
         }
     }
 
-    /// Tells clients of today that a question needs no answer any more.
+    /// Notifies clients of today that a question needs no answer any more.
     pub(crate) async fn resolved(&self, number: i64) {
         let notifications = held(&self.state).live.resolved(number);
         for notification in &notifications {
@@ -591,7 +591,7 @@ async fn forward(server: &Arc<Server>, session: &Arc<LoadedSession>, event: &Eve
     answer_waiting(server, session, event).await;
     for outgoing in messages {
         match outgoing {
-            // Nobody listens, but the state that later clients see must be right.
+            // No client listens, but the state that later clients see must be right.
             Outgoing::Notification(notification) if clients.is_empty() => drop(session.noted(&notification)),
             Outgoing::Notification(notification) if notification.is_for_all() => server.notify_all(&notification).await,
             Outgoing::Notification(notification) => session.notify(&notification).await,
@@ -603,14 +603,14 @@ async fn forward(server: &Arc<Server>, session: &Arc<LoadedSession>, event: &Eve
     }
 }
 
-/// Tells clients of today what 0.104.0 has no notification for.
+/// Sends clients of today the notifications that 0.104.0 does not have.
 async fn tell_newest(session: &LoadedSession, clients: &[Arc<Connection>], event: &Event) {
     let notification = held(&session.state).live.event(&event.msg);
     if let Some(notification) = notification {
         session.notify_newest(&notification).await;
     }
-    // A turn that no request began, such as a summary, is announced to clients of today alone. The turn is the event's: a
-    // reviewer that works in a turn has turns of its own.
+    // A turn that no request began, such as a summary, is announced to clients of today alone. The turn is the event's,
+    // because a reviewer that works in a turn has other turns.
     let is_start = matches!(event.msg, EventMessage::TaskStarted { .. }) && !event.id.is_empty();
     if is_start && !held(&session.state).live.knows(&event.id) {
         let (thread_id, turn) = (session.about.id.clone(), Turn::in_progress(event.id.as_str()));

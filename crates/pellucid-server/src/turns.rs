@@ -105,7 +105,7 @@ impl Builder {
         self.open.is_some()
     }
 
-    /// The turns.
+    /// Closes the open turn and returns all turns.
     pub(crate) fn finish(mut self) -> Vec<Turn> {
         self.close();
         self.done

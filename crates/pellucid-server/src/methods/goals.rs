@@ -1,4 +1,4 @@
-//! `thread/goal/*`: threads have no goals, and clients of today are told so.
+//! `thread/goal/*`: threads have no goals, and the answers say so.
 
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ pub struct ThreadGoalGetResponse {
     pub goal: Option<Value>,
 }
 
-/// Handles `thread/goal/get`.
+/// Answers that there is no goal.
 pub async fn get(server: &Server, params: ThreadGoalGetParams) -> Result<ThreadGoalGetResponse, RpcError> {
     server.loaded(&params.thread_id)?;
     Ok(ThreadGoalGetResponse { goal: None })
@@ -46,7 +46,7 @@ pub struct ThreadGoalSetParams {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ThreadGoalSetResponse {
-    /// The goal.
+    /// The goal that was set.
     pub goal: Value,
 }
 
@@ -72,7 +72,7 @@ pub struct ThreadGoalClearResponse {
     pub cleared: bool,
 }
 
-/// Handles `thread/goal/clear`.
+/// Answers that there was no goal.
 pub async fn clear(server: &Server, params: ThreadGoalClearParams) -> Result<ThreadGoalClearResponse, RpcError> {
     server.loaded(&params.thread_id)?;
     Ok(ThreadGoalClearResponse { cleared: false })

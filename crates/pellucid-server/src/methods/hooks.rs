@@ -41,7 +41,7 @@ pub struct HooksListEntry {
     pub errors: Vec<Value>,
 }
 
-/// Handles `hooks/list`.
+/// Answers with an empty entry for each folder.
 pub async fn list(server: &Server, params: HooksListParams) -> Result<HooksListResponse, RpcError> {
     let cwds = match &params.thread_id {
         Some(id) => vec![server.loaded(id)?.current().cwd],

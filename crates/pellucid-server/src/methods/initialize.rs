@@ -61,6 +61,7 @@ pub struct InitializeCapabilities {
     /// A capability that 0.104.0 does not know. Only clients of today name it.
     #[cfg_attr(test, schemars(skip))]
     pub request_attestation: Option<IgnoredAny>,
+<<<<<<< ours
     /// The same.
     #[cfg_attr(test, schemars(skip))]
     pub mcp_server_openai_form_elicitation: Option<IgnoredAny>,
@@ -69,6 +70,16 @@ pub struct InitializeCapabilities {
     pub extensions: Option<IgnoredAny>,
     /// The same.
     #[cfg_attr(test, schemars(skip))]
+=======
+    /// Another capability that 0.104.0 does not know.
+    #[schemars(skip)]
+    pub mcp_server_openai_form_elicitation: Option<IgnoredAny>,
+    /// Another capability that 0.104.0 does not know.
+    #[schemars(skip)]
+    pub extensions: Option<IgnoredAny>,
+    /// Another capability that 0.104.0 does not know.
+    #[schemars(skip)]
+>>>>>>> theirs
     pub explicit_gateway_oauth: Option<IgnoredAny>,
 }
 

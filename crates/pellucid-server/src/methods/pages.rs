@@ -64,7 +64,7 @@ pub struct ThreadTurnsListResponse {
     pub backwards_cursor: Option<String>,
 }
 
-/// Handles `thread/turns/list`.
+/// Lists the turns of a thread, page by page.
 pub async fn turns(server: &Server, params: ThreadTurnsListParams) -> Result<ThreadTurnsListResponse, RpcError> {
     let turns = stored(server, &params.thread_id, "thread/turns/list")?;
     let direction = params.sort_direction.unwrap_or(SortDirection::Desc);
@@ -156,7 +156,7 @@ pub struct ThreadItemEntry {
     pub completed_at_ms: Option<i64>,
 }
 
-/// Handles `thread/items/list`.
+/// Lists the items of a thread or of one turn, page by page.
 pub async fn items(server: &Server, params: ThreadItemsListParams) -> Result<ThreadItemsListResponse, RpcError> {
     let turns = stored(server, &params.thread_id, "thread/items/list")?;
     let direction = params.sort_direction.unwrap_or(SortDirection::Asc);

@@ -42,9 +42,14 @@ pub struct PermissionProfileListResponse {
     pub next_cursor: Option<String>,
 }
 
+<<<<<<< ours
 /// A profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
+=======
+/// A permission profile that a client can choose.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+>>>>>>> theirs
 pub struct PermissionProfileSummary {
     pub id: String,
     /// The profile's description; the built-in profiles have none.
@@ -53,7 +58,7 @@ pub struct PermissionProfileSummary {
     pub allowed: bool,
 }
 
-/// Handles `permissionProfile/list`.
+/// Lists the permission profiles.
 pub async fn list(
     server: &Server,
     params: PermissionProfileListParams,

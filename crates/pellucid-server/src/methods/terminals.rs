@@ -37,7 +37,7 @@ pub struct ThreadBackgroundTerminalsListResponse {
     pub next_cursor: Option<String>,
 }
 
-/// Handles `thread/backgroundTerminals/list`.
+/// Lists the terminals that are open.
 pub async fn list(
     server: &Server,
     params: ThreadBackgroundTerminalsListParams,

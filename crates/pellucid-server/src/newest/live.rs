@@ -56,7 +56,7 @@ pub struct ThreadBackgroundTerminal {
     pub rss_kb: Option<u64>,
 }
 
-/// The state of a session that only clients of today are told of.
+/// The state of a session that only clients of today receive.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
     thread_id: String,
@@ -276,7 +276,7 @@ impl Live {
         timed(&mut params["item"]);
         members::set(params, "completedAtMs", json!(now));
         if let (ThreadItem::AgentMessage { .. }, Some(turn)) = (item, &mut self.turn) {
-            // A client may join before the turn ends, so the message is kept whoever listens now.
+            // A client may join before the turn ends, so the message is kept even if no client needs it now.
             let mut last = serde_json::to_value(item).unwrap_or_default();
             timed(&mut last);
             turn.last = Some(last);

@@ -1,4 +1,4 @@
-//! The settings of a thread as they are now, which clients of today are told when they change.
+//! The settings of a thread as they are now, which clients of today receive when they change.
 
 use std::path::PathBuf;
 

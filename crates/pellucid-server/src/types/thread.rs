@@ -91,7 +91,7 @@ pub struct TurnTimes {
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum TurnItemsView {
-    /// None.
+    /// The turn has no items here.
     NotLoaded,
     /// The first input and the last answer.
     Summary,

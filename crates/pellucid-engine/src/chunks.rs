@@ -12,7 +12,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 /// The least size of a chunk: as much as there is already, but within these bounds.
-const CHUNK_BYTES_MIN: RangeInclusive<usize> = 4 * 1024..=64 * 1024;
+const CHUNK_BYTES_MIN: RangeInclusive<usize> = 16 * 1024..=64 * 1024;
 
 /// How many chunks there may be before some are copied into one.
 ///

@@ -173,6 +173,31 @@ impl Table {
     }
 }
 
+impl Data {
+    /// A JSON value as a value of the configuration; `null` is none.
+    pub fn of_json(value: &serde_json::Value) -> Option<Self> {
+        let inner = |value| Some(Value { data: Self::of_json(value)?, place: ValuePlace::default() });
+        Some(match value {
+            serde_json::Value::Null => return None,
+            serde_json::Value::Bool(it) => Self::Boolean(*it),
+            serde_json::Value::Number(it) => {
+                it.as_i64().map_or_else(|| Self::Float(it.as_f64().unwrap_or_default()), Self::Integer)
+            }
+            serde_json::Value::String(it) => Self::String(it.clone()),
+            serde_json::Value::Array(list) => Self::List(list.iter().filter_map(inner).collect()),
+            serde_json::Value::Object(map) => {
+                let mut table = Table::default();
+                for (key, value) in map {
+                    if let Some(value) = inner(value) {
+                        table.set(&[key], value);
+                    }
+                }
+                Self::Table(table)
+            }
+        })
+    }
+}
+
 impl Value {
     /// Reads the right side of an assignment, as a value without a file. `None` if it is not TOML.
     pub fn parse(text: &str, layer: usize) -> Option<Self> {

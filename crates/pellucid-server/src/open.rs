@@ -12,7 +12,6 @@ use pellucid_config::Config;
 use pellucid_config::HarnessOverrides;
 use pellucid_config::LoadOptions;
 use pellucid_config::Override;
-use pellucid_config::value;
 use pellucid_config::value::Data;
 use pellucid_protocol::dynamic_tool::DynamicTool;
 use pellucid_protocol::event::RawItems;
@@ -97,7 +96,7 @@ impl ThreadOverrides {
         };
         let mut given = self.config.clone().unwrap_or_default();
         let skill_names = take_skill_names(&mut given);
-        let overrides = given.iter().filter_map(|(key, value)| Some(Override::new(key, data(value)?)));
+        let overrides = given.iter().filter_map(|(key, value)| Some(Override::new(key, Data::of_json(value)?)));
         let cwd = self.cwd.as_deref().or(recorded_cwd);
         let config = server.ground.config(cwd, overrides.collect(), harness);
         let (mut config, options) =
@@ -132,27 +131,6 @@ fn take_skill_names(given: &mut Map<String, Value>) -> Vec<(String, bool)> {
         take(entries);
     }
     names
-}
-
-/// A JSON value as a configuration value; `null` sets nothing.
-fn data(value: &Value) -> Option<Data> {
-    let inner = |value: &Value| Some(value::Value { data: data(value)?, place: value::ValuePlace::default() });
-    Some(match value {
-        Value::Null => return None,
-        Value::Bool(it) => Data::Boolean(*it),
-        Value::Number(it) => it.as_i64().map_or_else(|| Data::Float(it.as_f64().unwrap_or_default()), Data::Integer),
-        Value::String(it) => Data::String(it.clone()),
-        Value::Array(list) => Data::List(list.iter().filter_map(inner).collect()),
-        Value::Object(map) => {
-            let mut table = value::Table::default();
-            for (key, value) in map {
-                if let Some(value) = inner(value) {
-                    table.set(&[key], value);
-                }
-            }
-            Data::Table(table)
-        }
-    })
 }
 
 /// What a client adds to a session.

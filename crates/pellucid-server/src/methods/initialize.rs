@@ -61,25 +61,14 @@ pub struct InitializeCapabilities {
     /// A capability that 0.104.0 does not know. Only clients of today name it.
     #[cfg_attr(test, schemars(skip))]
     pub request_attestation: Option<IgnoredAny>,
-<<<<<<< ours
-    /// The same.
+    /// Another capability that 0.104.0 does not know.
     #[cfg_attr(test, schemars(skip))]
     pub mcp_server_openai_form_elicitation: Option<IgnoredAny>,
-    /// The same.
+    /// Another capability that 0.104.0 does not know.
     #[cfg_attr(test, schemars(skip))]
     pub extensions: Option<IgnoredAny>,
-    /// The same.
+    /// Another capability that 0.104.0 does not know.
     #[cfg_attr(test, schemars(skip))]
-=======
-    /// Another capability that 0.104.0 does not know.
-    #[schemars(skip)]
-    pub mcp_server_openai_form_elicitation: Option<IgnoredAny>,
-    /// Another capability that 0.104.0 does not know.
-    #[schemars(skip)]
-    pub extensions: Option<IgnoredAny>,
-    /// Another capability that 0.104.0 does not know.
-    #[schemars(skip)]
->>>>>>> theirs
     pub explicit_gateway_oauth: Option<IgnoredAny>,
 }
 

@@ -42,14 +42,9 @@ pub struct PermissionProfileListResponse {
     pub next_cursor: Option<String>,
 }
 
-<<<<<<< ours
-/// A profile.
+/// A permission profile that a client can choose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
-=======
-/// A permission profile that a client can choose.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
->>>>>>> theirs
 pub struct PermissionProfileSummary {
     pub id: String,
     /// The profile's description; the built-in profiles have none.

@@ -39,6 +39,11 @@ impl ClientIdentity {
         Self::with(name, Some(&format!("{name}; {version}")), env)
     }
 
+    /// The same for a program that calls us, while sessions keep the name of their own client.
+    pub fn for_client(originator: &str, name: &str, version: &str, env: &Env) -> Self {
+        Self::with(originator, Some(&format!("{name}; {version}")), env)
+    }
+
     fn with(originator: &str, client: Option<&str>, env: &Env) -> Self {
         let name = originator.to_owned();
         let originator = env.text("CODEX_INTERNAL_ORIGINATOR_OVERRIDE").unwrap_or_else(|| originator.to_owned());

@@ -22,8 +22,11 @@ pub const API_KEY: &str = "CODEX_API_KEY";
 /// The variable with the token that clients of the app-server must show.
 pub const APP_SERVER_TOKEN: &str = "PELLUCID_APP_SERVER_TOKEN";
 
+/// The variable with the token that clients of the MCP server must show when it listens.
+pub const MCP_SERVER_TOKEN: &str = "PELLUCID_MCP_SERVER_TOKEN";
+
 /// Variables with Pellucid's secrets. Commands never receive them, nor those that the configuration names.
-pub const SECRETS: [&str; 3] = [API_KEY, APP_SERVER_TOKEN, "CODEX_CONNECTORS_TOKEN"];
+pub const SECRETS: [&str; 4] = [API_KEY, APP_SERVER_TOKEN, MCP_SERVER_TOKEN, "CODEX_CONNECTORS_TOKEN"];
 
 /// How the environment of commands is made. The steps apply in the order of the fields.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -97,6 +97,21 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "pellucid-mcp-server",
+        &[
+            "pellucid-protocol",
+            "pellucid-files",
+            "pellucid-tasks",
+            "pellucid-engine",
+            "pellucid-config",
+            "pellucid-workspace",
+            "pellucid-model",
+            "pellucid-store",
+            "pellucid-exec",
+            "pellucid-agent",
+        ],
+    ),
+    (
         "pellucid-inspect",
         &[
             "pellucid-protocol",
@@ -153,6 +168,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-answers",
             "pellucid-server",
             "pellucid-acp",
+            "pellucid-mcp-server",
             "pellucid-inspect",
             "pellucid-watch",
             "pellucid-tui",
@@ -167,7 +183,9 @@ const SOLE_USERS: &[(&str, &str)] = &[
     ("agent-client-protocol", "pellucid-acp"),
     ("hyper", "pellucid-inspect"),
     ("hyper", "pellucid-watch"),
+    ("hyper", "pellucid-mcp-server"),
     ("rmcp", "pellucid-mcp"),
+    ("rmcp", "pellucid-mcp-server"),
     ("rusqlite", "pellucid-store"),
     ("starlark", "pellucid-rules"),
 ];

@@ -87,6 +87,8 @@ pub struct Config {
     pub display: DisplaySettings,
     /// How the terminal client behaves.
     pub terminal: TerminalSettings,
+    /// Whether `mcp-server` answers everything that the protocol has, instead of answering as Codex CLI.
+    pub is_standard_mcp_server: bool,
     /// What an administrator allows.
     pub requirements: Requirements,
     /// Warnings and notices from loading, for people.

@@ -254,6 +254,7 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
         login: login(&reader),
         display: display(&reader, &harness),
         terminal: TerminalSettings::read(&reader),
+        is_standard_mcp_server: flag_or_default!(reader, "mcp_server.standard"),
         profile,
         model,
         permissions,

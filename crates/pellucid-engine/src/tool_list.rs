@@ -193,7 +193,7 @@ fn usable(pack: &Pack, facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
                 place: format!("{MCP_SERVERS}{}", tool.server).into(),
             }),
             Err(error) => {
-                omissions.push(Omission { slot: part(), what: tool.name.clone(), why: Why::Unusable { error } })
+                omissions.push(Omission { slot: part(), what: tool.name.clone(), why: Why::Unusable { error } });
             }
         }
     }

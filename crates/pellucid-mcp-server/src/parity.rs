@@ -315,6 +315,7 @@ impl ToolCaller for ParityCaller {
         })
     }
 
+    #[expect(clippy::async_yields_async, reason = "the question is sent at once, and its answer is awaited later")]
     fn ask<'a>(
         &'a self,
         session: &'a str,

@@ -228,8 +228,8 @@ mod tests {
         let (questions, answer) = slow();
         let (asked, limited, ()) =
             tokio::join!(questions.ask(request(), pending()), questions.within(NONE, pending::<()>()), async move {
-                answer.send(ElicitationAction::Accept).unwrap()
-            },);
+                answer.send(ElicitationAction::Accept).unwrap();
+            });
         assert_eq!((asked.action, limited), (ElicitationAction::Accept, Err(Duration::ZERO)));
         assert_eq!(questions.within(NONE, ready(7)).await, Ok(7));
     }

@@ -93,7 +93,7 @@ fn of_http(error: &StreamableHttpError<reqwest::Error>) -> String {
     match error {
         StreamableHttpError::Client(error) => of_client(error),
         StreamableHttpError::Sse(error) => format!("the event stream of the server cannot be read: {error}"),
-        StreamableHttpError::Io(error) if error.get_ref().is_some_and(|error| error.is::<LoginError>()) => {
+        StreamableHttpError::Io(error) if error.get_ref().is_some_and(<dyn Error + Send + Sync>::is::<LoginError>) => {
             error.to_string()
         }
         StreamableHttpError::Io(error) => format!("the server cannot be read: {error}"),

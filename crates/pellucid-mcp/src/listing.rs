@@ -104,8 +104,8 @@ enum Listed {
 }
 
 async fn page(server: &Peer<RoleClient>, cursor: Option<String>, why: &Why<'_>) -> Result<Page, String> {
-    let mut request = ListToolsRequest::default();
-    request.params = cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
+    let params = cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
+    let request = ListToolsRequest { params, ..ListToolsRequest::default() };
     let answer = server.send_request(ClientRequest::ListToolsRequest(request)).await;
     let no_list = || "tools/list failed: the server's answer has no list of tools".to_owned();
     match answer.map_err(|error| format!("tools/list failed: {}", why(&error)))? {

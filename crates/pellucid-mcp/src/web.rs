@@ -1,5 +1,5 @@
 //! The connection to a server over HTTP: its headers, its fixed token and its limits. Tokens of logins are added by
-//! `login::bearer`, for every request anew.
+//! `login::bearer`, again for every request.
 
 use std::collections::HashMap;
 

@@ -42,9 +42,6 @@ pub fn of_word(word: &str) -> Option<String> {
     }
     let advice = match word {
         "tui" => "`pellucid` without a command begins a conversation in the terminal".to_owned(),
-        "mcp-server" => "Pellucid cannot be used as an MCP server yet; `pellucid app-server` serves sessions to other \
-                         programs"
-            .to_owned(),
         "update" => "Pellucid does not update itself; install the new version in place of this one".to_owned(),
         "cloud" => "there are no tasks in the cloud; `pellucid exec PROMPT` runs a turn here".to_owned(),
         _ => {

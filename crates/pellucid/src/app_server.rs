@@ -103,13 +103,9 @@ async fn serve_websocket(ground: Ground, address: SocketAddr, token: Option<Stri
     let address = listener.address().map_err(failed)?;
     let end = asked_to_end().map_err(failed)?;
     // The token itself is not printed: what is printed ends up in logs and histories.
-    let file = if is_given { None } else { Some(TokenFile::write(&ground.home, address, &token)?) };
-    style::line(&format!("listening on ws://{address}/"));
-    let place = file.as_ref().map_or_else(
-        || format!("the token is the value of {TOKEN_VARIABLE}"),
-        |file| format!("the token is in {}", file.path.display()),
-    );
-    style::line(&format!("{place}; clients send it as `authorization: Bearer TOKEN`"));
+    let place = TokenPlace { folder: "app-server", variable: TOKEN_VARIABLE };
+    let file = if is_given { None } else { Some(TokenFile::write(&ground.home, &place, address, &token)?) };
+    tell_token(&format!("ws://{address}/"), &place, file.as_ref());
     let server = Server::new(ground);
     tokio::select! {
         () = listener.serve(server.clone()) => {}
@@ -139,15 +135,34 @@ pub fn asked_to_end() -> std::io::Result<impl Future<Output = ()>> {
     })
 }
 
+/// Says on standard error where a server listens and where its token is.
+pub fn tell_token(url: &str, place: &TokenPlace, file: Option<&TokenFile>) {
+    style::line(&format!("listening on {url}"));
+    let place = file.map_or_else(
+        || format!("the token is the value of {}", place.variable),
+        |file| format!("the token is in {}", file.path.display()),
+    );
+    style::line(&format!("{place}; clients send it as `authorization: Bearer TOKEN`"));
+}
+
+/// Where a server keeps its token.
+#[derive(Debug)]
+pub struct TokenPlace {
+    /// The folder in the home folder.
+    pub folder: &'static str,
+    /// The variable that sets the token.
+    pub variable: &'static str,
+}
+
 /// A file with the token, which this user alone can read. It goes when the server ends.
 #[derive(Debug)]
-struct TokenFile {
+pub struct TokenFile {
     path: PathBuf,
 }
 
 impl TokenFile {
-    fn write(home: &Path, address: SocketAddr, token: &str) -> Result<Self, ProgramFailure> {
-        let folder = home.join("app-server");
+    pub fn write(home: &Path, place: &TokenPlace, address: SocketAddr, token: &str) -> Result<Self, ProgramFailure> {
+        let folder = home.join(place.folder);
         let path = folder.join(format!("{}.token", address.port()));
         let written = (|| {
             pellucid_files::make_private_folder(&folder)?;
@@ -160,8 +175,9 @@ impl TokenFile {
         })();
         written.map_err(|error| {
             ProgramFailure::new(format!(
-                "the token cannot be written to {}: {error}; set {TOKEN_VARIABLE} instead",
-                path.display()
+                "the token cannot be written to {}: {error}; set {} instead",
+                path.display(),
+                place.variable
             ))
         })?;
         Ok(Self { path })

@@ -25,6 +25,7 @@ pub mod lock;
 pub mod login;
 pub mod man;
 pub mod mcp;
+pub mod mcp_server;
 pub mod memory;
 pub mod models;
 pub mod numbers;
@@ -72,6 +73,7 @@ use crate::args::interactive::Interactive;
 use crate::args::login::LoginArgs;
 use crate::args::man::ManArgs;
 use crate::args::mcp::McpArgs;
+use crate::args::mcp_server::McpServerArgs;
 use crate::args::memory::MemoryArgs;
 use crate::args::models::ModelsArgs;
 use crate::args::pack::PackArgs;
@@ -174,6 +176,8 @@ pub enum ProgramCommand {
     AppServer(AppServerArgs),
     /// Serve sessions to editors that speak the Agent Client Protocol.
     Acp(AcpArgs),
+    /// Serve sessions to programs that are MCP clients, as tools.
+    McpServer(McpServerArgs),
     /// Log in with an API key, or see who is logged in.
     Login(LoginArgs),
     /// Remove the stored login.

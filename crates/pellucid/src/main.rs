@@ -20,7 +20,7 @@
 //! - `doctor`: whether a turn could run here
 //! - `login`: the stored API key
 //! - `models`: the models that are known
-//! - `mcp`: MCP servers in the configuration
+//! - `mcp`: MCP servers in the configuration; `mcp_server`: sessions as tools of one
 //! - `tui`: a conversation in the terminal
 //! - `trust`: what a project's configuration may reach
 //! - `approvals`, `execpolicy`: the decision about a command, and the rule behind it
@@ -60,6 +60,7 @@ mod log;
 mod login;
 mod man;
 mod mcp;
+mod mcp_server;
 mod memory;
 mod models;
 mod other;
@@ -203,6 +204,7 @@ fn run(args: Args) -> Result<ExitCode, ProgramFailure> {
         ProgramCommand::ApplyPatch(args) => Ok(apply_patch::run(&args)),
         ProgramCommand::Sandbox(args) => sandbox::run(&shared, &args),
         ProgramCommand::Acp(args) => acp::run(&shared, &args),
+        ProgramCommand::McpServer(args) => mcp_server::run(&shared, &args),
         ProgramCommand::AppServer(args) => app_server::run(&shared, &args),
         ProgramCommand::Doctor(args) => doctor::run(&shared, &args),
         ProgramCommand::Login(args) => login::run(&shared, &args),

@@ -93,7 +93,7 @@ impl Session {
         let settings = &self.setup.gathered.facts.settings;
         let mut folders = vec![PathBuf::from(settings.cwd.as_str())];
         if let SandboxPolicy::WorkspaceWrite { writable_roots, .. } = &settings.sandbox_policy {
-            folders.extend(writable_roots.iter().cloned().map(PathBuf::from));
+            folders.extend(writable_roots.iter().cloned());
         }
         folders.dedup();
         folders

@@ -123,7 +123,7 @@ impl Session {
         }
     }
 
-    /// Tells telemetry what the last request is made of, if that is exported.
+    /// Reports to telemetry what the last request is made of, if that is exported.
     fn describe_request(&mut self) {
         let Some(telemetry) = self.log.telemetry() else { return };
         let (wants_details, wants_content) = (telemetry.wants_details(), telemetry.wants_content());

@@ -337,6 +337,13 @@ pub(super) const MCP_SERVERS: KeySection = KeySection {
             "a free one",
             "The local port to which the browser returns after a login.",
         ),
+        top(
+            FREE,
+            "mcp_server.standard",
+            ValueKind::Bool,
+            "`false`",
+            "With `true`, `mcp-server` answers everything that the protocol has; otherwise it answers as Codex CLI. See `docs/mcp-server.md`.",
+        ),
     ],
 };
 

@@ -1,5 +1,6 @@
 //! Calls that run a turn.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
@@ -147,15 +148,13 @@ impl ToolCaller for StandardCaller {
     ) -> Boxed<'a, Boxed<'static, CallReply>> {
         let form = if self.takes_questions { asking::form(question) } else { None };
         let (peer, question) = (self.peer.clone(), question.clone());
-        Box::pin(async move {
-            let reply: Boxed<'static, CallReply> = Box::pin(async move {
-                let Some(form) = form else { return CallReply::Nothing };
-                match peer.create_elicitation(form).await {
-                    Ok(result) => asking::reply(&question, result),
-                    Err(_) => CallReply::Nothing,
-                }
-            });
-            reply
-        })
+        let reply: Boxed<'static, CallReply> = Box::pin(async move {
+            let Some(form) = form else { return CallReply::Nothing };
+            match peer.create_elicitation(form).await {
+                Ok(result) => asking::reply(&question, result),
+                Err(_) => CallReply::Nothing,
+            }
+        });
+        Box::pin(ready(reply))
     }
 }

@@ -130,7 +130,7 @@ mod tests {
 
     use super::*;
 
-    fn metadata(more: Value) -> AuthorizationMetadata {
+    fn metadata(more: &Value) -> AuthorizationMetadata {
         let mut all = json!({"authorization_endpoint": "http://a/authorize", "token_endpoint": "http://a/token"});
         all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         serde_json::from_value(all).unwrap()
@@ -180,8 +180,8 @@ mod tests {
 
     #[test]
     fn scopes_of_a_person_are_stronger_than_those_of_the_server() {
-        let offers = metadata(json!({"scopes_supported": ["a", "offline_access"]}));
-        let none = metadata(json!({}));
+        let offers = metadata(&json!({"scopes_supported": ["a", "offline_access"]}));
+        let none = metadata(&json!({}));
         let chosen = [
             scopes(&[], vec![], &offers),
             scopes(&[], texts(&["a", "b", "a"]), &none),
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_document_is_a_client_id_only_where_it_is_fetched() {
-        let (none, fetches) = (metadata(json!({})), metadata(json!({"client_id_metadata_document_supported": true})));
+        let (none, fetches) = (metadata(&json!({})), metadata(&json!({"client_id_metadata_document_supported": true})));
         assert_eq!(identity(None, &fetches), Identity::Register);
         assert_eq!(identity(Some("https://c/me.json"), &none), Identity::Register);
         assert_eq!(identity(Some("https://c/me.json"), &fetches), Identity::Known("https://c/me.json".to_owned()));
@@ -203,8 +203,9 @@ mod tests {
 
     #[test]
     fn a_secret_goes_only_to_endpoints_that_take_it() {
-        let takes = |methods: Value| takes_secret(&metadata(json!({"token_endpoint_auth_methods_supported": methods})));
-        assert!(takes_secret(&metadata(json!({}))));
+        let takes =
+            |methods: Value| takes_secret(&metadata(&json!({"token_endpoint_auth_methods_supported": methods})));
+        assert!(takes_secret(&metadata(&json!({}))));
         assert!(takes(json!(["none", "client_secret_basic"])) && takes(json!(["client_secret_post"])));
         assert!(!takes(json!(["none"])) && !takes(json!(["private_key_jwt"])));
     }

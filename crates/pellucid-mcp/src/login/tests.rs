@@ -11,6 +11,7 @@ use pellucid_engine::mcp::ToolFilter;
 use pellucid_protocol::elicitation::ElicitationAction;
 use pellucid_protocol::elicitation::ElicitationAnswer;
 use pellucid_protocol::elicitation::ElicitationRequest;
+use pellucid_protocol::settings::McpProtocol;
 use pellucid_testkit::Iss;
 use pellucid_testkit::LoginPlan;
 use pellucid_testkit::MockLogin;
@@ -478,6 +479,12 @@ async fn called(spec: &LoginSpec, person: Arc<dyn Person>, n: usize) -> Vec<Stri
         is_required: false,
         startup_timeout: PATIENCE,
         tool_timeout: PATIENCE,
+        tool_timeout_max: PATIENCE,
+        max_message_bytes: 1 << 20,
+        protocol: McpProtocol::Initialize,
+        known_revision: None,
+        last_listed: None,
+        follow: None,
         tools: ToolFilter::default(),
     };
     let us = ClientName { name: "p".to_owned(), title: "P".to_owned(), version: "1".to_owned() };

@@ -453,8 +453,7 @@ fn every_name_is_in_a_table() {
 fn contents_leave_only_if_they_are_asked_for() {
     for settings in all_settings() {
         let text = format!("{:?}", turn_with(&settings));
-        let is_full = settings.content == TelemetryContent::Full;
-        let has_contents = is_full && settings.schema != TelemetrySchema::GenAi || is_full;
+        let has_contents = settings.content == TelemetryContent::Full;
         assert_eq!(text.contains(PLANTED), has_contents, "{settings:?}");
         assert!(!text.contains("sk-key"), "{settings:?}");
         let has_digests = text.contains(&trace::sha256(&format!("{{\"command\":\"{PLANTED}\"}}")));

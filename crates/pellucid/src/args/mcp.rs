@@ -16,11 +16,11 @@ pub enum McpCommand {
     List(McpListArgs),
     /// Show how one server is configured.
     Get(McpGetArgs),
-    /// List the tools of a server, with their tokens; the server is started for this.
+    /// Start a server and list its tools, with their tokens.
     Tools(McpGetArgs),
-    /// List the prompts of a server; the server is started for this.
+    /// Start a server and list its prompts.
     Prompts(McpGetArgs),
-    /// List the resources of a server; the server is started for this.
+    /// Start a server and list its resources.
     Resources(McpGetArgs),
     /// Write a server into the user's config.toml, or replace it.
     Add(McpAddArgs),

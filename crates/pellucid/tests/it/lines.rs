@@ -381,13 +381,9 @@ fn what_a_pack_puts_among_the_messages_is_listed_for_every_pack() {
 fn words_that_are_no_command_are_answered_with_one() {
     let world = World::new("");
     let mut hints = String::new();
-    for (args, status) in [
-        (&["fix the bug"][..], 1),
-        (&["tui"], 2),
-        (&["mcp-server"], 2),
-        (&["update"], 2),
-        (&["exec", "-a", "on-request", "hi"], 2),
-    ] {
+    for (args, status) in
+        [(&["fix the bug"][..], 1), (&["tui"], 2), (&["update"], 2), (&["exec", "-a", "on-request", "hi"], 2)]
+    {
         let ran = world.run(args);
         let last = ran.stderr.split_inclusive('\n').next_back().unwrap_or_default();
         assert!(ran.status == status && last.starts_with("hint: "), "{args:?}: {}", ran.stderr);
@@ -396,7 +392,6 @@ fn words_that_are_no_command_are_answered_with_one() {
     expect![[r#"
         hint: to run one turn without a terminal: pellucid exec 'fix the bug'
         hint: `pellucid` without a command begins a conversation in the terminal
-        hint: Pellucid cannot be used as an MCP server yet; `pellucid app-server` serves sessions to other programs
         hint: Pellucid does not update itself; install the new version in place of this one
         hint: `exec` never asks for approval: commands that need it are refused (`pellucid approvals explain COMMAND`)
     "#]]

@@ -38,6 +38,7 @@ mod login;
 mod mcp;
 #[cfg(unix)]
 mod mcp_login;
+mod mcp_server;
 mod mcp_servers;
 mod memories;
 mod models;

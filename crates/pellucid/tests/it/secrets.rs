@@ -17,12 +17,13 @@ use crate::Ran;
 use crate::World;
 
 /// Variables with planted secrets, all of which begin alike.
-const PLANTED: [(&str, &str); 6] = [
+const PLANTED: [(&str, &str); 7] = [
     ("MOCK_KEY", "planted-key-0123456789"),
     ("MOCK_KEY_AGAIN", "planted-key-0123456789"),
     ("OTHER_KEY", "planted-other-0123456789"),
     ("CODEX_API_KEY", "planted-codex-0123456789"),
     ("PELLUCID_APP_SERVER_TOKEN", "planted-token-0123456789"),
+    ("PELLUCID_MCP_SERVER_TOKEN", "planted-mcp-0123456789"),
     ("CODEX_CONNECTORS_TOKEN", "planted-connectors-0123456789"),
 ];
 

@@ -111,6 +111,7 @@ const OTHERS: &[&str] = &[
     "mcp login",
     "mcp logout",
     "mcp remove",
+    "mcp-server",
     "memory edit",
     "memory forget",
     "memory forget-session",

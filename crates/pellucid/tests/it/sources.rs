@@ -369,7 +369,6 @@ const MEMBERS: [(&str, &[&str]); 4] = [
             "profile",
             "source_type",
             "source_index",
-            "target",
             "order",
             "prompt_mode",
             "origin",
@@ -440,6 +439,8 @@ fn every_event_about_injections_has_all_its_members() {
     for item in items {
         assert_eq!(item["truncation"].is_object(), item["truncated"] == true, "{item}");
         assert!(item["reason"].is_string() || item["outcome"] != "missing", "{item}");
+        // What is not there goes nowhere.
+        assert_eq!(item["target"].is_string(), item["outcome"] != "missing", "{item}");
     }
 }
 

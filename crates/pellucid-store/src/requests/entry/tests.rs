@@ -216,7 +216,7 @@ fn kinds_that_this_version_does_not_know_are_named() {
     check_refused(
         &json!({ "kind": "hologram", "at": 1 }),
         &expect![
-            "unknown variant `hologram`, expected one of `opened`, `frame`, `request`, `reply`, `rebuilt`, `noted`, `origins`, `shown`, `child`, `said_again`, `not_sent`, `call`, `sealed`"
+            "unknown variant `hologram`, expected one of `opened`, `frame`, `request`, `reply`, `rebuilt`, `noted`, `origins`, `shown`, `placed`, `child`, `said_again`, `not_sent`, `call`, `sealed`"
         ],
     );
     check_refused(&json!({ "at": 1 }), &expect!["missing field `kind`"]);

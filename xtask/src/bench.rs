@@ -139,7 +139,7 @@ fn all(options: &Options) -> Result<Outcome> {
         println!("bench: {} {words} ({} s so far)", run.benchmark, measured.elapsed().as_secs());
         match measure(&python, run, words, &ours, &fetched, node.as_deref()) {
             Ok(written) => results.add(written),
-            // The others go on, and the table says what is missing.
+            // The other rows are still run, and the table says what is missing.
             Err(error) => {
                 println!("bench: {}: {error:#}", run.benchmark);
                 let why = format!("{error:#}");

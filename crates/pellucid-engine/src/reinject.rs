@@ -9,7 +9,7 @@
 //!
 //! - [`account`]: what became of each file of an injection, for clients
 //! - [`again`]: messages of any layout that are said again after some turns
-//! - `decide`: whether something is said before an input, and why
+//! - `decide`: whether standing texts are sent before an input, and why
 //! - [`envelope`]: the texts in place of the input
 //! - [`files`]: the texts that were found on disk
 //! - [`layout`]: the keys of `[reinject]`

@@ -68,7 +68,7 @@ const CALLS_MAX: usize = 1_000;
 /// How providers know sessions of this server.
 const ORIGINATOR: &str = "codex_cli_rs";
 
-/// What a client sends. Its answers are read where they are waited for, because they have a form of their own.
+/// What a client sends. Its answers are read where they are waited for, because they have another form.
 type Message = JsonRpcMessage<ClientRequest, Value, ClientNotification>;
 
 /// The client on the other end.

@@ -15,7 +15,7 @@ use crate::login::LoginError;
 /// How many characters of what a server says are repeated.
 const SAID_MAX: usize = 400;
 
-/// What is said of a server that has gone.
+/// What people read about a server that has ended.
 const ENDED: &str = "the server ended, or closed the connection, before it answered";
 
 /// Why a request failed.

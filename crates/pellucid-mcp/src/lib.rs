@@ -8,7 +8,7 @@
 //! - `client`: a connection to one server: `lines` over pipes, `web` and `login` over HTTP, `us` for what the server asks and reports
 //! - `listing`: the tools that a server lists, and `news`: that they have changed
 //! - `revision`: in which revision of the protocol a server is greeted
-//! - `failure`: what is said when a request fails
+//! - `failure`: the sentences that people read when a request fails
 //!
 //! The protocol itself is the official SDK's (`rmcp`); this crate converts its types to plain data, so that no other
 //! crate knows the SDK.

@@ -1,6 +1,6 @@
 //! The other agents that Pellucid is measured beside: their packages, and fetching them.
 //!
-//! Packages come from npm and PyPI in fixed versions, into a folder of their own each, without running the scripts that they
+//! Packages come from npm and PyPI in fixed versions, into a separate folder each, without running the scripts that they
 //! bring. What is there already is not fetched again. A package that cannot be had leaves out its rows, and says why.
 //!
 //! Not here: how an agent is driven (`bench/peers.py`).

@@ -43,7 +43,7 @@ pub struct Line {
     pub points: Vec<(f64, f64)>,
 }
 
-/// What is said around a drawing.
+/// The texts around a drawing: title, axes and legend.
 #[derive(Debug, Clone, Copy)]
 pub struct Words<'a> {
     pub title: &'a str,

@@ -209,7 +209,7 @@ fn go_to(stage: &Stage, folder: &str) -> Operation {
     Operation::OverrideTurnContext(SettingsChange { cwd, ..SettingsChange::default() })
 }
 
-/// Standing texts of the variant `current`: a state of its own, skills, a soul, and what is taken over into the state.
+/// Standing texts of the variant `current`: a separate state, skills, a soul, and what is taken over into the state.
 fn current() -> Vec<Stage> {
     let skill = |name: &str| {
         format!("//- work/.ads/.agent/skills/{name}/SKILL.md\n---\nname: {name}\ndescription: A skill.\n---\nText.\n")

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use super::server;
 use crate::listen::HttpListener;
 
-/// Sends a request on a connection of its own, and gives the status and the body.
+/// Sends a request on a separate connection, and gives the status and the body.
 async fn post(listener: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(listener).await.unwrap();
     let mut head = format!("POST /mcp HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());

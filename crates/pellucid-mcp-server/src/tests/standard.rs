@@ -198,7 +198,7 @@ async fn the_newest_revision_needs_no_greeting() {
     let listed = client.ask("tools/list", json!({ "_meta": meta })).await.unwrap();
     assert_eq!(listed["tools"].as_array().unwrap().len(), 4);
     assert!(listed["ttlMs"].is_u64(), "{listed}");
-    // Servers of this revision send no requests, so nobody is asked.
+    // Servers of this revision send no requests, so no client is asked.
     let params = json!({ "name": "pellucid", "arguments": asking("Make it"), "_meta": meta });
     let result = client.ask("tools/call", params).await.unwrap();
     assert_eq!(result["structuredContent"]["approvals"], "never");

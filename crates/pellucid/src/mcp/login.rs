@@ -44,7 +44,7 @@ pub(super) fn log_in(start: &Start, args: &McpLoginArgs) -> Result<String, Progr
     Ok(format!("Successfully logged in to MCP server '{name}'."))
 }
 
-/// Logs in to a server that was just added, if it offers a login. `said` was said before, and what is said is returned.
+/// Logs in to a server that was just added, if it offers a login. `said` is what the command printed before; the result is added to it.
 pub(super) fn log_in_to_added(
     start: &Start,
     name: &str,

@@ -1,4 +1,4 @@
-//! MCP servers in turns of the program: what is said when they fail, questions that are answered beforehand, lists that
+//! MCP servers in turns of the program: the messages when they fail, questions that are answered beforehand, lists that
 //! change, and other servers for a running thread.
 
 use expect_test::expect;

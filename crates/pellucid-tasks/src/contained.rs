@@ -30,17 +30,26 @@ pub fn contained<F: Future>(name: &'static str, work: F) -> Contained<F> {
     Contained { name, work: Box::pin(work) }
 }
 
+/// The same for a future that a task runs. The runtime's code around a task is compiled for each type of future; with one
+/// type for all tasks of a result, the program has that code once.
+pub(crate) fn contained_task<T: 'static>(
+    name: &'static str,
+    work: impl Future<Output = T> + Send + 'static,
+) -> Contained<dyn Future<Output = T> + Send> {
+    Contained { name, work: Box::pin(work) }
+}
+
 /// A future whose panic is an error.
 ///
 /// The work has a place on the heap: an `async fn` in its place would hold it twice, as argument and as what it waits for.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless they are awaited"]
-pub struct Contained<F> {
+pub struct Contained<F: ?Sized> {
     name: &'static str,
     work: Pin<Box<F>>,
 }
 
-impl<F: Future> Future for Contained<F> {
+impl<F: Future + ?Sized> Future for Contained<F> {
     type Output = Result<F::Output, Failed>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {

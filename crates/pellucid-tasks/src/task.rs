@@ -7,7 +7,7 @@ use std::task::Poll;
 use tokio::task::JoinHandle;
 
 use crate::contained::Failed;
-use crate::contained::contained;
+use crate::contained::contained_task;
 
 /// A task. It is stopped when this is dropped; awaiting it gives its result.
 #[derive(Debug)]
@@ -21,13 +21,15 @@ impl<T: Send + 'static> Task<T> {
     /// Starts a task. The name is what the log calls it.
     #[expect(clippy::disallowed_methods, reason = "the task has this owner")]
     pub fn spawn(name: &'static str, work: impl Future<Output = T> + Send + 'static) -> Self {
-        Self { name, handle: tokio::spawn(contained(name, work)) }
+        Self { name, handle: tokio::spawn(contained_task(name, work)) }
     }
 
     /// Does work that waits for the disk or for a process, on a thread for such work. Work that has begun cannot be
     /// stopped: it runs to its end, and its result is dropped.
     #[expect(clippy::disallowed_methods, reason = "the task has this owner")]
     pub fn blocking(name: &'static str, work: impl FnOnce() -> T + Send + 'static) -> Self {
+        // One type for all work with such a result, as for futures.
+        let work: Box<dyn FnOnce() -> T + Send> = Box::new(work);
         let handle = tokio::task::spawn_blocking(move || {
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).map_err(|_panic| Failed::log(name))
         });

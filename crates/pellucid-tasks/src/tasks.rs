@@ -7,7 +7,7 @@ use std::sync::PoisonError;
 
 use tokio::task::JoinSet;
 
-use crate::contained::contained;
+use crate::contained::contained_task;
 
 /// Tasks that are not awaited one by one. All of them are stopped when this is dropped.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ impl Tasks {
         // Those that have ended are forgotten, so that the set does not grow. A panic is logged where it happens.
         while running.try_join_next().is_some() {}
         // Outside of the block, which would keep a second place for the work.
-        let work = contained(name, work);
+        let work = contained_task(name, work);
         running.spawn(async move {
             let _is_logged = work.await;
         });

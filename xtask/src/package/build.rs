@@ -53,14 +53,10 @@ pub fn program(platform: Platform, about: &About, profile: &str, target_folder: 
             }
         };
     }
-    if platform.machine != elf::MACHINE_HERE {
-        // The linker of this machine knows only its processor.
-        cargo.env(format!("CARGO_TARGET_{}_LINKER", key.to_uppercase()), "rust-lld");
-    }
     // The folders of this machine are in no message of the program, so that another folder gives the same bytes.
     let root = program::root().display().to_string();
     let home = std::env::var("CARGO_HOME").or_else(|_| std::env::var("HOME").map(|it| format!("{it}/.cargo")));
-    let mut flags = vec!["-C".to_string(), "relocation-model=static".to_string()];
+    let mut flags = Vec::new();
     let mut c_flags = Vec::new();
     let built_in = target_folder.display().to_string();
     for (from, to) in [(Some(root), "/pellucid"), (home.ok(), "/cargo"), (Some(built_in), "/target")] {
@@ -69,7 +65,15 @@ pub fn program(platform: Platform, about: &About, profile: &str, target_folder: 
         c_flags.push(format!("-ffile-prefix-map={from}={to}"));
     }
     cargo.env(format!("CFLAGS_{key}"), c_flags.join(" "));
-    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
+    // Cargo adds these flags to those of `.cargo/config.toml`; flags from variables would replace both.
+    cargo.arg("--config").arg(format!("target.{target}.rustflags = {flags:?}"));
+    for name in [
+        "RUSTFLAGS".to_owned(),
+        "CARGO_ENCODED_RUSTFLAGS".to_owned(),
+        format!("CARGO_TARGET_{}_RUSTFLAGS", key.to_uppercase()),
+    ] {
+        cargo.env_remove(name);
+    }
     let status = cargo.status().context("could not start cargo")?;
     if !status.success() {
         bail!("the build for {target} failed; `rustup target add {target}` adds the target");

@@ -18,9 +18,6 @@ impl Needs {
     }
 }
 
-/// The machine that this program runs on.
-pub const MACHINE_HERE: u16 = if cfg!(target_arch = "aarch64") { 183 } else { 62 };
-
 const SEGMENT_DYNAMIC: u32 = 2;
 const SEGMENT_INTERPRETER: u32 = 3;
 const TAG_END: u64 = 0;

@@ -3,6 +3,7 @@
 //! The program may be any that runs here, such as the one that tests are run with: what is tried is the packages. A check whose
 //! tool is not installed says so.
 
+mod bare;
 mod install;
 mod npm;
 
@@ -31,6 +32,8 @@ enum Found {
 /// The packages that are tried.
 struct Made {
     folder: PathBuf,
+    /// The program that was packed.
+    program: PathBuf,
     scratch: Scratch,
     platform: Platform,
     version: String,
@@ -67,6 +70,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("install.sh", install::from_folder),
     ("install.sh by address", install::from_address),
     ("install.sh refuses", install::refusals),
+    ("bare root", bare::installed),
     ("scripts", scripts),
     ("formula", formula),
     ("flake", flake),
@@ -112,7 +116,8 @@ fn make(about: &About, bin: &Path) -> Result<Made> {
     let folder = scratch.folder("packages")?;
     write(&folder, &packed)?;
     let names = packed.into_iter().map(|(name, _)| name).collect();
-    Ok(Made { folder, scratch, platform: *platform, version: about.version.clone(), names })
+    let program = from.to_path_buf();
+    Ok(Made { folder, program, scratch, platform: *platform, version: about.version.clone(), names })
 }
 
 fn skipped_without(tool: &str) -> Result<Found> {

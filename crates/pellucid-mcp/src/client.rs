@@ -55,6 +55,7 @@ use crate::web;
 const END_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How often a server may ask for more input before it answers one request.
+use crate::web::BoundedHttp;
 const ROUNDS_MAX: usize = 8;
 
 /// How many entries of a list are read.
@@ -131,6 +132,7 @@ impl Client {
                 Self::ready(spec, running, None, login).await
             }
         }
+                let client = BoundedHttp::new(client, spec.max_message_bytes);
     }
 
     async fn ready(

@@ -122,6 +122,57 @@ async fn an_answer_that_is_too_large_fails_with_its_size_and_the_limit() {
     "#]].assert_eq(&format!("{}more than … {rest}", more.0));
 }
 
+/// Asks a server over HTTP once, which answers like this. Each answer is that of a server that was greeted anew.
+async fn over_http(answer: MockReply) -> String {
+    let json = |body: Value| MockReply::status(200, &body.to_string()).content_type("application/json");
+    let greeting = json!({"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"web","version":"1"}}});
+    let tools = json!({"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"look","inputSchema":{"type":"object"}}]}});
+    let pong = json!({"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"pong"}]}});
+    let server = MockServer::start(vec![json(greeting), MockReply::status(202, ""), json(tools), answer, json(pong)]);
+    let reach = HttpReach { url: server.base_url(), bearer: None, headers: [].into(), login: None };
+    let mut web = spec("web", Reach::Http(reach));
+    web.max_message_bytes = MESSAGE_MAX;
+    let (servers, _events) = start(vec![web]);
+    servers.settled().await;
+    let mut told = String::new();
+    for _ in 0..2 {
+        match servers.call("web", "look", None, None).await {
+            Ok(result) => writeln!(told, "{}", serde_json::to_string(&result.content).unwrap()).unwrap(),
+            Err(failure) => writeln!(told, "{}", failure.causes.join(" / ")).unwrap(),
+        }
+    }
+    told
+}
+
+#[tokio::test]
+async fn an_answer_over_http_has_the_same_limit() {
+    let answer = json!({"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"x".repeat(200_000)}]}});
+    let body = MockReply::status(200, &answer.to_string()).content_type("application/json");
+    expect![[r#"
+        tools/call failed: the answer of the server has more than 100000 bytes, and the limit is 100000 bytes (`max_message_bytes`)
+        [{"type":"text","text":"pong"}]
+    "#]]
+    .assert_eq(&over_http(body).await);
+    let event = MockReply::status(200, &format!("data: {answer}\n\n")).content_type("text/event-stream");
+    expect![[r#"
+        tools/call failed: the answer of the server has more than 100000 bytes, and the limit is 100000 bytes (`max_message_bytes`)
+        [{"type":"text","text":"pong"}]
+    "#]]
+    .assert_eq(&over_http(event).await);
+    let endless = MockReply::status(200, &"x".repeat(200_000)).content_type("text/event-stream");
+    expect![[r#"
+        tools/call failed: the answer of the server has more than 100000 bytes, and the limit is 100000 bytes (`max_message_bytes`)
+        [{"type":"text","text":"pong"}]
+    "#]]
+    .assert_eq(&over_http(endless).await);
+    let refused = MockReply::status(500, &"x".repeat(200_000)).content_type("application/json");
+    expect![[r#"
+        tools/call failed: the server answered with HTTP 500
+        [{"type":"text","text":"pong"}]
+    "#]]
+    .assert_eq(&over_http(refused).await);
+}
+
 #[tokio::test]
 async fn what_is_odd_but_can_be_understood_works() {
     for kind in [

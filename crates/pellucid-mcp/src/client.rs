@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use pellucid_engine::mcp::is_server_name;
@@ -84,6 +86,8 @@ pub(crate) enum NoClient {
     /// Any other error, as text for people.
     Failed(String),
 }
+    /// The server refused the login, or what it covers; the text says what to do.
+    LoginRefused(String),
 
 impl Client {
     /// Starts a server and lists its tools. `known` is the revision that the server spoke lately.
@@ -142,9 +146,20 @@ impl Client {
         login: Option<Tokens>,
     ) -> Result<Self, NoClient> {
         let news = &running.service().news;
-        let why = |error: &ServiceError| why(error, login.as_ref());
+        let is_about_login = AtomicBool::new(false);
+        let why = |error: &ServiceError| match bearer::remedy(error, login.as_ref()) {
+            Some(remedy) => {
+                is_about_login.store(true, Ordering::Relaxed);
+                remedy
+            }
+            None => failure::of_request(error),
+        };
         let listed = timeout(spec.startup_timeout, listing::read(&running, news.pages(), &why)).await;
-        news.set(listed.map_err(|_| NoClient::TimedOut)?.map_err(NoClient::Failed)?);
+        let failed = |error| match is_about_login.load(Ordering::Relaxed) {
+            true => NoClient::LoginRefused(error),
+            false => NoClient::Failed(error),
+        };
+        news.set(listed.map_err(|_| NoClient::TimedOut)?.map_err(failed)?);
         let limits = Limits { idle: spec.tool_timeout, total: spec.tool_timeout_max };
         Ok(Self { running, limits, program: Mutex::new(program), login })
     }
@@ -289,8 +304,11 @@ async fn within<T>(
                 ClientInitializeError::TransportError { error, .. } => bearer::remedy_of_sending(error, login),
                 _ => None,
             };
-            let what = remedy.unwrap_or_else(|| failure::of_greeting(&error));
-            Err(NoClient::Failed(format!("the handshake failed: {what}")))
+            let failed = |what: String| format!("the handshake failed: {what}");
+            match remedy {
+                Some(remedy) => Err(NoClient::LoginRefused(failed(remedy))),
+                None => Err(NoClient::Failed(failed(failure::of_greeting(&error)))),
+            }
         }
         Err(_) => Err(NoClient::TimedOut),
     }

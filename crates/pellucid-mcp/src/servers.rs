@@ -470,7 +470,7 @@ fn no_client_text(spec: &ServerSpec, error: &NoClient) -> String {
             "MCP client for `{name}` is not logged in: run `pellucid mcp login {name}`, or set `bearer_token_env_var` \
              in [mcp_servers.{name}]"
         ),
-        NoClient::Failed(error) => {
+        NoClient::Failed(error) | NoClient::LoginRefused(error) => {
             format!("MCP client for `{name}` failed to start: MCP startup failed: {}", spec.blanked(error))
         }
     }

@@ -26,6 +26,7 @@ mod manifest;
 mod pack_mutations;
 mod package;
 mod pages;
+mod platforms;
 mod program;
 mod release;
 mod same_bytes;
@@ -181,6 +182,12 @@ const COMMANDS: &[Command] = &[
         usage: "[--release]",
         about: "build the engine for JavaScript and compare its bytes in Node with the crate's; --release makes the npm package and the playground",
         run: wasm::run,
+    },
+    Command {
+        name: "platforms",
+        usage: "",
+        about: "type-check the program for macOS, and the crates without a platform for Windows",
+        run: platforms::run,
     },
     Command {
         name: "hot",

@@ -30,7 +30,7 @@ const PAGE: [&str; 3] = ["index.html", "playground.css", "playground.js"];
 pub fn run(mut args: Args) -> Result<Outcome> {
     let is_release = args.flag("--release");
     args.finish()?;
-    if !has_target() {
+    if !program::has_target(TARGET) {
         return Ok(skipped(&format!("the target {TARGET} is not installed; `rustup target add {TARGET}` adds it")));
     }
     if !program::is_installed("node") {
@@ -96,13 +96,6 @@ fn check_page(page: &Path) -> Result<Outcome> {
         println!("wasm: the playground works in a browser");
     }
     Ok(outcome)
-}
-
-/// Whether the standard library is there for the target.
-fn has_target() -> bool {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let asked = Command::new(rustc).args(["--print", "target-libdir", "--target", TARGET]).output();
-    asked.is_ok_and(|output| Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir())
 }
 
 /// Writes the bytes of every case, and returns how many there are.

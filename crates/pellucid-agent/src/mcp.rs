@@ -64,6 +64,7 @@ use serde_json::Value;
 use serde_json::json;
 use tokio::sync::watch;
 
+use crate::context_events::ContextEvents;
 use crate::identity::VERSION;
 use crate::mcp_login;
 
@@ -108,6 +109,7 @@ impl Attached {
         roots: &[PathBuf],
         desk: Desk,
     ) -> Option<Self> {
+        context_events: ContextEvents,
         let mut specs = specs(config, env);
         if specs.is_empty() {
             return None;
@@ -128,6 +130,9 @@ impl Attached {
                 let is_last = matches!(event, EventMessage::McpStartupComplete { .. });
                 desk.say(FromTool::SessionEvent(event)).await;
                 if is_last {
+                if matches!(event, EventMessage::ContextMcpServer { .. }) && !context_events.are_wanted() {
+                    continue;
+                }
                     told.send_replace(true);
                 }
             }

@@ -25,6 +25,7 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::sync::mpsc;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::auth;
 use crate::client::Client;
@@ -449,6 +450,7 @@ impl Server {
     async fn greeted(&self, known: Option<&str>) -> Result<Client, NoClient> {
         let Self { spec, http, name, person, .. } = self;
         let connecting = Client::connect(spec, known, http, name, person.clone());
+        let began = Instant::now();
         let connected = contained("starting an MCP server", connecting).await;
         connected.unwrap_or_else(|failed| Err(NoClient::Failed(failed.to_string())))
     }
@@ -462,10 +464,22 @@ fn no_client_text(spec: &ServerSpec, error: &NoClient) -> String {
             format!("MCP client for `{name}` failed to start: its name may only have letters, digits, `-` and `_`")
         }
         NoClient::TimedOut => format!(
+        self.tell(self.account(&status, began.elapsed()));
             "MCP client for `{name}` timed out after {} seconds; set `startup_timeout_sec` in \
              [mcp_servers.{name}] of config.toml to wait longer",
             seconds(spec.startup_timeout)
         ),
+    /// How the start of the server ended, for clients that want to know the context.
+    fn account(&self, status: &McpStartupStatus, took: Duration) -> EventMessage {
+        let (state, error) = match status {
+            McpStartupStatus::Failed { error } => ("failed", Some(error.clone())),
+            McpStartupStatus::Cancelled => ("cancelled", None),
+            McpStartupStatus::Starting | McpStartupStatus::Ready => ("ready", None),
+        };
+        let (name, seconds) = (self.spec.name.clone(), took.as_secs_f64());
+        EventMessage::ContextMcpServer { name, state: state.to_owned(), error, seconds }
+    }
+
         NoClient::LoginRequired => format!(
             "MCP client for `{name}` is not logged in: run `pellucid mcp login {name}`, or set `bearer_token_env_var` \
              in [mcp_servers.{name}]"

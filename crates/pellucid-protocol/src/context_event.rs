@@ -163,6 +163,19 @@ pub enum ContextEvent {
         #[serde(flatten)]
         account: Value,
     },
+    /// The start of an MCP server is over.
+    #[serde(rename = "context.mcp_server")]
+    McpServer {
+        /// The name of the server.
+        name: String,
+        /// `ready`, `failed` or `cancelled`.
+        state: String,
+        /// Why the server cannot be used; absent if it can.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// How long the start took.
+        seconds: f64,
+    },
     /// Recalled texts that had to leave the request.
     #[serde(rename = "context.memory_dropped")]
     MemoryDropped {
@@ -201,6 +214,9 @@ impl ContextEvent {
             },
             EventMessage::ContextInjection { account } => Self::Injection { account: account.clone() },
             EventMessage::ContextInjections { account } => Self::Injections { account: account.clone() },
+            EventMessage::ContextMcpServer { name, state, error, seconds } => {
+                Self::McpServer { name: name.clone(), state: state.clone(), error: error.clone(), seconds: *seconds }
+            }
             EventMessage::ContextMemoryDropped { account } => Self::MemoryDropped { account: account.clone() },
             _ => return None,
         })

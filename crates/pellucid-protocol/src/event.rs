@@ -252,6 +252,16 @@ pub enum EventMessage {
         /// The estimated tokens of the text.
         tokens: usize,
     },
+    /// The start of an MCP server is over. An extension; only for clients that ask for it.
+    ContextMcpServer {
+        name: String,
+        /// `ready`, `failed` or `cancelled`.
+        state: String,
+        /// Why the server cannot be used.
+        error: Option<String>,
+        /// How long the start took.
+        seconds: f64,
+    },
     /// An event about the context of a session that this session started. An extension.
     ContextElsewhere {
         /// The session in which the event happened.

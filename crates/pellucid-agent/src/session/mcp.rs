@@ -83,7 +83,8 @@ impl Session {
         if self.servers.is_none() {
             let sources = &self.setup.sources;
             let (rules, roots) = (&self.setup.pack.layout.given_tools, self.folders());
-            let started = Attached::start(&sources.config, &sources.env, rules, &roots, self.jobs.desk());
+            let events = self.setup.context_events.clone();
+            let started = Attached::start(&sources.config, &sources.env, rules, &roots, self.jobs.desk(), events);
             self.use_servers(started);
         }
     }

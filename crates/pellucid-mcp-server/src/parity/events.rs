@@ -59,6 +59,7 @@ fn is_extension(message: &EventMessage) -> bool {
             | EventMessage::ContextDocument { .. }
             | EventMessage::ContextCompaction { .. }
             | EventMessage::ContextInjections { .. }
+            | EventMessage::ContextMcpServer { .. }
             | EventMessage::ContextMemoryDropped { .. }
             | EventMessage::ContextReinjection { .. }
             | EventMessage::ContextElsewhere { .. }

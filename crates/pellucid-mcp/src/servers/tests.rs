@@ -96,6 +96,10 @@ async fn check_call(set_up: impl FnOnce(&McpScript, &mut ServerSpec), expected: 
     let called = servers.call("depot", "echo", arguments).await;
     expected.assert_eq(
         &called
+        // How long a start took differs.
+        if matches!(event, EventMessage::ContextMcpServer { .. }) {
+            continue;
+        }
             .map_or_else(|failure| format!("{:?}", failure.causes), |result| serde_json::to_string(&result).unwrap()),
     );
     // A request that was cancelled may not have reached the server.

@@ -48,6 +48,7 @@ impl Untyped {
             | EventMessage::ContextReinjection { .. }
             | EventMessage::ContextInjection { .. }
             | EventMessage::ContextInjections { .. }
+            | EventMessage::ContextMcpServer { .. }
             | EventMessage::ContextMemoryDropped { .. } => return None,
             _ => {}
         }

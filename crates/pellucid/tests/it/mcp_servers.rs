@@ -60,6 +60,32 @@ fn a_server_that_fails_is_printed_once_before_the_answer() {
 }
 
 #[test]
+fn programs_learn_how_the_start_of_each_server_ended() {
+    let server = MockServer::start(["One.", "Two."].map(MockReply::say));
+    let (depot, dead) = (McpScript::new(&[]), McpScript::new(&[]));
+    dead.is_dead();
+    let keys = format!("[mcp_servers.dead]\n{}[mcp_servers.depot]\n{}", dead.config(), depot.config());
+    let world = world(&server, &keys);
+    let accounts = |args: &[&str]| -> Vec<(String, String, bool)> {
+        let ran = world.run(args);
+        let lines = ran.out().lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let accounts = lines.filter(|line| line["type"] == "context.mcp_server");
+        let account = |it: Value| {
+            assert!(it["seconds"].as_f64().unwrap() >= 0.0, "{it}");
+            let word = |member: &str| it[member].as_str().unwrap_or_default().to_owned();
+            (word("name"), word("state"), word("error").contains("failed to start"))
+        };
+        let mut accounts: Vec<_> = accounts.map(account).collect();
+        accounts.sort();
+        accounts
+    };
+    let row = |name: &str, state: &str, has_failed| (name.to_owned(), state.to_owned(), has_failed);
+    let expected = [row("dead", "failed", true), row("depot", "ready", false)];
+    assert_eq!(accounts(&["exec", "--json", "--context-events", "Go."]), expected);
+    assert_eq!(accounts(&["exec", "--json", "Go."]), []);
+}
+
+#[test]
 fn forms_are_answered_beforehand() {
     let form = json!({"message": "Which?", "requestedSchema": {"type": "object", "required": ["branch"], "properties": {
         "branch": {"type": "string", "default": "main"}, "count": {"type": "integer", "default": 3},

@@ -67,6 +67,7 @@ use tokio::sync::watch;
 use crate::context_events::ContextEvents;
 use crate::identity::VERSION;
 use crate::mcp_login;
+use crate::telemetry::Telemetry;
 
 /// Variables of ours that the program of a server sees.
 const SEEN: [&str; 11] =
@@ -181,9 +182,9 @@ impl Attached {
         }
     }
 
-    /// Passes calls of tools to the servers.
-    pub(crate) fn for_calls(&self) -> Arc<dyn ToolServers> {
-        Arc::new(ForCalls(self.servers.clone()))
+    /// Passes calls of tools to the servers; `telemetry` knows the turn that they belong to.
+    pub(crate) fn for_calls(&self, telemetry: &Telemetry) -> Arc<dyn ToolServers> {
+        Arc::new(ForCalls { servers: self.servers.clone(), telemetry: telemetry.clone() })
     }
 
     /// Ends the servers, if they are this session's.
@@ -507,7 +508,10 @@ fn answered_before(answers: &ElicitationPolicy, request: &ElicitationRequest) ->
 
 /// Servers as calls need them.
 #[derive(Debug)]
-struct ForCalls(Arc<Servers>);
+struct ForCalls {
+    servers: Arc<Servers>,
+    telemetry: Telemetry,
+}
 
 impl ToolServers for ForCalls {
     fn call<'a>(
@@ -516,24 +520,24 @@ impl ToolServers for ForCalls {
         tool: &'a str,
         arguments: Option<Map<String, Value>>,
     ) -> Asking<'a, McpToolResult> {
-        Box::pin(self.0.call(server, tool, arguments))
+        Box::pin(self.servers.call(server, tool, arguments, self.telemetry.traceparent()))
     }
 
     fn list<'a>(&'a self, what: Listed, server: &'a str, cursor: Option<String>) -> Asking<'a, McpPage> {
         match what {
-            Listed::Resources => Box::pin(self.0.resources(server, cursor)),
-            Listed::Templates => Box::pin(self.0.templates(server, cursor)),
+            Listed::Resources => Box::pin(self.servers.resources(server, cursor)),
+            Listed::Templates => Box::pin(self.servers.templates(server, cursor)),
         }
     }
 
     fn list_all(&self, what: Listed) -> ListingAll<'_> {
         match what {
-            Listed::Resources => Box::pin(self.0.all_resources()),
-            Listed::Templates => Box::pin(self.0.all_templates()),
+            Listed::Resources => Box::pin(self.servers.all_resources()),
+            Listed::Templates => Box::pin(self.servers.all_templates()),
         }
     }
 
     fn read<'a>(&'a self, server: &'a str, uri: &'a str) -> Asking<'a, Map<String, Value>> {
-        Box::pin(self.0.read(server, uri))
+        Box::pin(self.servers.read(server, uri, self.telemetry.traceparent()))
     }
 }

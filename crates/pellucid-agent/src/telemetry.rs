@@ -95,6 +95,12 @@ impl Telemetry {
         (Self { shared, now: Arc::default() }, resolved.warnings)
     }
 
+    /// The value of `traceparent` for requests to MCP servers, if they have it: the turn that runs now.
+    pub(crate) fn traceparent(&self) -> Option<String> {
+        self.shared.as_ref().filter(|shared| shared.settings.propagates)?;
+        Some(self.now.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.to_string())
+    }
+
     /// Whether anything is exported.
     pub(crate) fn is_on(&self) -> bool {
         self.shared.is_some()

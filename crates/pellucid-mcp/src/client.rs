@@ -23,6 +23,8 @@ use rmcp::model::CallToolRequestParams;
 use rmcp::model::PaginatedRequestParams;
 use rmcp::model::ReadResourceRequestParams;
 use rmcp::service::ClientInitializeError;
+use rmcp::model::RequestMetaObject;
+use rmcp::model::SubscribeRequestParams;
 use rmcp::service::RunningService;
 use rmcp::service::serve_client_with_lifecycle;
 use serde::Serialize;
@@ -199,11 +201,13 @@ impl Client {
     ) -> Result<McpToolResult, McpFailure> {
         // Only a list that was read again can lack a tool that the model was offered.
         if *self.news().changes().borrow() > 0 && !self.listing().has(tool) {
+        traceparent: Option<String>,
             return Err(McpFailure::new("the server no longer has this tool"));
         }
         let mut params = CallToolRequestParams::new(tool.to_owned());
         params.arguments = arguments;
         let called = self.running.call_tool_with_mrtr_max_rounds(params, ROUNDS_MAX);
+        params.meta = traceparent.map(meta);
         let result = self.asked("tools/call", called).await?;
         let result: McpToolResult =
             plain(&result).map_err(|error| McpFailure::new(format!("tools/call failed: {error}")))?;
@@ -234,8 +238,9 @@ impl Client {
     }
 
     /// The contents of a resource.
-    pub(crate) async fn read(&self, uri: &str) -> Result<Map<String, Value>, McpFailure> {
-        let params = ReadResourceRequestParams::new(uri);
+    pub(crate) async fn read(&self, uri: &str, traceparent: Option<String>) -> Result<Map<String, Value>, McpFailure> {
+        let mut params = ReadResourceRequestParams::new(uri);
+        params.meta = traceparent.map(meta);
         let read = self.running.read_resource_with_mrtr_max_rounds(params, ROUNDS_MAX);
         let read = self.asked("resources/read", read).await?;
         Ok(Map::from_iter([("contents".to_owned(), entries(&read.contents).into())]))
@@ -327,3 +332,10 @@ pub(crate) fn plain<T: DeserializeOwned>(value: &impl Serialize) -> Result<T, se
 fn entries(listed: &[impl Serialize]) -> Vec<Value> {
     listed.iter().filter_map(|entry| serde_json::to_value(entry).ok()).collect()
 }
+/// What a request says of the span that it belongs to.
+fn meta(traceparent: String) -> RequestMetaObject {
+    let mut meta = RequestMetaObject::default();
+    meta.set_traceparent(&traceparent);
+    meta
+}
+

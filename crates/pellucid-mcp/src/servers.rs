@@ -239,7 +239,7 @@ impl Servers {
         self.servers.iter().filter_map(failure).collect()
     }
 
-    /// Calls a tool.
+    /// Calls a tool. `traceparent` names the span that the call belongs to.
     ///
     /// # Errors
     /// If the server cannot be reached or does not answer.
@@ -249,7 +249,7 @@ impl Servers {
         tool: &str,
         arguments: Option<Map<String, Value>>,
     ) -> Result<McpToolResult, McpFailure> {
-        let answer = self.client(server).await?.call(tool, arguments).await;
+        let answer = self.client(server).await?.call(tool, arguments, traceparent).await;
         answer.map_err(|failure| self.blanked(server, failure))
     }
 
@@ -262,6 +262,7 @@ impl Servers {
         page.map_err(|failure| self.blanked(server, failure).of(format!("resources/list failed for `{server}`")))
     }
 
+        traceparent: Option<String>,
     /// A page of a server's resource templates.
     ///
     /// # Errors
@@ -277,8 +278,18 @@ impl Servers {
     ///
     /// # Errors
     /// If the server cannot be reached or does not answer.
-    pub async fn read(&self, server: &str, uri: &str) -> Result<Map<String, Value>, McpFailure> {
-        let read = self.client(server).await?.read(uri).await;
+    pub async fn read(
+        &self,
+        server: &str,
+        uri: &str,
+        traceparent: Option<String>,
+    ) -> Result<Map<String, Value>, McpFailure> {
+        let client = self.client(server).await?;
+        let read = client.read(uri, traceparent).await;
+        if read.is_ok() && client.news().was_read(uri) {
+            let uri = uri.to_owned();
+            self.tasks.spawn("following a resource of an MCP server", async move { client.subscribe(&uri).await });
+        }
         read.map_err(|failure| {
             self.blanked(server, failure).of(format!("resources/read failed for `{server}` ({uri})"))
         })

@@ -103,7 +103,7 @@ impl Session {
     /// Uses these servers from now on.
     pub(crate) fn use_servers(&mut self, servers: Option<Attached>) {
         if let Some(servers) = &servers {
-            self.jobs.toolbox.use_servers(servers.for_calls());
+            self.jobs.toolbox.use_servers(servers.for_calls(&self.setup.telemetry));
         }
         self.servers = servers;
     }

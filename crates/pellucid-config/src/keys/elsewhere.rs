@@ -484,7 +484,7 @@ pub(super) const RECORDS: KeySection = KeySection {
             "otel.propagate",
             ValueKind::Bool,
             "`false`",
-            "Sends the header `traceparent` with requests to the model, if spans are exported.",
+            "Sends `traceparent` with requests to the model, as a header, and with calls of MCP servers, if spans are exported.",
         ),
         top(
             FREE,

@@ -491,7 +491,7 @@ async fn called(spec: &LoginSpec, person: Arc<dyn Person>, n: usize) -> Vec<Stri
     let (servers, _events) = Servers::start(vec![server], http_clients(), &us, &person);
     let mut answers = Vec::new();
     for _ in 0..n {
-        answers.push(match servers.call("wiki", "echo", None).await {
+        answers.push(match servers.call("wiki", "echo", None, None).await {
             Ok(answer) => answer.content[0]["text"].as_str().unwrap().to_owned(),
             Err(failure) => failure.to_string(),
         });

@@ -44,8 +44,44 @@ fn program(script: &McpScript) -> Reach {
 
 fn start(specs: Vec<ServerSpec>) -> (Servers, mpsc::UnboundedReceiver<EventMessage>) {
     let us = ClientName { name: "tester".to_owned(), title: "Tester".to_owned(), version: "1".to_owned() };
-    let nobody: Arc<dyn Person> = Arc::new(Nobody);
-    Servers::start(specs, http_clients(), &us, &nobody)
+    Servers::start(specs, http_clients(), &us, &person)
+}
+
+/// A person who opens every page.
+#[derive(Debug)]
+struct Opens;
+
+impl Person for Opens {
+    fn ask(&self, request: ElicitationRequest) -> Answering {
+        assert_eq!(request.url.as_deref(), Some("https://a.test/x"));
+        let answer = ElicitationAnswer { action: ElicitationAction::Accept, content: Some(json!({"x": 1})) };
+        Box::pin(std::future::ready(answer))
+    }
+
+    fn sees_pages(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn a_page_is_offered_to_those_who_can_see_it() {
+    let page = |url: &str| json!({"mode": "url", "message": "Log in.", "url": url, "elicitationId": "e"});
+    let (seer, nobody): (Arc<dyn Person>, Arc<dyn Person>) = (Arc::new(Opens), Arc::new(Nobody));
+    let both = json!({"form": {}, "url": {}});
+    for (person, url, offered, answer) in [
+        (&seer, "https://a.test/x", &both, "accept"),
+        (&seer, "file:///etc/passwd", &both, "decline"),
+        (&nobody, "https://a.test/x", &json!({"form": {}}), "decline"),
+    ] {
+        let script = McpScript::new(&["echo"]);
+        script.answers("tools/call_echo", &json!({"content": [{"type": "text", "text": "t"}]}));
+        script.asks_before("echo", &page(url));
+        let (servers, _events) = start_with(vec![spec("depot", program(&script))], person.clone());
+        servers.call("depot", "echo", None, None).await.unwrap();
+        assert_eq!(&script.asked()[0]["params"]["capabilities"]["elicitation"], offered, "{url}");
+        assert_eq!(script.answers_to_questions(), [json!({"action": answer})], "{url}");
+        servers.shut_down().await;
+    }
 }
 
 /// All events of a start, a line each, in the order of their texts.
@@ -93,11 +129,29 @@ async fn check_call(set_up: impl FnOnce(&McpScript, &mut ServerSpec), expected: 
     set_up(&script, &mut depot);
     let (servers, _events) = start(vec![depot]);
     let arguments = json!({"z": 1, "a": "x"}).as_object().cloned();
-    let called = servers.call("depot", "echo", arguments).await;
+    let called = servers.call("depot", "echo", arguments, None).await;
     expected.assert_eq(
         &called
         // How long a start took differs.
         if matches!(event, EventMessage::ContextMcpServer { .. }) {
+#[tokio::test]
+async fn calls_and_reads_name_their_span() {
+    let script = McpScript::new(&["echo"]);
+    script.answers("tools/call_echo", &json!({"content": [{"type": "text", "text": "t"}]}));
+    script.answers("resources/read", &json!({"contents": []}));
+    let (servers, _events) = start(vec![spec("depot", program(&script))]);
+    let span = || Some("00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01".to_owned());
+    for traceparent in [span(), None] {
+        servers.call("depot", "echo", None, traceparent.clone()).await.unwrap();
+        servers.read("depot", "note://a", traceparent).await.unwrap();
+    }
+    let asked =
+        script.asked().into_iter().filter(|it| ["tools/call", "resources/read"].iter().any(|of| it["method"] == *of));
+    let named: Vec<_> = asked.map(|it| it["params"]["_meta"]["traceparent"].as_str().map(str::to_owned)).collect();
+    assert_eq!(named, [span(), span(), None, None]);
+    servers.shut_down().await;
+}
+
             continue;
         }
             .map_or_else(|failure| format!("{:?}", failure.causes), |result| serde_json::to_string(&result).unwrap()),
@@ -125,7 +179,7 @@ async fn questions_are_declined_where_there_is_nobody() {
     script.answers("tools/call_echo", &answer);
     script.asks_before("echo", &json!({"message":"May I?","requestedSchema":{"type":"object","properties":{}}}));
     let (servers, _events) = start(vec![spec("depot", program(&script))]);
-    servers.call("depot", "echo", None).await.unwrap();
+    servers.call("depot", "echo", None, None).await.unwrap();
     assert_eq!(script.answers_to_questions(), [json!({"action":"decline"})]);
     servers.shut_down().await;
 }
@@ -181,8 +235,8 @@ async fn resources_are_listed_page_by_page_and_read() {
     let page = servers.templates("library", None).await.unwrap();
     assert_eq!((page.entries.len(), page.next_cursor.as_deref()), (1, Some("again")));
     expect![[r#"{"contents":[{"uri":"book://1","mimeType":"text/plain","text":"Once."}]}"#]]
-        .assert_eq(&Value::Object(servers.read("library", "book://1").await.unwrap()).to_string());
-    let unknown = servers.read("nowhere", "x").await.unwrap_err();
+        .assert_eq(&Value::Object(servers.read("library", "book://1", None).await.unwrap()).to_string());
+    let unknown = servers.read("nowhere", "x", None).await.unwrap_err();
     assert_eq!(unknown.to_string(), "unknown MCP server 'nowhere'");
     servers.shut_down().await;
 }
@@ -222,7 +276,7 @@ async fn what_does_not_start_says_why() {
         MCP client for `slow` timed out after 0.001 seconds; set `startup_timeout_sec` in [mcp_servers.slow] of config.toml to wait longer
         MCP client for `unusable` failed to start: MCP startup failed: no token
     "#]].assert_eq(&failed.collect::<String>());
-    let failure = servers.call("unusable", "x", None).await.unwrap_err();
+    let failure = servers.call("unusable", "x", None, None).await.unwrap_err();
     assert_eq!(failure.causes[0], "failed to get client");
 }
 
@@ -266,7 +320,7 @@ async fn a_server_that_wants_a_login_says_what_to_do() {
     let server = MockServer::start(vec![refused]);
     let reach = HttpReach { url: server.base_url(), bearer: None, headers: [].into(), login: None };
     let (servers, _events) = start(vec![spec("web", Reach::Http(reach))]);
-    let failure = servers.call("web", "x", None).await.unwrap_err();
+    let failure = servers.call("web", "x", None, None).await.unwrap_err();
     expect!["MCP client for `web` is not logged in: run `pellucid mcp login web`, or set `bearer_token_env_var` in [mcp_servers.web]"].assert_eq(&failure.causes[1]);
 }
 
@@ -278,7 +332,7 @@ async fn a_server_that_repeats_its_token_is_quoted_without_it() {
         let reach =
             HttpReach { url: server.base_url(), bearer: Some(Secret::new("planted-token")), headers, login: None };
         let (servers, _events) = start(vec![spec("web", Reach::Http(reach))]);
-        let failure = servers.call("web", "x", None).await.unwrap_err().to_string();
+        let failure = servers.call("web", "x", None, None).await.unwrap_err().to_string();
         assert!(failure.contains("failed to start") && !failure.contains("planted-"), "{failure}");
     }
 }

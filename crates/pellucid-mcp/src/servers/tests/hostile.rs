@@ -34,7 +34,7 @@ async fn learned(server: &HostileMcpServer, n_calls: usize, set_up: impl FnOnce(
         writeln!(told, "left out: {what}: {why}").unwrap();
     }
     for n in 1..=n_calls {
-        match servers.call("hostile", "ping", None).await {
+        match servers.call("hostile", "ping", None, None).await {
             Ok(result) => writeln!(told, "{n}: {}", serde_json::to_string(&result.content).unwrap()).unwrap(),
             Err(failure) => writeln!(told, "{n}: {}", failure.causes.join(" / ")).unwrap(),
         }
@@ -282,20 +282,49 @@ async fn a_changed_list_is_read_again_where_servers_are_followed() {
     servers.settled().await;
     let (before, client) = (servers.n_changes(), servers.client("hostile").await.unwrap());
     assert_eq!(names(&servers), ["ping"]);
-    servers.call("hostile", "ping", None).await.unwrap();
+    servers.call("hostile", "ping", None, None).await.unwrap();
     client.news().changes().wait_for(|n| *n > 0).await.unwrap();
     assert_eq!((names(&servers), servers.n_changes()), (vec!["pong".to_owned()], before + 1));
-    let failure = servers.call("hostile", "ping", None).await.unwrap_err();
+    let failure = servers.call("hostile", "ping", None, None).await.unwrap_err();
     assert_eq!(failure.to_string(), "the server no longer has this tool");
-    servers.call("hostile", "pong", None).await.unwrap();
+    servers.call("hostile", "pong", None, None).await.unwrap();
     servers.shut_down().await;
     // As in the reference, others do not hear of it.
     let server = HostileMcpServer::new(HostileMcp::LIST_CHANGES);
     let (servers, _events) = start(vec![spec("hostile", hostile(&server))]);
-    servers.call("hostile", "ping", None).await.unwrap();
-    servers.call("hostile", "ping", None).await.unwrap();
+    servers.call("hostile", "ping", None, None).await.unwrap();
+    servers.call("hostile", "ping", None, None).await.unwrap();
     assert_eq!(names(&servers), ["ping"]);
     assert_eq!(server.asked().iter().filter(|method| *method == "tools/list").count(), 1);
+    servers.shut_down().await;
+}
+
+#[tokio::test]
+async fn a_change_of_a_resource_that_was_read_is_known_once() {
+    let server = HostileMcpServer::new(HostileMcp::RESOURCE_CHANGES);
+    let (servers, _events) = start(vec![followed(&server)]);
+    servers.read("hostile", "note://a", None).await.unwrap();
+    let mut changed = servers.take_changed_resources();
+    // The server is asked to report changes beside other requests.
+    for _ in 0..1000 {
+        if !changed.is_empty() {
+            break;
+        }
+        servers.call("hostile", "ping", None, None).await.unwrap();
+        changed = servers.take_changed_resources();
+    }
+    assert_eq!(changed, [("hostile".to_owned(), "note://a".to_owned())]);
+    servers.read("hostile", "note://a", None).await.unwrap();
+    servers.call("hostile", "ping", None, None).await.unwrap();
+    assert_eq!(servers.take_changed_resources(), []);
+    assert_eq!(server.asked().iter().filter(|method| *method == "resources/subscribe").count(), 1);
+    servers.shut_down().await;
+    // A server that is not followed is not asked.
+    let server = HostileMcpServer::new(HostileMcp::RESOURCE_CHANGES);
+    let (servers, _events) = start(vec![spec("hostile", hostile(&server))]);
+    servers.read("hostile", "note://a", None).await.unwrap();
+    servers.call("hostile", "ping", None, None).await.unwrap();
+    assert!(!server.asked().iter().any(|method| method == "resources/subscribe"));
     servers.shut_down().await;
 }
 
@@ -320,13 +349,13 @@ async fn all_pages_of_a_list_are_read_up_to_a_limit_where_servers_are_followed()
 async fn a_server_that_is_followed_may_know_the_folders() {
     let server = HostileMcpServer::new(HostileMcp::ASKS_ROOTS);
     let (servers, _events) = start(vec![followed(&server)]);
-    servers.call("hostile", "ping", None).await.unwrap();
+    servers.call("hostile", "ping", None, None).await.unwrap();
     expect![[r#"{"jsonrpc":"2.0","id":"q","result":{"roots":[{"uri":"file:///home/ada/a%20b","name":"a b"}]}}"#]]
         .assert_eq(server.refused().trim_end());
     servers.shut_down().await;
     let server = HostileMcpServer::new(HostileMcp::ASKS_ROOTS);
     let (servers, _events) = start(vec![spec("hostile", hostile(&server))]);
-    servers.call("hostile", "ping", None).await.unwrap();
+    servers.call("hostile", "ping", None, None).await.unwrap();
     assert_eq!(server.refused().trim_end(), r#"{"jsonrpc":"2.0","id":"q","result":{"roots":[]}}"#);
     servers.shut_down().await;
 }
@@ -337,7 +366,7 @@ async fn a_server_that_does_not_bear_a_discovery_is_greeted() {
         let server = HostileMcpServer::new(kind);
         let auto = ServerSpec { protocol: McpProtocol::Auto, ..spec("hostile", hostile(&server)) };
         let (servers, _events) = start(vec![auto]);
-        servers.call("hostile", "ping", None).await.unwrap();
+        servers.call("hostile", "ping", None, None).await.unwrap();
         let methods = ["server/discover", "initialize", "notifications/initialized", "tools/list", "tools/call"];
         assert_eq!(server.asked(), methods, "{kind:?}");
         assert_eq!(servers.revisions(), [("hostile".to_owned(), "2025-06-18".to_owned())]);

@@ -77,6 +77,9 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
     let settings = session.turn_settings(&input.id);
     session.exchange_servers().await;
     session.learn_server_tools();
+    if stood.is_ok() && input.task == Task::Answer {
+        session.record_changed_resources();
+    }
     let questions = Questions::new(session.setup.origin.audience(), session.jobs.toolbox.grants());
     let mut turn =
         RunningTurn::new(settings, session.conversation.take_meter(), &session.setup.pack).with_questions(questions);

@@ -39,6 +39,18 @@ pub fn prefix_saved(prefix: &[String]) -> Draft {
     Draft::text("approved_prefix", "developer", text)
 }
 
+/// A resource of an MCP server has changed since the model, or a person for it, read the resource.
+pub fn resource_changed(server: &str, uri: &str) -> Draft {
+    let text = vec![
+        Fragment::layout("The resource "),
+        Fragment::fact("resource", uri),
+        Fragment::layout(" of the MCP server "),
+        Fragment::fact("MCP server", server),
+        Fragment::layout(" has changed since it was read."),
+    ];
+    Draft::text("mcp_resource", "developer", text)
+}
+
 fn warning(text: Vec<Fragment>) -> Draft {
     let mut fragments = vec![Fragment::layout("Warning: ")];
     fragments.extend(text);

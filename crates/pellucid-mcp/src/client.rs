@@ -259,6 +259,20 @@ impl Client {
                 Err(McpFailure::new("deadline has elapsed").of(what))
             }
         }
+    /// Has the server report when a resource changes that was read, if the server can.
+    #[expect(deprecated, reason = "servers of the revisions before 2026-07-28 are asked so")]
+    pub(crate) async fn subscribe(&self, uri: &str) {
+        let info = self.running.peer_info();
+        let resources = info.as_ref().and_then(|info| info.capabilities.resources.as_ref());
+        if resources.is_none_or(|resources| resources.subscribe != Some(true)) {
+            return;
+        }
+        let subscribed = self.running.subscribe(SubscribeRequestParams::new(uri));
+        if let Err(failure) = self.asked("resources/subscribe", subscribed).await {
+            tracing::warn!(server = self.running.service().server, uri, %failure, "changes of a resource are not reported");
+        }
+    }
+
     }
 
     /// Ends the server's program, if it has one.

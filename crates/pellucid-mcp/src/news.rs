@@ -1,8 +1,9 @@
-//! What a server reports of itself while it runs: that its list of tools has changed.
+//! What a server reports of itself while it runs: that its list of tools has changed, or a resource that was read.
 //!
 //! The list is read again at once, beside whatever runs, and a session takes it between turns. A server that changes its list
 //! all the time is asked once a second.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -25,6 +26,9 @@ use crate::listing::Pages;
 /// How long nothing is read after a list was.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// How many resources of a server are followed.
+const RESOURCES_MAX: usize = 256;
+
 /// The tools of a server, as it listed them last.
 #[derive(Debug)]
 pub(crate) struct News {
@@ -38,6 +42,14 @@ pub(crate) struct News {
     n_changes: watch::Sender<u64>,
     is_stale: AtomicBool,
     reading: tokio::sync::Mutex<()>,
+    resources: Mutex<BTreeMap<String, ResourceState>>,
+}
+
+/// What is known of a resource that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ResourceState {
+    AsRead,
+    Changed,
 }
 
 impl News {
@@ -50,7 +62,37 @@ impl News {
             n_changes: watch::Sender::new(0),
             is_stale: AtomicBool::new(false),
             reading: tokio::sync::Mutex::default(),
+            resources: Mutex::default(),
         })
+    }
+
+    /// Notes that a resource was read. Gives whether the server has to be asked to report its changes.
+    pub(crate) fn was_read(&self, uri: &str) -> bool {
+        let mut resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.follows || (resources.len() >= RESOURCES_MAX && !resources.contains_key(uri)) {
+            return false;
+        }
+        resources.insert(uri.to_owned(), ResourceState::AsRead).is_none()
+    }
+
+    /// The server says that a resource has changed. It counts if the resource was read.
+    pub(crate) fn resource_changed(&self, uri: &str) {
+        let mut resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(state) = resources.get_mut(uri) {
+            *state = ResourceState::Changed;
+        }
+    }
+
+    /// The resources that have changed since they were read, each once.
+    pub(crate) fn take_changed_resources(&self) -> Vec<String> {
+        let mut resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = resources.iter_mut().filter(|(_, state)| **state == ResourceState::Changed);
+        changed
+            .map(|(uri, state)| {
+                *state = ResourceState::AsRead;
+                uri.clone()
+            })
+            .collect()
     }
 
     /// Which pages of lists are read.

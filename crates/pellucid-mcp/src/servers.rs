@@ -162,6 +162,15 @@ impl Servers {
         for client in self.servers.values().filter_map(|server| server.ready()) {
             if client.news().is_over() {
                 self.tasks.spawn("reading the tools of an MCP server again", async move { client.refresh().await });
+    /// The resources that have changed since they were read in this session, each with its server.
+    pub fn take_changed_resources(&self) -> Vec<(String, String)> {
+        let ready = self.servers.iter().filter_map(|(name, server)| Some((name, server.ready()?)));
+        let changed = ready.flat_map(|(name, client)| {
+            client.news().take_changed_resources().into_iter().map(move |uri| (name.clone(), uri))
+        });
+        changed.collect()
+    }
+
             }
         }
     }

@@ -27,6 +27,7 @@ use rmcp::model::NumberOrString;
 use rmcp::model::ProgressNotificationParam;
 use rmcp::model::ProtocolVersion;
 use rmcp::model::Root;
+use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::model::RootsCapabilities;
 use rmcp::service::NotificationContext;
 use rmcp::service::RequestContext;
@@ -136,6 +137,14 @@ mod tests {
     #[test]
     fn folders_have_addresses() {
         let root = root(Path::new("/home/ada/a b%ü"));
+    async fn on_resource_updated(
+        &self,
+        resource: ResourceUpdatedNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        self.news.resource_changed(&resource.uri);
+    }
+
         assert_eq!(root.uri, "file:///home/ada/a%20b%25%C3%BC");
         assert_eq!(root.name.as_deref(), Some("a b%ü"));
     }

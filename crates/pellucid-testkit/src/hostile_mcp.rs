@@ -77,8 +77,11 @@ impl HostileMcp {
     /// Ends when it is asked for the revisions that it speaks.
     pub const DIES_OF_DISCOVERY: Self = Self("dies_of_discovery");
 
+    /// Says of two resources that they have changed, as soon as it is asked to report changes of one.
+    pub const RESOURCE_CHANGES: Self = Self("resource_changes");
+
     /// The kinds of misbehaviour, each once.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 33] = [
         Self::BANNER,
         Self::GARBAGE,
         Self::GARBAGE_BYTES,
@@ -111,6 +114,7 @@ impl HostileMcp {
         Self::ASKS_ROOTS,
         Self::EMPTY_ANSWERS,
         Self::DIES_OF_DISCOVERY,
+        Self::RESOURCE_CHANGES,
     ];
 }
 

@@ -25,7 +25,9 @@ while IFS= read -r line; do
     initialize)
       [ "$kind" = never_greets ] && continue
       [ "$kind" = greets_with_garbage ] && { say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":"; continue; }
-      answer "{\"protocolVersion\":\"$revision\",\"capabilities\":{\"tools\":{\"listChanged\":true}},\"serverInfo\":{\"name\":\"hostile\",\"version\":\"1\"}}"
+      resources=
+      [ "$kind" = resource_changes ] && resources=',"resources":{"subscribe":true}'
+      answer "{\"protocolVersion\":\"$revision\",\"capabilities\":{\"tools\":{\"listChanged\":true}$resources},\"serverInfo\":{\"name\":\"hostile\",\"version\":\"1\"}}"
       ;;
     tools/list)
       tools='{"name":"ping","inputSchema":{"type":"object"}}'
@@ -77,6 +79,12 @@ while IFS= read -r line; do
         *) good ;;
       esac
       ;;
+    resources/read) answer '{"contents":[{"uri":"note://a","text":"a note"}]}' ;;
+    resources/subscribe)
+      answer '{}'
+      for uri in note://a note://b; do
+        say "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":\"$uri\"}}"
+      done ;;
     server/discover)
       [ "$kind" = dies_of_discovery ] && exit 4
       [ "$kind" = empty_answers ] && { answer '{}'; continue; }

@@ -12,6 +12,7 @@ use pellucid_config::mcp::McpServer;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Why;
 use pellucid_engine::mcp::ToolChange;
+use pellucid_engine::notice;
 use pellucid_mcp::servers::Servers;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::settings::SandboxPolicy;
@@ -135,6 +136,14 @@ impl Session {
         self.leave_servers_out(&failures);
         let omission = |(what, error)| Omission { slot: "tools".into(), what, why: Why::Unusable { error } };
         self.notices.omit_once(left_out.into_iter().map(omission));
+    }
+
+    /// Tells the model which resources have changed since they were read.
+    pub(crate) fn record_changed_resources(&mut self) {
+        let Some(attached) = self.servers.as_ref().filter(|attached| attached.owner == Owner::Session) else { return };
+        for (server, uri) in attached.servers.take_changed_resources() {
+            self.record_draft(&notice::resource_changed(&server, &uri));
+        }
     }
 
     /// Starts the servers, waits for all of them and takes their tools into the facts. Gives the servers that did not

@@ -230,6 +230,35 @@ fn a_changed_list_reaches_a_later_turn_of_a_thread_that_follows_its_servers() {
 }
 
 #[test]
+fn the_model_learns_once_that_a_resource_has_changed() {
+    let hostile = HostileMcpServer::new(HostileMcp::RESOURCE_CHANGES);
+    let turns = 200;
+    let server = MockServer::start((0..turns).map(|_| MockReply::say("Done.")).collect::<Vec<_>>());
+    let argv = hostile.argv();
+    let keys = format!("[mcp_servers.depot]\ncommand = {:?}\nargs = {:?}\n", argv[0], &argv[1..]);
+    let world = world(&server, &keys);
+    let layout = "name = \"following\"\nfrom = \"codex\"\n[given_tools]\nfollow = true\n";
+    world.files.write("home/packs/following/pack.toml", layout);
+    let mut client = Client::of(&world, &["--pack", "following"]);
+    client.introduce(&json!({}));
+    let (thread, _) = client.turn("thread/start", &json!({}), "See @depot:note://a");
+    let told = |server: &MockServer| {
+        let last = String::from_utf8_lossy(&server.requests().last().unwrap().body).into_owned();
+        last.matches("The resource note://a of the MCP server depot has changed since it was read.").count()
+    };
+    // The server reports the change beside the turns.
+    let mut n_turns = 1;
+    while told(&server) == 0 && n_turns < turns - 1 {
+        client.turn("thread/resume", &json!({ "threadId": thread }), "And now?");
+        n_turns += 1;
+    }
+    client.turn("thread/resume", &json!({ "threadId": thread }), "And now?");
+    assert_eq!(told(&server), 1);
+    let last = String::from_utf8_lossy(&server.requests().last().unwrap().body).into_owned();
+    assert!(!last.contains("note://b"), "only what was read");
+}
+
+#[test]
 fn a_running_thread_gets_the_servers_of_a_changed_configuration() {
     let (depot, wiki) = (McpScript::new(&["store"]), McpScript::new(&["find"]));
     let server = MockServer::start(["One.", "Two.", "Three."].map(MockReply::say));

@@ -12,6 +12,7 @@ use agent_client_protocol::v1::schema::ElicitationFormMode;
 use agent_client_protocol::v1::schema::ElicitationMode;
 use agent_client_protocol::v1::schema::ElicitationSchema;
 use agent_client_protocol::v1::schema::ElicitationSessionScope;
+use agent_client_protocol::v1::schema::ElicitationUrlMode;
 use agent_client_protocol::v1::schema::EnumOption;
 use agent_client_protocol::v1::schema::Error;
 use agent_client_protocol::v1::schema::PermissionOption;
@@ -328,6 +329,13 @@ fn answers(request: &RequestUserInput, outcome: Option<&Result<Value, Error>>) -
 
 /// The form of a server, if the client shows forms and the protocol has all of its fields.
 fn server_form(askable: Askable<'_>, request: &ElicitationRequest) -> ClientQuestion {
+    if let Some(url) = &request.url {
+        let scope = ElicitationSessionScope::new(SessionId::new(askable.session));
+        let id = format!("{}-{}", request.server_name, request.id);
+        let mode = ElicitationMode::Url(ElicitationUrlMode::new(scope, id, url.clone()));
+        let message = format!("{}: {}", request.server_name, request.message);
+        return ClientQuestion::Form(CreateElicitationRequest::new(mode, message));
+    }
     let Some(schema) =
         askable.has_forms.then(|| serde_json::from_value::<ElicitationSchema>(request.schema.clone()).ok()).flatten()
     else {
@@ -446,9 +454,13 @@ mod tests {
         let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
         let id = pellucid_protocol::elicitation::ElicitationId::Number(1);
         let (server_name, message) = ("srv".to_owned(), "How many?".to_owned());
-        let question = SessionQuestion::Server(ElicitationRequest { server_name, id, message, schema });
+        let question = SessionQuestion::Server(ElicitationRequest { server_name, id, message, schema, url: None });
         expect![[r#"{"mode":"form","sessionId":"s","requestedSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]},"message":"srv: How many?"}"#]].assert_eq(&asked(&question, true));
         assert_eq!(asked(&question, false), "nothing");
+        let SessionQuestion::Server(form) = &question else { panic!("a question of a server") };
+        let page = ElicitationRequest { url: Some("https://a.test/x".to_owned()), ..form.clone() };
+        expect![[r#"{"mode":"url","sessionId":"s","elicitationId":"srv-1","url":"https://a.test/x","message":"srv: How many?"}"#]]
+            .assert_eq(&asked(&SessionQuestion::Server(page), false));
         check_answer(
             &question,
             json!({ "action": "accept", "content": { "n": 3 } }),

@@ -77,6 +77,8 @@ pub struct Opener {
     pub identity: Option<ClientIdentity>,
     /// Whether the client shows switches.
     pub has_switches: bool,
+    /// Whether the client shows addresses that MCP servers want opened.
+    pub has_pages: bool,
 }
 
 /// A session that was opened and does not run yet.
@@ -133,6 +135,7 @@ impl Opener {
         let aside = pellucid_exec::sandbox::aside::recover(home);
         let mut notes: Vec<String> = aside.iter().map(ToString::to_string).collect();
         let (mut config, options) = self.config(place, pack, None)?;
+        config.tools.mcp_pages = self.has_pages;
         notes.extend(config.noticed.warnings.iter().map(ToString::to_string));
         for server in &place.servers {
             let (name, server, note) = server_of(server)?;

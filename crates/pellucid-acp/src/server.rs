@@ -101,6 +101,7 @@ impl AcpServer {
             transport: self.transport.clone(),
             identity: self.identity.get().cloned(),
             has_switches: switches.is_some(),
+            has_pages: self.has_pages(),
         }
     }
 
@@ -117,6 +118,11 @@ impl AcpServer {
     /// Whether the client shows forms.
     pub(crate) fn has_forms(&self) -> bool {
         self.connection.hello().and_then(|hello| hello.elicitation.as_ref()?.form.as_ref()).is_some()
+    }
+
+    /// Whether the client shows addresses to open.
+    pub(crate) fn has_pages(&self) -> bool {
+        self.connection.hello().and_then(|hello| hello.elicitation.as_ref()?.url.as_ref()).is_some()
     }
 
     /// Keeps who the client is and what it can do.

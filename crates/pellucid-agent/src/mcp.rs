@@ -123,7 +123,8 @@ impl Attached {
             }
         }
         let answers = config.tools.mcp_answers.clone();
-        let person: Arc<dyn Person> = Arc::new(AtDesk { desk: desk.clone(), answers });
+        let sees_pages = config.tools.mcp_pages && answers == ElicitationPolicy::Ask;
+        let person: Arc<dyn Person> = Arc::new(AtDesk { desk: desk.clone(), answers, sees_pages });
         let (servers, mut events) = Servers::start(specs, http_clients(), &us(), &person);
         let (told, is_told) = watch::channel(false);
         let passing_on = Task::spawn("passing on events of MCP servers", async move {
@@ -475,6 +476,8 @@ fn us() -> ClientName {
 struct AtDesk {
     desk: Desk,
     answers: ElicitationPolicy,
+    /// Whether the client shows addresses.
+    sees_pages: bool,
 }
 
 impl Person for AtDesk {
@@ -484,6 +487,10 @@ impl Person for AtDesk {
         }
         let desk = self.desk.clone();
         Box::pin(async move { desk.elicit(request).await })
+    }
+
+    fn sees_pages(&self) -> bool {
+        self.sees_pages
     }
 }
 

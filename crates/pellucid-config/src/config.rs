@@ -363,6 +363,8 @@ pub struct ToolSettings {
     pub mcp_tools: Option<McpOffer>,
     /// Who answers the questions of MCP servers.
     pub mcp_answers: ElicitationPolicy,
+    /// Whether the client shows addresses that MCP servers want opened. Clients set it.
+    pub mcp_pages: bool,
     /// The skills that the user switched on or off.
     pub skills: Vec<SkillSwitch>,
     /// Names of skills that a client switched on or off for its session.

@@ -390,6 +390,7 @@ fn tools(reader: &Reader<'_>, layers: &Layers) -> Result<ToolSettings, ConfigErr
         },
         mcp_tools: reader.word("mcp_tools", McpOffer::from_word),
         mcp_answers: ElicitationPolicy::Ask,
+        mcp_pages: false,
         skills: layers.user().map(skills).unwrap_or_default(),
         skill_names: Vec::new(),
         snapshots: SnapshotSettings {

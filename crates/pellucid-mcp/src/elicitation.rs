@@ -25,6 +25,11 @@ pub type Answering = Pin<Box<dyn Future<Output = ElicitationAnswer> + Send>>;
 pub trait Person: Send + Sync + std::fmt::Debug {
     /// Asks, and gives the answer.
     fn ask(&self, request: ElicitationRequest) -> Answering;
+
+    /// Whether the person can be shown an address to open.
+    fn sees_pages(&self) -> bool {
+        false
+    }
 }
 
 /// A person who is never there: every question is declined.
@@ -74,6 +79,11 @@ impl OpenQuestions {
             answer = self.person.ask(request) => return answer,
         }
         ElicitationAnswer::without_content(ElicitationAction::Cancel)
+    }
+
+    /// Whether the person can be shown an address to open.
+    pub(crate) fn sees_pages(&self) -> bool {
+        self.person.sees_pages()
     }
 
     /// Waits for work during which a question counts as open.
@@ -220,6 +230,7 @@ mod tests {
             id: ElicitationId::Number(1),
             message: "May I?".to_owned(),
             schema: serde_json::Value::Null,
+            url: None,
         }
     }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use pellucid_protocol::elicitation::ElicitationAction as Action;
 use pellucid_protocol::elicitation::ElicitationId;
 use pellucid_protocol::elicitation::ElicitationRequest;
+use reqwest::Url;
 use rmcp::ClientHandler;
 use rmcp::RoleClient;
 use rmcp::model::ClientCapabilities;
@@ -26,11 +27,13 @@ use rmcp::model::LoggingMessageNotificationParam;
 use rmcp::model::NumberOrString;
 use rmcp::model::ProgressNotificationParam;
 use rmcp::model::ProtocolVersion;
-use rmcp::model::Root;
 use rmcp::model::ResourceUpdatedNotificationParam;
+use rmcp::model::Root;
 use rmcp::model::RootsCapabilities;
+use rmcp::model::UrlElicitationCapability;
 use rmcp::service::NotificationContext;
 use rmcp::service::RequestContext;
+use serde_json::Value;
 
 use crate::elicitation::OpenQuestions;
 use crate::news::News;
@@ -69,33 +72,52 @@ pub(crate) fn root(folder: &Path) -> Root {
     }
 }
 
+/// Whether an address is that of a page, and names no other kind of program to open it with.
+fn is_page(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.host().is_some())
+}
+
 impl ClientHandler for Us {
     fn get_info(&self) -> ClientConfig {
-        let form = ElicitationCapability::new().with_form(FormElicitationCapability::default());
+        let mut asking = ElicitationCapability::new().with_form(FormElicitationCapability::default());
+        if self.questions.sees_pages() {
+            asking = asking.with_url(UrlElicitationCapability::new());
+        }
         let mut capabilities = ClientCapabilities::default();
-        capabilities.elicitation = Some(form);
+        capabilities.elicitation = Some(asking);
         capabilities.roots = self.roots.as_ref().map(|_| RootsCapabilities::default());
         let us = Implementation::new(&self.name.name, &self.name.version).with_title(&self.name.title);
         ClientConfig::new(capabilities, us).with_protocol_version(self.revision.clone())
     }
 
-    /// Asks a person on behalf of the server. Only questions with a form are offered, and others are declined.
+    /// Asks a person on behalf of the server. A question that is not offered is declined.
     async fn create_elicitation(
         &self,
         params: ElicitRequestParams,
         context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = params else {
-            tracing::warn!(server = self.server, "declined a question of an MCP server that has no form");
-            return Ok(ElicitResult::new(ElicitationAction::Decline));
+        let (message, schema, url) = match params {
+            ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
+                let schema = serde_json::to_value(requested_schema)
+                    .map_err(|error| ErrorData::invalid_params(format!("the schema cannot be read: {error}"), None))?;
+                (message, schema, None)
+            }
+            ElicitRequestParams::UrlElicitationParams { message, url, .. }
+                if self.questions.sees_pages() && is_page(&url) =>
+            {
+                (message, Value::Null, Some(url))
+            }
+            _ => {
+                tracing::warn!(server = self.server, "declined a question of an MCP server that cannot be shown");
+                return Ok(ElicitResult::new(ElicitationAction::Decline));
+            }
         };
-        let schema = serde_json::to_value(requested_schema)
-            .map_err(|error| ErrorData::invalid_params(format!("the schema cannot be read: {error}"), None))?;
         let id = match context.id {
             NumberOrString::Number(number) => ElicitationId::Number(number),
             NumberOrString::String(text) => ElicitationId::Text(text.to_string()),
         };
-        let request = ElicitationRequest { server_name: self.server.clone(), id, message, schema };
+        let has_form = url.is_none();
+        let request = ElicitationRequest { server_name: self.server.clone(), id, message, schema, url };
         let answer = self.questions.ask(request, context.ct.cancelled()).await;
         let action = match answer.action {
             Action::Accept => ElicitationAction::Accept,
@@ -103,7 +125,7 @@ impl ClientHandler for Us {
             Action::Cancel => ElicitationAction::Cancel,
         };
         let mut result = ElicitResult::new(action);
-        result.content = answer.content;
+        result.content = answer.content.filter(|_| has_form);
         Ok(result)
     }
 
@@ -115,6 +137,14 @@ impl ClientHandler for Us {
         self.news.changed(&context.peer).await;
     }
 
+    async fn on_resource_updated(
+        &self,
+        resource: ResourceUpdatedNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        self.news.resource_changed(&resource.uri);
+    }
+
     /// A call that makes progress may take longer.
     async fn on_progress(&self, _: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
         self.questions.progressed();
@@ -122,7 +152,7 @@ impl ClientHandler for Us {
 
     async fn on_logging_message(&self, message: LoggingMessageNotificationParam, _: NotificationContext<RoleClient>) {
         let text = match &message.data {
-            serde_json::Value::String(text) => text.clone(),
+            Value::String(text) => text.clone(),
             other => other.to_string(),
         };
         let shown = &text[..text.floor_char_boundary(LOGGED_MAX)];
@@ -135,16 +165,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_have_addresses() {
-        let root = root(Path::new("/home/ada/a b%ü"));
-    async fn on_resource_updated(
-        &self,
-        resource: ResourceUpdatedNotificationParam,
-        _: NotificationContext<RoleClient>,
-    ) {
-        self.news.resource_changed(&resource.uri);
+    fn only_pages_are_shown() {
+        for (url, expected) in [
+            ("https://a.test/b?c=1", true),
+            ("http://127.0.0.1:9/", true),
+            ("javascript:alert(1)", false),
+            ("file:///etc/passwd", false),
+            ("-x", false),
+            ("", false),
+        ] {
+            assert_eq!(is_page(url), expected, "{url}");
+        }
     }
 
+    #[test]
+    fn folders_have_addresses() {
+        let root = root(Path::new("/home/ada/a b%ü"));
         assert_eq!(root.uri, "file:///home/ada/a%20b%25%C3%BC");
         assert_eq!(root.name.as_deref(), Some("a b%ü"));
     }

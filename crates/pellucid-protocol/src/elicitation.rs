@@ -43,6 +43,9 @@ pub struct ElicitationRequest {
     /// The JSON schema of the values that the server wants. The format of the event has no such member.
     #[serde(skip)]
     pub schema: Value,
+    /// The address that the server wants opened in place of a form. The format of the event has no such member.
+    #[serde(skip)]
+    pub url: Option<String>,
 }
 
 word_enum! {
@@ -100,6 +103,7 @@ mod tests {
             id: ElicitationId::Text("e1".to_owned()),
             message: "May I?".to_owned(),
             schema: json!({"type": "object"}),
+            url: Some("https://a.test".to_owned()),
         };
         expect![[r#"{"server_name":"asker","id":"e1","message":"May I?"}"#]]
             .assert_eq(&serde_json::to_string(&request).unwrap());

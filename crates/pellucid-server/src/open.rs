@@ -142,13 +142,15 @@ pub struct Extras {
     pub dynamic_tools: Vec<DynamicTool>,
     /// Whether the client receives the items of the transcript as they are recorded.
     pub raw_items: RawItems,
+    /// Whether the client shows addresses that MCP servers want opened.
+    pub sees_pages: bool,
 }
 
 impl Extras {
     /// What every client adds.
     pub fn of(connection: &Connection) -> Self {
         let client = connection.hello().map(|hello| hello.name.clone()).unwrap_or_default();
-        Self { client, ..Self::default() }
+        Self { client, sees_pages: connection.is_newest(), ..Self::default() }
     }
 }
 
@@ -165,13 +167,14 @@ pub fn open(
 ) -> Result<Session, RpcError> {
     // What commands of a killed session made at protected names is moved aside before anything is read.
     let aside = pellucid_exec::sandbox::aside::recover(&server.ground.home);
-    let config = overrides.config(server, recorded_cwd)?;
+    let mut config = overrides.config(server, recorded_cwd)?;
+    config.0.tools.mcp_pages = extras.sees_pages;
     let wrong = |error: &dyn std::fmt::Display| RpcError::invalid(format!("error creating thread: {error}"));
     let shared = SharedParts { shelf: &server.shelf, transport: &server.transport, identity: server.identity() };
     // Clients receive the warnings about unusable rules when they connect.
     let mut plan = server.ground.plan(config, shared, CLIENT).map_err(|error| wrong(&error))?;
     plan.crew.set_nursery(Arc::new(Adoption(Arc::downgrade(server))));
-    let Extras { client, dynamic_tools, raw_items } = extras;
+    let Extras { client, dynamic_tools, raw_items, .. } = extras;
     plan.identity = plan.identity.named(&client);
     plan.dynamic_tools = dynamic_tools;
     plan.raw_items = raw_items;

@@ -94,6 +94,8 @@ pub enum HostCall {
     /// Read the skills again, because switches of them changed.
     Reload,
     /// Remove the stored login.
+    /// Open an address in the user's browser.
+    OpenPage(String),
     LogOut,
     /// Answer a question about the next request, later.
     Look(LookCall),

@@ -117,6 +117,7 @@ fn elicitation(ask: u64, id: i64) -> TurnEvent {
         id: id.clone(),
         message: "May I?".to_owned(),
         schema: Value::Null,
+        url: None,
     });
     asked(ask, AskKey::Elicitation { server, id }, event, Vec::new())
 }

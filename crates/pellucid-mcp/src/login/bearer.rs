@@ -172,6 +172,7 @@ impl Login {
                 "properties": { LOGGED_IN: { "type": "boolean", "title": "I have logged in" } },
                 "required": [LOGGED_IN],
             }),
+            url: None,
         };
         let mut finishing = std::pin::pin!(attempt.finish_within(PERSON_PATIENCE, None, |_| {}));
         let mut finished = None;

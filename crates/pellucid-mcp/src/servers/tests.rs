@@ -6,6 +6,9 @@ use expect_test::Expect;
 use expect_test::expect;
 use pellucid_engine::mcp::ToolFilter;
 use pellucid_exec::process::Command;
+use pellucid_protocol::elicitation::ElicitationAction;
+use pellucid_protocol::elicitation::ElicitationAnswer;
+use pellucid_protocol::elicitation::ElicitationRequest;
 use pellucid_protocol::mcp::McpAuthStatus;
 use pellucid_protocol::secret::Secret;
 use pellucid_protocol::settings::McpProtocol;
@@ -16,6 +19,7 @@ use serde_json::json;
 
 use super::*;
 use crate::auth::tests::http_clients;
+use crate::elicitation::Answering;
 use crate::elicitation::Nobody;
 use crate::spec::HttpReach;
 use crate::spec::Reach;
@@ -43,6 +47,10 @@ fn program(script: &McpScript) -> Reach {
 }
 
 fn start(specs: Vec<ServerSpec>) -> (Servers, mpsc::UnboundedReceiver<EventMessage>) {
+    start_with(specs, Arc::new(Nobody))
+}
+
+fn start_with(specs: Vec<ServerSpec>, person: Arc<dyn Person>) -> (Servers, mpsc::UnboundedReceiver<EventMessage>) {
     let us = ClientName { name: "tester".to_owned(), title: "Tester".to_owned(), version: "1".to_owned() };
     Servers::start(specs, http_clients(), &us, &person)
 }

@@ -269,6 +269,14 @@ pub struct McpServerElicitationRequestParams {
     pub message: String,
     /// The JSON schema of the values that the server wants.
     pub requested_schema: Value,
+    /// The address that the server wants opened, in the mode `url`. Of clients of today.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(skip))]
+    pub url: Option<String>,
+    /// The id of the question, in the mode `url`. Of clients of today.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(skip))]
+    pub elicitation_id: Option<String>,
 }
 
 word_enum! {
@@ -276,6 +284,8 @@ word_enum! {
     ElicitationMode {
         /// With the values of a form.
         Form = "form",
+        /// By opening an address.
+        Url = "url",
     }
 }
 

@@ -126,9 +126,11 @@ impl ThreadView {
                     thread_id,
                     turn_id: Some(turn_id.clone()),
                     server_name: request.server_name.clone(),
-                    mode: ElicitationMode::Form,
+                    mode: if request.url.is_some() { ElicitationMode::Url } else { ElicitationMode::Form },
                     message: request.message.clone(),
                     requested_schema: request.schema.clone(),
+                    elicitation_id: request.url.as_ref().map(|_| request.id.to_string()),
+                    url: request.url.clone(),
                 };
                 let subject = Subject::Server { name: request.server_name.clone(), id: request.id.clone() };
                 vec![asked(ServerRequest::McpServerElicitation(params), turn_id, subject)]

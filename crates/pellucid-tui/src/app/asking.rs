@@ -20,6 +20,7 @@ use super::amending::Amending;
 use crate::cells::decision::AskedAbout;
 use crate::cells::patch::PatchCell;
 use crate::composer::draft::Clip;
+use crate::host::HostCall;
 use crate::key::Key;
 use crate::lists::approval::Answered;
 use crate::lists::approval::ApprovalRequest;
@@ -262,6 +263,9 @@ impl App {
             ApprovalRequest::Server(request) if answered.decision == ReviewDecision::Approved => {
                 let questions = elicitation::questions(&request.schema);
                 if questions.is_empty() {
+                    if let Some(url) = &request.url {
+                        effects.push(Effect::Ask(HostCall::OpenPage(url.clone())));
+                    }
                     self.resolve(request, ElicitationAction::Accept, None, now, effects);
                 } else {
                     let form = QuestionForm::new(&questions, Appeared::Opened);

@@ -76,7 +76,11 @@ impl ApprovalRequest {
             ],
             Self::Server(request) => {
                 let has_form = !elicitation::questions(&request.schema).is_empty();
-                let yes = if has_form { "Yes, and answer its questions" } else { "Yes" };
+                let yes = match &request.url {
+                    Some(_) => "Yes, open this address",
+                    None if has_form => "Yes, and answer its questions",
+                    None => "Yes",
+                };
                 vec![
                     (ListOption::new(yes).key('y', "y"), ReviewDecision::Approved),
                     (ListOption::new("No").key('n', "n"), ReviewDecision::Denied),
@@ -132,6 +136,11 @@ impl ApprovalRequest {
                 lines.push(shown(&format!("The MCP server {} asks:", request.server_name)));
                 lines.push(Line::default());
                 lines.extend(request.message.lines().map(|row| shown(&format!("  {row}"))));
+                if let Some(url) = &request.url {
+                    lines.push(Line::default());
+                    lines.push(shown(&format!("It wants an address of {} opened:", host_of(url))));
+                    lines.push(shown(&format!("  {url}")));
+                }
             }
         }
         lines
@@ -165,6 +174,13 @@ impl ApprovalRequest {
 pub fn resolve(request: &ElicitationRequest, decision: ElicitationAction, content: Option<Value>) -> Operation {
     let (server_name, request_id) = (request.server_name.clone(), request.id.clone());
     Operation::ResolveElicitation { server_name, request_id, decision, content }
+}
+
+/// The host of an address, without a name and a password that may precede it.
+fn host_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let rest = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    rest.rsplit('@').next().unwrap_or_default()
 }
 
 fn shown(text: &str) -> Line<'static> {
@@ -528,6 +544,7 @@ mod tests {
             id: ElicitationId::Text(id.to_owned()),
             message: "May I go on?\nIt takes \u{202e}long.".to_owned(),
             schema,
+            url: None,
         }))
     }
 

@@ -49,6 +49,7 @@ use crate::args::shared::Shared;
 use crate::args::turn::TurnArgs;
 use crate::edits;
 use crate::fork;
+use crate::browser;
 use crate::fork::CopyEnd;
 use crate::inspect;
 use crate::inspect::ServedPage;
@@ -119,7 +120,12 @@ impl std::fmt::Debug for SessionHost {
 
 impl SessionHost {
     /// Opens a session. Must be called inside of a runtime.
-    pub async fn open(how: HowToOpen, start: Start, opening: Opening) -> Result<(Self, OpenedSession), ProgramFailure> {
+    pub async fn open(
+        how: HowToOpen,
+        mut start: Start,
+        opening: Opening,
+    ) -> Result<(Self, OpenedSession), ProgramFailure> {
+        start.config.tools.mcp_pages = true;
         let (config, env) = (Arc::new(start.config.clone()), start.env.clone());
         let provider_id = start.provider_id().to_owned();
         let stored = stored(&opening);
@@ -392,3 +398,9 @@ impl Host for SessionHost {
         editor::edit(text, &self.env).await
     }
 }
+            HostCall::OpenPage(url) => match browser::open(&url) {
+                Ok(()) => HostAnswer::Done,
+                Err((program, error)) => HostAnswer::Failed(format!(
+                    "`{program}` cannot be started ({error}); open this address in a browser: {url}"
+                )),
+            },

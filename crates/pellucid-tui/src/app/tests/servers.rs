@@ -8,6 +8,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::*;
+use crate::host::HostCall;
 
 fn asked_by_server(schema: Value) -> EventMessage {
     EventMessage::ElicitationRequest(ElicitationRequest {
@@ -15,6 +16,7 @@ fn asked_by_server(schema: Value) -> EventMessage {
         id: ElicitationId::Number(7),
         message: "How many?".to_owned(),
         schema,
+        url: None,
     })
 }
 
@@ -49,6 +51,23 @@ fn a_server_is_answered_by_one_key() {
     };
     for (key, action) in [("y", "Accept"), ("n", "Decline"), ("c", "Cancel"), ("esc", "Cancel"), ("ctrl-c", "Cancel")] {
         check_answer(json!({"type": "object", "properties": {}}), &[key], &answer(action));
+    }
+}
+
+#[test]
+fn a_page_is_opened_only_after_a_yes() {
+    for (key, is_opened) in [("y", true), ("n", false), ("c", false), ("esc", false)] {
+        let mut desk = Desk::new();
+        desk.event(started());
+        let EventMessage::ElicitationRequest(asked) = asked_by_server(Value::Null) else { panic!("a question") };
+        let url = "https://good.test@bad.test/x?y";
+        desk.event(EventMessage::ElicitationRequest(ElicitationRequest { url: Some(url.to_owned()), ..asked }));
+        let screen = desk.screen();
+        assert!(screen.contains("an address of bad.test opened") && screen.contains(url), "{screen}");
+        desk.press(key);
+        let opens = |effect: &Effect| matches!(effect, Effect::Ask(HostCall::OpenPage(opened)) if opened == url);
+        assert_eq!(desk.effects.iter().any(opens), is_opened, "{key}");
+        assert_eq!(desk.submitted().len(), 1, "{key}");
     }
 }
 

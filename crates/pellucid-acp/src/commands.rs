@@ -4,6 +4,7 @@ use agent_client_protocol::v1::schema::AvailableCommand;
 use agent_client_protocol::v1::schema::AvailableCommandInput;
 use agent_client_protocol::v1::schema::Error;
 use agent_client_protocol::v1::schema::UnstructuredCommandInput;
+use pellucid_agent::session::server_input::ServerPrompt;
 use pellucid_engine::custom_prompt;
 use pellucid_engine::custom_prompt::CustomPrompt;
 use pellucid_protocol::input::UserInput;
@@ -43,7 +44,7 @@ const COMMANDS: [(&str, &str, Option<&str>); 5] = [
 ];
 
 /// All commands, as clients list them.
-pub fn available(prompts: &[CustomPrompt]) -> Vec<AvailableCommand> {
+pub fn available(prompts: &[CustomPrompt], of_servers: &[ServerPrompt]) -> Vec<AvailableCommand> {
     let hint = |hint: &str| AvailableCommandInput::Unstructured(UnstructuredCommandInput::new(hint.to_owned()));
     let own = COMMANDS.iter().map(|(name, does, words)| {
         AvailableCommand::new((*name).to_owned(), (*does).to_owned()).input(words.map(hint))
@@ -55,7 +56,14 @@ pub fn available(prompts: &[CustomPrompt]) -> Vec<AvailableCommand> {
         AvailableCommand::new(prompt.command().trim_start_matches('/').to_owned(), does)
             .input(words.as_deref().map(hint))
     });
-    own.chain(custom).collect()
+    let of_servers = of_servers.iter().map(|prompt| {
+        let does = match prompt.description.as_str() {
+            "" => format!("Send the prompt {}", prompt.command),
+            does => does.to_owned(),
+        };
+        AvailableCommand::new(prompt.command.clone(), does).input(prompt.hint.as_deref().map(hint))
+    });
+    own.chain(custom).chain(of_servers).collect()
 }
 
 /// What a prompt means. A text that begins with a slash and is no command is sent as it is.
@@ -124,9 +132,15 @@ mod tests {
 
     #[test]
     fn every_command_is_listed_and_known() {
-        let listed = available(&[CustomPrompt::parse("greet", "/p/greet.md", "Greet $NAME.")]);
+        let of_server = ServerPrompt {
+            command: "mcp:docs:fix".to_owned(),
+            description: String::new(),
+            hint: Some("a=…".to_owned()),
+        };
+        let listed = available(&[CustomPrompt::parse("greet", "/p/greet.md", "Greet $NAME.")], &[of_server]);
         let names: Vec<&str> = listed.iter().map(|command| command.name.as_str()).collect();
-        assert_eq!(names, ["compact", "review", "status", "mcp", "skills", "prompts:greet"]);
+        assert_eq!(names, ["compact", "review", "status", "mcp", "skills", "prompts:greet", "mcp:docs:fix"]);
+        assert_eq!(meant("/mcp:docs:fix a=1"), sent("/mcp:docs:fix a=1"));
         for name in &names[..5] {
             assert_ne!(meant(&format!("/{name}")), sent(&format!("/{name}")), "{name}");
         }

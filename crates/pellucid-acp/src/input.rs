@@ -11,6 +11,7 @@ use agent_client_protocol::v1::schema::EmbeddedResourceResource;
 use agent_client_protocol::v1::schema::Error;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use pellucid_engine::server_input::fenced;
 use pellucid_protocol::input::UserInput;
 
 use crate::wire::invalid;
@@ -107,14 +108,6 @@ fn unescaped(text: &str) -> String {
         }
     }
     String::from_utf8_lossy(&plain).into_owned()
-}
-
-/// A text between fences that are longer than any in it.
-fn fenced(name: &str, text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
-    let fence = "`".repeat(longest.max(2) + 1);
-    let end = if text.ends_with('\n') { "" } else { "\n" };
-    format!("{name}\n{fence}\n{text}{end}{fence}")
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ use pellucid_agent::door::Door;
 use pellucid_agent::door::Receiver;
 use pellucid_agent::door::Sender;
 use pellucid_agent::identity::new_turn_id;
+use pellucid_agent::session::server_input::ListingPrompts;
 use pellucid_engine::facts::LoadedImage;
 use pellucid_protocol::event::Event;
 use pellucid_protocol::event::EventMessage;
@@ -106,9 +107,17 @@ pub struct EventFeed {
     notes: Vec<String>,
 }
 
+/// Until the prompts of a session's servers are known; absent if it has no servers.
+pub type PromptsFeed = Option<ListingPrompts>;
+
 impl OpenSession {
     /// Runs a session for the client.
-    pub fn run(server: &AcpServer, opened: Opened, place: ClientPlace, shown: Shown) -> (Arc<Self>, EventFeed) {
+    pub fn run(
+        server: &AcpServer,
+        opened: Opened,
+        place: ClientPlace,
+        shown: Shown,
+    ) -> (Arc<Self>, EventFeed, PromptsFeed) {
         let Opened { session, offer, choices, notes } = opened;
         let id = session.id().to_string();
         let path = session.path().map(Path::to_owned);
@@ -118,6 +127,7 @@ impl OpenSession {
                 Box::pin(async move { servers.status().await })
             })
         });
+        let prompts = session.server_prompts();
         let (Door { submissions, events, .. }, inside) = door::open(&session);
         // Outside of the block, which would keep a second place for the session.
         let running = door::run(session, inside);
@@ -126,7 +136,7 @@ impl OpenSession {
         let state = State { view: View::new(shown), offer, choices, prompt: None, has_prompt: false };
         let lane = server.connection.lane.beside();
         let open = Self { id, place, lane, path, submissions, servers, state: Mutex::new(state), end };
-        (Arc::new(open), EventFeed { events, ended, notes })
+        (Arc::new(open), EventFeed { events, ended, notes }, prompts)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -162,6 +172,11 @@ impl OpenSession {
     /// Whether a prompt is being worked on.
     pub fn is_busy(&self) -> bool {
         self.state().prompt.is_some()
+    }
+
+    /// Whether the session has ended.
+    pub fn has_ended(&self) -> bool {
+        *self.end.borrow()
     }
 
     /// What the session's MCP servers offer.

@@ -98,6 +98,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         is_interrupted: false,
         has_asked: false,
         has_asked_for_variables: false,
+        has_asked_servers: false,
         held: Vec::new(),
         user_command: None,
     };
@@ -147,6 +148,8 @@ struct Driver<'a> {
     has_asked: bool,
     /// Whether the person was asked for variables in this turn.
     has_asked_for_variables: bool,
+    /// Whether servers were asked for what the input wants of them.
+    has_asked_servers: bool,
     /// Wishes that wait for an answer of the person, or for servers.
     held: Vec<Wish>,
 }
@@ -184,6 +187,7 @@ impl Driver<'_> {
                     turn.step(TurnEvent::Summarised(items))
                 }
                 Happened::ServersStarted => self.servers_started(turn, inside).await?,
+                Happened::ServersGave(gave) => self.servers_gave(turn, gave),
             };
         }
         Ok(())
@@ -239,6 +243,7 @@ impl Driver<'_> {
     fn has_to_wait(&mut self, wish: &Wish) -> bool {
         match wish {
             Wish::RecordInput(inputs) => self.ask_for_variables(inputs),
+            Wish::Measure(_) if self.ask_servers() => true,
             // What is measured and asked for must not depend on how quickly servers start.
             Wish::Measure(_) | Wish::Compact(CompactionWish::Start(_)) => {
                 self.session.summary_needs_tools() && self.wait_for_servers()

@@ -109,8 +109,8 @@ impl Attached {
         rules: &GivenToolRules,
         roots: &[PathBuf],
         desk: Desk,
-    ) -> Option<Self> {
         context_events: ContextEvents,
+    ) -> Option<Self> {
         let mut specs = specs(config, env);
         if specs.is_empty() {
             return None;
@@ -130,11 +130,11 @@ impl Attached {
         let passing_on = Task::spawn("passing on events of MCP servers", async move {
             while let Some(event) = events.recv().await {
                 let is_last = matches!(event, EventMessage::McpStartupComplete { .. });
-                desk.say(FromTool::SessionEvent(event)).await;
-                if is_last {
                 if matches!(event, EventMessage::ContextMcpServer { .. }) && !context_events.are_wanted() {
                     continue;
                 }
+                desk.say(FromTool::SessionEvent(event)).await;
+                if is_last {
                     told.send_replace(true);
                 }
             }

@@ -9,7 +9,7 @@
 //! - `notices`: what the model does not see, and events that clients have not received yet
 //! - `shortening`: summaries that replace the history
 //! - `turns`: what changed since the last turn, and what a turn begins and ends with
-//! - `asked_skills`: skills that a person's input asks for
+//! - `asked_skills`: skills that a person's input asks for; `server_input`: prompts and resources of MCP servers
 //! - `placing`: texts of the layout within the conversation
 //! - `crate::habits`: what the pack does around turns; `recall`: the memory among them
 //!
@@ -33,6 +33,7 @@ mod requests;
 mod rerun;
 mod running_summary;
 mod sending;
+pub mod server_input;
 mod setup;
 mod shortening;
 mod shown;
@@ -47,6 +48,7 @@ use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::reinject::account::StandingAccount;
+use pellucid_engine::server_input::GivenParts;
 use pellucid_exec::snapshot;
 use pellucid_model::catalogue::CatalogueMatch;
 use pellucid_protocol::event::EventMessage;
@@ -76,6 +78,7 @@ pub(crate) use self::running_summary::RunningSummary;
 pub(crate) use self::sending::AskKind;
 pub(crate) use self::sending::Attempt;
 pub(crate) use self::sending::failure_word;
+pub(crate) use self::server_input::AskingServers;
 pub use self::setup::Setup;
 use self::shortening::Shortening;
 pub(crate) use self::shortening::SummaryRequest;
@@ -111,6 +114,8 @@ pub struct Session {
     last_turn: LastTurn,
     placing: Placing,
     skills: AskedSkills,
+    /// What servers gave for the input that is recorded next.
+    given: GivenParts,
     habits: Habits,
     /// What became of the files before an input, until a request with that input is recorded.
     injected: Vec<StandingAccount>,

@@ -30,6 +30,7 @@ use pellucid_engine::reinject::settings::ReinjectOverrides;
 use pellucid_engine::report::Report;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::WireSettings;
+use pellucid_engine::server_input::GivenParts;
 use pellucid_engine::transcript::Draft;
 use pellucid_engine::transcript::DraftPart;
 use pellucid_engine::transcript::Transcript;
@@ -124,7 +125,7 @@ impl EngineSession {
 
     /// Records a message of the person.
     pub fn say(&mut self, text: &str) {
-        let draft = user_message(self.engine.pack(), &[UserInput::text(text)], &Images::new());
+        let draft = user_message(self.engine.pack(), &[UserInput::text(text)], &Images::new(), &GivenParts::default());
         self.record_draft(&draft);
     }
 

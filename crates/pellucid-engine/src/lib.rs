@@ -21,6 +21,7 @@
 //! - [`increment`], [`digest`]: the items that a request adds to the one before, and its digests
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
 //! - [`mcp`]: the tools of servers, by the names that models call
+//! - [`server_input`]: their prompts and resources in a person's input
 //! - [`elicitation`]: the forms of servers, as questions and as values
 //! - [`agent_status`]: the status of an agent that another one started
 //! - [`approval`]: which commands and patches run, which are asked about, which are refused
@@ -93,6 +94,7 @@ pub mod request;
 pub mod request_name;
 pub mod review;
 pub mod schema;
+pub mod server_input;
 pub mod skills;
 pub mod source;
 pub mod template;

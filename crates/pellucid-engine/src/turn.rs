@@ -375,6 +375,11 @@ impl RunningTurn {
         vec![self.started(), Wish::Measure(self.reasoning)]
     }
 
+    /// Replaces the input of a turn that has begun and has not recorded it.
+    pub fn replace_input(&mut self, inputs: &[UserInput]) {
+        self.inputs = inputs.to_vec();
+    }
+
     /// Begins a turn that only summarises the history.
     pub fn begin_compaction(&mut self) -> Vec<Wish> {
         let mut wishes = vec![self.started()];

@@ -14,6 +14,7 @@ use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 use crate::pack::Pack;
+use crate::server_input::GivenParts;
 use crate::template::Shape;
 use crate::template::TemplatePlace;
 use crate::transcript::Draft;
@@ -33,16 +34,17 @@ pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
 /// Images on disk, by the path in the input.
 pub type Images = BTreeMap<PathBuf, LoadedImage>;
 
-/// Makes the user's message from its inputs.
-pub fn user_message(pack: &Pack, inputs: &[UserInput], images: &Images) -> Draft {
+/// Makes the user's message from its inputs. `given` knows which of them MCP servers gave.
+pub fn user_message(pack: &Pack, inputs: &[UserInput], images: &Images, given: &GivenParts) -> Draft {
     let mut parts = Vec::new();
     let mut n_images = 0;
     for input in inputs {
         match input {
-            UserInput::Text { text, .. } => parts.push(text_part(Origin::User, text)),
+            UserInput::Text { text, .. } => parts.push(text_part(given.origin(text), text)),
             UserInput::Image { image_url } => {
                 n_images += 1;
-                push_image(&mut parts, "<image>", Fragment { origin: Origin::User, text: image_url.clone() });
+                let image = Fragment { origin: given.origin(image_url), text: image_url.clone() };
+                push_image(&mut parts, "<image>", image);
             }
             UserInput::LocalImage { path } => {
                 n_images += 1;

@@ -20,11 +20,12 @@ use pellucid_tasks::Tasks;
 use rmcp::RoleClient;
 use rmcp::ServiceError;
 use rmcp::model::CallToolRequestParams;
+use rmcp::model::GetPromptRequestParams;
 use rmcp::model::PaginatedRequestParams;
 use rmcp::model::ReadResourceRequestParams;
-use rmcp::service::ClientInitializeError;
 use rmcp::model::RequestMetaObject;
 use rmcp::model::SubscribeRequestParams;
+use rmcp::service::ClientInitializeError;
 use rmcp::service::RunningService;
 use rmcp::service::serve_client_with_lifecycle;
 use serde::Serialize;
@@ -54,12 +55,12 @@ use crate::stderr;
 use crate::us;
 use crate::us::Us;
 use crate::web;
+use crate::web::BoundedHttp;
 
 /// How long a program may take to end by itself.
 const END_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How often a server may ask for more input before it answers one request.
-use crate::web::BoundedHttp;
 const ROUNDS_MAX: usize = 8;
 
 /// How many entries of a list are read.
@@ -85,11 +86,11 @@ pub(crate) enum NoClient {
     TimedOut,
     /// The server requires a login.
     LoginRequired,
+    /// The server refused the login, or what it covers; the text says what to do.
+    LoginRefused(String),
     /// Any other error, as text for people.
     Failed(String),
 }
-    /// The server refused the login, or what it covers; the text says what to do.
-    LoginRefused(String),
 
 impl Client {
     /// Starts a server and lists its tools. `known` is the revision that the server spoke lately.
@@ -131,6 +132,7 @@ impl Client {
             }
             Reach::Http(reach) => {
                 let client = http.get(&reach.url).map_err(NoClient::Failed)?;
+                let client = BoundedHttp::new(client, spec.max_message_bytes);
                 let client = Bearer::new(client, reach.login.clone(), questions);
                 let transport = web::transport(client, reach, spec.max_message_bytes).map_err(NoClient::Failed)?;
                 let login = reach.login.clone();
@@ -138,7 +140,6 @@ impl Client {
                 Self::ready(spec, running, None, login).await
             }
         }
-                let client = BoundedHttp::new(client, spec.max_message_bytes);
     }
 
     async fn ready(
@@ -198,16 +199,16 @@ impl Client {
         &self,
         tool: &str,
         arguments: Option<Map<String, Value>>,
+        traceparent: Option<String>,
     ) -> Result<McpToolResult, McpFailure> {
         // Only a list that was read again can lack a tool that the model was offered.
         if *self.news().changes().borrow() > 0 && !self.listing().has(tool) {
-        traceparent: Option<String>,
             return Err(McpFailure::new("the server no longer has this tool"));
         }
         let mut params = CallToolRequestParams::new(tool.to_owned());
         params.arguments = arguments;
-        let called = self.running.call_tool_with_mrtr_max_rounds(params, ROUNDS_MAX);
         params.meta = traceparent.map(meta);
+        let called = self.running.call_tool_with_mrtr_max_rounds(params, ROUNDS_MAX);
         let result = self.asked("tools/call", called).await?;
         let result: McpToolResult =
             plain(&result).map_err(|error| McpFailure::new(format!("tools/call failed: {error}")))?;
@@ -237,6 +238,18 @@ impl Client {
         Ok(McpPage { entries: entries(&listed.prompts), next_cursor: listed.next_cursor })
     }
 
+    /// Whether the server says that it has prompts.
+    pub(crate) fn has_prompts(&self) -> bool {
+        self.running.peer_info().is_some_and(|info| info.capabilities.prompts.is_some())
+    }
+
+    /// The messages of a prompt.
+    pub(crate) async fn prompt(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, McpFailure> {
+        let params = GetPromptRequestParams::new(name).with_arguments(arguments);
+        let got = self.asked("prompts/get", self.running.get_prompt_with_mrtr_max_rounds(params, ROUNDS_MAX)).await?;
+        plain(&got).map_err(|error| McpFailure::new(format!("prompts/get failed: {error}")))
+    }
+
     /// The contents of a resource.
     pub(crate) async fn read(&self, uri: &str, traceparent: Option<String>) -> Result<Map<String, Value>, McpFailure> {
         let mut params = ReadResourceRequestParams::new(uri);
@@ -244,6 +257,20 @@ impl Client {
         let read = self.running.read_resource_with_mrtr_max_rounds(params, ROUNDS_MAX);
         let read = self.asked("resources/read", read).await?;
         Ok(Map::from_iter([("contents".to_owned(), entries(&read.contents).into())]))
+    }
+
+    /// Has the server report when a resource changes that was read, if the server can.
+    #[expect(deprecated, reason = "servers of the revisions before 2026-07-28 are asked so")]
+    pub(crate) async fn subscribe(&self, uri: &str) {
+        let info = self.running.peer_info();
+        let resources = info.as_ref().and_then(|info| info.capabilities.resources.as_ref());
+        if resources.is_none_or(|resources| resources.subscribe != Some(true)) {
+            return;
+        }
+        let subscribed = self.running.subscribe(SubscribeRequestParams::new(uri));
+        if let Err(failure) = self.asked("resources/subscribe", subscribed).await {
+            tracing::warn!(server = self.running.service().server, uri, %failure, "changes of a resource are not reported");
+        }
     }
 
     async fn asked<T>(
@@ -259,20 +286,6 @@ impl Client {
                 Err(McpFailure::new("deadline has elapsed").of(what))
             }
         }
-    /// Has the server report when a resource changes that was read, if the server can.
-    #[expect(deprecated, reason = "servers of the revisions before 2026-07-28 are asked so")]
-    pub(crate) async fn subscribe(&self, uri: &str) {
-        let info = self.running.peer_info();
-        let resources = info.as_ref().and_then(|info| info.capabilities.resources.as_ref());
-        if resources.is_none_or(|resources| resources.subscribe != Some(true)) {
-            return;
-        }
-        let subscribed = self.running.subscribe(SubscribeRequestParams::new(uri));
-        if let Err(failure) = self.asked("resources/subscribe", subscribed).await {
-            tracing::warn!(server = self.running.service().server, uri, %failure, "changes of a resource are not reported");
-        }
-    }
-
     }
 
     /// Ends the server's program, if it has one.
@@ -333,6 +346,13 @@ async fn within<T>(
     }
 }
 
+/// What a request says of the span that it belongs to.
+fn meta(traceparent: String) -> RequestMetaObject {
+    let mut meta = RequestMetaObject::default();
+    meta.set_traceparent(&traceparent);
+    meta
+}
+
 fn page(cursor: Option<String>) -> Option<PaginatedRequestParams> {
     cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)))
 }
@@ -346,10 +366,3 @@ pub(crate) fn plain<T: DeserializeOwned>(value: &impl Serialize) -> Result<T, se
 fn entries(listed: &[impl Serialize]) -> Vec<Value> {
     listed.iter().filter_map(|entry| serde_json::to_value(entry).ok()).collect()
 }
-/// What a request says of the span that it belongs to.
-fn meta(traceparent: String) -> RequestMetaObject {
-    let mut meta = RequestMetaObject::default();
-    meta.set_traceparent(&traceparent);
-    meta
-}
-

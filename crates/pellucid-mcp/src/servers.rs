@@ -119,6 +119,11 @@ impl Servers {
         self.servers.is_empty()
     }
 
+    /// Whether the session has a server of this name.
+    pub fn has(&self, server: &str) -> bool {
+        self.servers.contains_key(server)
+    }
+
     /// Whether the starts are over that a request waits for.
     pub fn is_settled(&self) -> bool {
         self.awaited().all(|server| server.state.borrow().is_settled())
@@ -157,11 +162,6 @@ impl Servers {
         self.servers.values().map(of_server).sum()
     }
 
-    /// Asks servers for their tools again, in the background, if the time is over that they gave for their lists.
-    pub fn refresh(&self) {
-        for client in self.servers.values().filter_map(|server| server.ready()) {
-            if client.news().is_over() {
-                self.tasks.spawn("reading the tools of an MCP server again", async move { client.refresh().await });
     /// The resources that have changed since they were read in this session, each with its server.
     pub fn take_changed_resources(&self) -> Vec<(String, String)> {
         let ready = self.servers.iter().filter_map(|(name, server)| Some((name, server.ready()?)));
@@ -171,6 +171,11 @@ impl Servers {
         changed.collect()
     }
 
+    /// Asks servers for their tools again, in the background, if the time is over that they gave for their lists.
+    pub fn refresh(&self) {
+        for client in self.servers.values().filter_map(|server| server.ready()) {
+            if client.news().is_over() {
+                self.tasks.spawn("reading the tools of an MCP server again", async move { client.refresh().await });
             }
         }
     }
@@ -257,6 +262,7 @@ impl Servers {
         server: &str,
         tool: &str,
         arguments: Option<Map<String, Value>>,
+        traceparent: Option<String>,
     ) -> Result<McpToolResult, McpFailure> {
         let answer = self.client(server).await?.call(tool, arguments, traceparent).await;
         answer.map_err(|failure| self.blanked(server, failure))
@@ -271,7 +277,6 @@ impl Servers {
         page.map_err(|failure| self.blanked(server, failure).of(format!("resources/list failed for `{server}`")))
     }
 
-        traceparent: Option<String>,
     /// A page of a server's resource templates.
     ///
     /// # Errors
@@ -312,6 +317,27 @@ impl Servers {
         let client = self.client(server).await?;
         let listed = all_pages(|cursor| client.prompts(cursor)).await;
         listed.map_err(|failure| self.blanked(server, failure))
+    }
+
+    /// The prompts of all servers that say they have some, by server. Servers whose list fails are left out.
+    pub async fn all_prompts(&self) -> Vec<(String, Vec<Value>)> {
+        let mut all = Vec::new();
+        for (name, client) in self.clients().await {
+            if client.has_prompts() {
+                let listed = all_pages(|cursor| client.prompts(cursor)).await;
+                all.extend(listed_or_logged(name, "prompts", listed));
+            }
+        }
+        all
+    }
+
+    /// The messages of a prompt, as the server answers.
+    ///
+    /// # Errors
+    /// If the server cannot be reached or does not answer.
+    pub async fn prompt(&self, server: &str, name: &str, arguments: Map<String, Value>) -> Result<Value, McpFailure> {
+        let got = self.client(server).await?.prompt(name, arguments).await;
+        got.map_err(|failure| self.blanked(server, failure))
     }
 
     /// All resources of a server.
@@ -424,6 +450,7 @@ impl Server {
     }
 
     async fn start(self: Arc<Self>, mut is_cancelled: watch::Receiver<bool>) {
+        let began = Instant::now();
         self.report(McpStartupStatus::Starting);
         let settled = tokio::select! {
             biased;
@@ -437,8 +464,20 @@ impl Server {
         if let McpStartupStatus::Failed { error } = &status {
             tracing::warn!(server = self.spec.name, %error, "an MCP server did not start");
         }
+        self.tell(self.account(&status, began.elapsed()));
         self.report(status);
         self.state.send_replace(settled);
+    }
+
+    /// How the start of the server ended, for clients that want to know the context.
+    fn account(&self, status: &McpStartupStatus, took: Duration) -> EventMessage {
+        let (state, error) = match status {
+            McpStartupStatus::Failed { error } => ("failed", Some(error.clone())),
+            McpStartupStatus::Cancelled => ("cancelled", None),
+            McpStartupStatus::Starting | McpStartupStatus::Ready => ("ready", None),
+        };
+        let (name, seconds) = (self.spec.name.clone(), took.as_secs_f64());
+        EventMessage::ContextMcpServer { name, state: state.to_owned(), error, seconds }
     }
 
     fn report(&self, status: McpStartupStatus) {
@@ -470,7 +509,6 @@ impl Server {
     async fn greeted(&self, known: Option<&str>) -> Result<Client, NoClient> {
         let Self { spec, http, name, person, .. } = self;
         let connecting = Client::connect(spec, known, http, name, person.clone());
-        let began = Instant::now();
         let connected = contained("starting an MCP server", connecting).await;
         connected.unwrap_or_else(|failed| Err(NoClient::Failed(failed.to_string())))
     }
@@ -484,22 +522,10 @@ fn no_client_text(spec: &ServerSpec, error: &NoClient) -> String {
             format!("MCP client for `{name}` failed to start: its name may only have letters, digits, `-` and `_`")
         }
         NoClient::TimedOut => format!(
-        self.tell(self.account(&status, began.elapsed()));
             "MCP client for `{name}` timed out after {} seconds; set `startup_timeout_sec` in \
              [mcp_servers.{name}] of config.toml to wait longer",
             seconds(spec.startup_timeout)
         ),
-    /// How the start of the server ended, for clients that want to know the context.
-    fn account(&self, status: &McpStartupStatus, took: Duration) -> EventMessage {
-        let (state, error) = match status {
-            McpStartupStatus::Failed { error } => ("failed", Some(error.clone())),
-            McpStartupStatus::Cancelled => ("cancelled", None),
-            McpStartupStatus::Starting | McpStartupStatus::Ready => ("ready", None),
-        };
-        let (name, seconds) = (self.spec.name.clone(), took.as_secs_f64());
-        EventMessage::ContextMcpServer { name, state: state.to_owned(), error, seconds }
-    }
-
         NoClient::LoginRequired => format!(
             "MCP client for `{name}` is not logged in: run `pellucid mcp login {name}`, or set `bearer_token_env_var` \
              in [mcp_servers.{name}]"

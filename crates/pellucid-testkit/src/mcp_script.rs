@@ -33,6 +33,17 @@ impl McpScript {
         this
     }
 
+    /// From now on the server has a prompt and a resource, and gives these contents of them.
+    pub fn gives(&self, prompt: &Value, message: &str, text: &str) {
+        let capabilities = json!({"tools":{},"resources":{},"prompts":{}});
+        let greeting = json!({"protocolVersion":"2025-06-18","capabilities":capabilities,"serverInfo":{"name":"script","version":"1"}});
+        self.answers("initialize", &greeting);
+        self.answers("prompts/list", &json!({"prompts": [prompt]}));
+        let content = json!({"type": "text", "text": message});
+        self.answers("prompts/get", &json!({"messages": [{"role": "user", "content": content}]}));
+        self.answers("resources/read", &json!({"contents": [{"uri": "note://a", "text": text}]}));
+    }
+
     /// From now on the server has these tools, which accept any arguments.
     pub fn lists(&self, tools: &[&str]) {
         let tool =

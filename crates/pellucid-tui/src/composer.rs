@@ -58,7 +58,7 @@ pub struct ComposerContext<'a> {
     pub keymap: &'a Keymap,
     /// The commands that are offered.
     pub commands: &'a [CommandRow],
-    /// The custom prompts.
+    /// The custom prompts, and those of MCP servers.
     pub prompts: &'a [PromptEntry],
     /// The skills that can be used.
     pub skills: &'a [SkillEntry],

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::cells::stored::StoredEntry;
 use crate::composer::draft::Clip;
+use crate::composer::popup::PromptEntry;
 use crate::look::report::LookAnswer;
 use crate::look::report::LookCall;
 use crate::past::PastAnswer;
@@ -93,9 +94,9 @@ pub enum HostCall {
     },
     /// Read the skills again, because switches of them changed.
     Reload,
-    /// Remove the stored login.
     /// Open an address in the user's browser.
     OpenPage(String),
+    /// Remove the stored login.
     LogOut,
     /// Answer a question about the next request, later.
     Look(LookCall),
@@ -181,6 +182,8 @@ pub enum HostAnswer {
     Renamed(String),
     /// The skills that can be used now: name, description, path.
     Skills(Vec<(String, String, PathBuf)>),
+    /// The prompts that the MCP servers of the session have.
+    ServerPrompts(Vec<PromptEntry>),
     /// There is no login any more.
     LoggedOut,
     /// The answer to a question about the next request.

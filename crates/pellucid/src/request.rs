@@ -22,6 +22,7 @@ use pellucid_agent::session::UnfinishedRequest;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::report::why_text;
 use pellucid_engine::request_name::RequestName;
+use pellucid_protocol::input::UserInput;
 use pellucid_store::read;
 use serde_json::Value;
 
@@ -299,8 +300,8 @@ fn coming_of(
         exec::tell_warnings(notices);
     }
     let schema = start::output_schema(turn.output_schema.as_deref())?;
-    let inputs = start::inputs(&turn.image, message);
-    let mut reasons = learn_tools(&mut session, args.mcp)?;
+    let mut inputs = start::inputs(&turn.image, message);
+    let mut reasons = learn_tools(&mut session, args.mcp, &mut inputs)?;
     let next = session.next_request(&inputs, schema).map_err(ProgramFailure::new)?;
     for warning in next.warnings.iter().filter(|_| warnings == Warnings::Shown && !args.is_quiet) {
         style::line(&format!("warning: {warning}"));
@@ -314,6 +315,7 @@ fn coming_of(
         reasons.push(Reason::new_id());
     }
     reasons.extend(next.reasons.iter().map(|why| Reason::memory(why)));
+    reasons.extend(next.unasked.iter().map(|why| Reason::unasked_server(why)));
     reasons.extend(revised.map(Reason::revision));
     refuse_losses(&next.report.omissions, args.strict_context)?;
     let name = match is_new {
@@ -323,8 +325,13 @@ fn coming_of(
     Ok(Coming { name: name.to_string(), session, next, reasons })
 }
 
-/// Has the session know the tools of its MCP servers. Gives what cannot be promised of them.
-fn learn_tools(session: &mut Session, from: McpLists) -> Result<Vec<Reason>, ProgramFailure> {
+/// Has the session know the tools of its MCP servers, and takes what the message wants of servers that are started. Gives what
+/// cannot be promised of them.
+fn learn_tools(
+    session: &mut Session,
+    from: McpLists,
+    inputs: &mut Vec<UserInput>,
+) -> Result<Vec<Reason>, ProgramFailure> {
     let reasons = match from {
         McpLists::Off => session.pass_over_servers().iter().map(|server| Reason::tools_left_out(server)).collect(),
         McpLists::Cached => {
@@ -335,10 +342,12 @@ fn learn_tools(session: &mut Session, from: McpLists) -> Result<Vec<Reason>, Pro
         McpLists::Connect => {
             let failed = exec::runtime()?.block_on(async {
                 let failed = session.connect_servers().await;
+                let given = session.with_server_input(inputs).await;
                 session.end_servers().await;
-                failed
+                failed.map_err(|error| error.to_string()).and_then(|failed| given.map(|given| (failed, given)))
             });
-            let failed = failed.map_err(|error| ProgramFailure::new(format!("{error}")))?;
+            let (failed, given) = failed.map_err(ProgramFailure::new)?;
+            *inputs = given;
             failed.iter().map(|server| Reason::not_started(server)).collect()
         }
     };

@@ -30,6 +30,7 @@ use pellucid_agent::fork::MessageOffsets;
 use pellucid_agent::identity;
 use pellucid_agent::open::Opening;
 use pellucid_agent::open::Persistence;
+use pellucid_agent::session::server_input::ServerPrompt;
 use pellucid_store::find;
 use pellucid_store::read;
 use pellucid_store::read::SessionFile;
@@ -51,6 +52,7 @@ use crate::past::Past;
 use crate::server::AcpServer;
 use crate::session::EventFeed;
 use crate::session::OpenSession;
+use crate::session::PromptsFeed;
 use crate::wire;
 use crate::wire::failed;
 use crate::wire::invalid;
@@ -76,11 +78,11 @@ fn unknown(id: &str) -> Error {
 pub async fn new(server: Arc<AcpServer>, asked: NewSessionRequest) -> Result<Done, Error> {
     let place = ClientPlace::new(asked.cwd, asked.additional_directories, asked.mcp_servers)?;
     let opening = |_: &Path| Ok(Opening::New { session_id: None, keep: Persistence::File });
-    let (session, following) = open(&server, place, None, opening).await?;
+    let (session, following, prompts) = open(&server, place, None, opening).await?;
     let (offer, choices) = session.chosen();
     let answer =
         NewSessionResponse::new(session.id.clone()).modes(offer.modes(&choices)).config_options(offer.shown(&choices));
-    Ok(Done::new(&answer)?.and(begin(server, session, following)))
+    Ok(Done::new(&answer)?.and(begin(server, session, following, prompts)))
 }
 
 /// Handles `session/load`: shows the stored session, then opens it.
@@ -88,20 +90,20 @@ pub async fn load(server: Arc<AcpServer>, asked: LoadSessionRequest) -> Result<D
     let place = ClientPlace::new(asked.cwd, asked.additional_directories, asked.mcp_servers)?;
     let id = let_go(&server, &asked.session_id).await?;
     show(&server, &id).await?;
-    let (session, following) = open(&server, place, None, move |home| resumed(home, &id)).await?;
+    let (session, following, prompts) = open(&server, place, None, move |home| resumed(home, &id)).await?;
     let (offer, choices) = session.chosen();
     let answer = LoadSessionResponse::new().modes(offer.modes(&choices)).config_options(offer.shown(&choices));
-    Ok(Done::new(&answer)?.and(begin(server, session, following)))
+    Ok(Done::new(&answer)?.and(begin(server, session, following, prompts)))
 }
 
 /// Handles `session/resume`: opens a stored session without showing it.
 pub async fn resume(server: Arc<AcpServer>, asked: ResumeSessionRequest) -> Result<Done, Error> {
     let place = ClientPlace::new(asked.cwd, asked.additional_directories, asked.mcp_servers)?;
     let id = let_go(&server, &asked.session_id).await?;
-    let (session, following) = open(&server, place, None, move |home| resumed(home, &id)).await?;
+    let (session, following, prompts) = open(&server, place, None, move |home| resumed(home, &id)).await?;
     let (offer, choices) = session.chosen();
     let answer = ResumeSessionResponse::new().modes(offer.modes(&choices)).config_options(offer.shown(&choices));
-    Ok(Done::new(&answer)?.and(begin(server, session, following)))
+    Ok(Done::new(&answer)?.and(begin(server, session, following, prompts)))
 }
 
 /// Handles `session/fork`: opens a copy of a session.
@@ -113,11 +115,11 @@ pub async fn fork(server: Arc<AcpServer>, asked: ForkSessionRequest) -> Result<D
         let upto = MessageOffsets::read(&file).map_err(|error| failed(error.to_string()))?.end;
         Ok(Opening::Forked { file: Box::new(file), upto, session_id: None, keep: Persistence::File })
     };
-    let (session, following) = open(&server, place, None, opening).await?;
+    let (session, following, prompts) = open(&server, place, None, opening).await?;
     let (offer, choices) = session.chosen();
     let answer =
         ForkSessionResponse::new(session.id.clone()).modes(offer.modes(&choices)).config_options(offer.shown(&choices));
-    Ok(Done::new(&answer)?.and(begin(server, session, following)))
+    Ok(Done::new(&answer)?.and(begin(server, session, following, prompts)))
 }
 
 /// Continues a session with another pack: it is closed and opened again. What is chosen otherwise stays.
@@ -135,11 +137,12 @@ pub async fn change_pack(server: Arc<AcpServer>, session: Arc<OpenSession>, choi
             keep: Persistence::File,
         }),
     };
-    let (opened, following) = open(&server, place, Some(pack), opening).await?;
+    let (opened, following, prompts) = open(&server, place, Some(pack), opening).await?;
     let (offer, _) = opened.chosen();
     opened.submit(pellucid_protocol::operation::Operation::OverrideTurnContext(offer.settings(&choices)?)).await;
     opened.choose(choices);
     following.begin(&server, &opened);
+    list_prompts(&server, &opened, prompts);
     Ok(offer)
 }
 
@@ -149,7 +152,7 @@ async fn open(
     place: ClientPlace,
     pack: Option<String>,
     opening: impl FnOnce(&Path) -> Result<Opening, Error> + Send + 'static,
-) -> Result<(Arc<OpenSession>, EventFeed), Error> {
+) -> Result<(Arc<OpenSession>, EventFeed, PromptsFeed), Error> {
     let (opener, of) = (server.opener(), place.clone());
     let (agents, adopted) = AgentIntake::open();
     let opened = Task::blocking("opening a session", move || {
@@ -160,17 +163,35 @@ async fn open(
     let started = opened.session.start_servers().await;
     started.map_err(|error| failed(format!("the session cannot be opened: {error}")))?;
     let shown = server.shown(opened.session.config().display.show_raw_reasoning);
-    let (session, following) = OpenSession::run(server, opened, place, shown);
+    let (session, following, prompts) = OpenSession::run(server, opened, place, shown);
     server.add(session.clone());
     agents::follow_all(server, &session, adopted);
-    Ok((session, following))
+    Ok((session, following, prompts))
 }
 
 /// Sends what follows the answer to a client that opened a session.
-async fn begin(server: Arc<AcpServer>, session: Arc<OpenSession>, following: EventFeed) {
-    let commands = commands::available(&custom_prompts::load(&server.ground.home));
-    session.update(SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands))).await;
+async fn begin(server: Arc<AcpServer>, session: Arc<OpenSession>, following: EventFeed, prompts: PromptsFeed) {
+    show_commands(&server, &session, &[]).await;
     following.begin(&server, &session);
+    list_prompts(&server, &session, prompts);
+}
+
+/// Sends the commands that a person can type.
+async fn show_commands(server: &AcpServer, session: &OpenSession, of_servers: &[ServerPrompt]) {
+    let commands = commands::available(&custom_prompts::load(&server.ground.home), of_servers);
+    session.update(SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands))).await;
+}
+
+/// Sends the commands again once the prompts of the session's servers are known, if there are any.
+fn list_prompts(server: &Arc<AcpServer>, session: &Arc<OpenSession>, prompts: PromptsFeed) {
+    let Some(prompts) = prompts else { return };
+    let (of, session) = (server.clone(), session.clone());
+    server.tasks.spawn("listing prompts of MCP servers", async move {
+        let listed = prompts.await;
+        if !listed.is_empty() && !session.has_ended() {
+            show_commands(&of, &session, &listed).await;
+        }
+    });
 }
 
 /// A stored session that is to be opened. If it is open, it is closed first.

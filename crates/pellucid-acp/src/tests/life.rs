@@ -154,3 +154,31 @@ async fn further_folders_and_servers_come_along() {
     let more = client.home.path("more").to_string_lossy().into_owned();
     assert!(std::fs::read_to_string(file).unwrap().contains(&more), "the folder is writable");
 }
+
+#[tokio::test]
+async fn prompts_of_servers_are_commands_and_resources_are_attached() {
+    let script = pellucid_testkit::McpScript::new(&[]);
+    script.gives(&json!({ "name": "fix", "arguments": [{ "name": "file", "required": true }] }), "Fix it.", "a note");
+    let mut client = Client::ready(&says(&["One.", "Two."])).await;
+    let argv = script.argv();
+    let server = json!({ "name": "depot", "command": argv[0], "args": argv[1..], "env": [] });
+    let opened = client.ask("session/new", json!({ "cwd": client.work(), "mcpServers": [server] })).await.unwrap();
+    let session = opened["sessionId"].as_str().unwrap().to_owned();
+    while client.of_kind("available_commands_update").len() < 2 {
+        assert!(client.read().await, "the server ended");
+    }
+    let commands = client.of_kind("available_commands_update")[1]["availableCommands"].clone();
+    let listed = commands.as_array().unwrap().last().unwrap();
+    assert_eq!((&listed["name"], &listed["input"]["hint"]), (&json!("mcp:depot:fix"), &json!("file=…")));
+    client.prompt(&session, "/mcp:depot:fix a.rs").await.unwrap();
+    client.prompt(&session, "See @depot:note://a").await.unwrap();
+    let refused = client.prompt(&session, "/mcp:depot:gone").await.unwrap_err();
+    let why = "the prompt `gone` of the MCP server `depot` does not exist: the server has `fix`";
+    assert!(refused["message"].as_str().unwrap().contains(why), "{refused}");
+    let file = pellucid_store::find::by_id(client.home.root(), &session).unwrap();
+    let stored = std::fs::read_to_string(file).unwrap();
+    for said in ["\"Fix it.\"", "\"See @depot:note://a\"", r#""note://a\n```\na note\n```""#] {
+        assert!(stored.contains(said), "{said}: {stored}");
+    }
+    assert!(!stored.contains("/mcp:depot:fix"), "{stored}");
+}

@@ -1,5 +1,7 @@
 //! The requests of a turn: what has to be known first, sending, and sending once more.
 
+use pellucid_engine::server_input::Given;
+use pellucid_engine::server_input::Wanted;
 use pellucid_engine::turn::RunningTurn;
 use pellucid_engine::turn::TurnEvent;
 use pellucid_engine::turn::Wish;
@@ -10,6 +12,7 @@ use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
 
 use super::Driver;
+use super::Task;
 use super::waiting::Waiting;
 use crate::door::ClientGone;
 use crate::door::Inside;
@@ -58,6 +61,35 @@ impl Driver<'_> {
             self.ask_model(turn, inside).await?;
         }
         Ok(std::mem::take(&mut self.held))
+    }
+
+    /// Asks servers for the prompts and resources that the input wants. Gives whether the turn has to wait.
+    pub(super) fn ask_servers(&mut self) -> bool {
+        if std::mem::replace(&mut self.has_asked_servers, true) || self.input.task != Task::Answer {
+            return false;
+        }
+        let Some(asking) = self.session.ask_servers(&self.input.items) else {
+            return false;
+        };
+        self.waiting = Waiting::AskingServers(asking);
+        true
+    }
+
+    /// Takes over what servers gave for the input, or ends the turn.
+    pub(super) fn servers_gave(
+        &mut self,
+        turn: &mut RunningTurn,
+        gave: Result<Vec<(Wanted, Given)>, String>,
+    ) -> Vec<Wish> {
+        let held = std::mem::take(&mut self.held);
+        match gave {
+            Ok(given) => {
+                self.input.items = self.session.place_given(&self.input.items, given);
+                turn.replace_input(&self.input.items);
+                held
+            }
+            Err(message) => turn.refuse_input(&message),
+        }
     }
 
     /// Writes down under which settings the model is asked.

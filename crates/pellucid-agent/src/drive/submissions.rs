@@ -67,6 +67,11 @@ impl Driver<'_> {
                 self.session.jobs.toolbox.terminals.terminate_all().await;
                 None
             }
+            // Servers are asked between turns.
+            Operation::UserInput { ref items, .. } if self.session.wants_of_servers(items) => {
+                inside.waiting.push_back(submission);
+                None
+            }
             Operation::UserInput { items, .. } => (!items.is_empty()).then_some(TurnEvent::Steered(items)),
             Operation::TerminateBackgroundTerminal { process_id } => {
                 self.session.jobs.toolbox.terminals.terminate(process_id);

@@ -1,10 +1,12 @@
-//! What a turn waits for outside of its calls: the model, a pause, servers, memories; and git beside it.
+//! What a turn waits for outside of its calls: the model, a pause, servers and what they give, memories; and git beside it.
 
 use std::future::Future;
 use std::future::pending;
 use std::pin::Pin;
 use std::time::Duration;
 
+use pellucid_engine::server_input::Given;
+use pellucid_engine::server_input::Wanted;
 use pellucid_engine::turn::TurnEvent;
 use pellucid_model::ProviderSummary;
 use pellucid_model::Reply;
@@ -19,6 +21,7 @@ use super::Driver;
 use crate::memory::Remembered;
 use crate::metadata;
 use crate::metadata::Repositories;
+use crate::session::AskingServers;
 
 /// How long a further request waits for git. Without an answer the header is sent as it was.
 const GIT_WAIT: Duration = Duration::from_millis(300);
@@ -32,6 +35,7 @@ pub(super) enum Waiting {
     Pausing(Pin<Box<tokio::time::Sleep>>),
     Remembering(Pin<Box<dyn Future<Output = Remembered> + Send>>),
     Starting(Pin<Box<dyn Future<Output = ()> + Send>>),
+    AskingServers(AskingServers),
 }
 
 /// Something that happened: an event for the turn, or something that the session needs first.
@@ -40,6 +44,7 @@ pub(super) enum Happened {
     Remembered(Box<Remembered>),
     Summarised(ProviderSummary),
     ServersStarted,
+    ServersGave(Result<Vec<(Wanted, Given)>, String>),
 }
 
 /// What is known of the repository.
@@ -99,6 +104,11 @@ impl Waiting {
                     starting.await;
                     *self = Self::Nothing;
                     return Happened::ServersStarted;
+                }
+                Self::AskingServers(asking) => {
+                    let gave = contained("asking MCP servers for an input", asking).await;
+                    *self = Self::Nothing;
+                    return Happened::ServersGave(gave.unwrap_or_else(|failed| Err(failed.to_string())));
                 }
                 Self::Remembering(remembering) => {
                     let remembered = remembering.await;

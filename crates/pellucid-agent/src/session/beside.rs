@@ -73,6 +73,7 @@ impl Session {
             last_turn: self.last_turn.clone(),
             placing: self.placing,
             skills: self.skills.clone(),
+            given: self.given.clone(),
             habits: self.habits.copied(),
             injected: self.injected.clone(),
             memories: None,

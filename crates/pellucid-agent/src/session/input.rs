@@ -69,7 +69,8 @@ impl Session {
     pub(crate) fn record_message(&mut self, inputs: &[UserInput]) {
         let images = images::load(inputs);
         self.notices.omit(images.iter().filter_map(|(path, image)| image_omission(path, image)));
-        let draft = user_message(&self.setup.pack, inputs, &images);
+        let draft = user_message(&self.setup.pack, inputs, &images, &self.given);
+        self.given.clear();
         let Wrapped { draft, said_before, injected } = self.habits.wrap(inputs, draft);
         for again in &said_before {
             self.note_again(again);

@@ -51,6 +51,8 @@ pub struct TurnPreview {
     pub plan: Option<UnfinishedRequest>,
     /// Reasons why other bytes may be sent.
     pub reasons: Vec<String>,
+    /// What MCP servers give for the input when it is sent, and were not asked for now.
+    pub unasked: Vec<String>,
     /// Warnings that the person sees.
     pub warnings: Vec<String>,
 }
@@ -154,6 +156,7 @@ impl Session {
     /// # Errors
     /// Why nothing would be sent.
     pub fn next_request(&mut self, inputs: &[UserInput], output_schema: Option<Value>) -> Result<TurnPreview, String> {
+        let unasked = self.unasked(inputs);
         let prepared = self.prepare_input(inputs)?;
         self.begin_turn();
         let changed_files = self.requests.changed_files();
@@ -174,7 +177,7 @@ impl Session {
         };
         let due = due.filter(|_| next.purpose != NextPurpose::Answer);
         let report = Report { changed_files, ..next.report };
-        Ok(TurnPreview { due, report, warnings: warnings.into_iter().chain(next.warnings).collect(), ..next })
+        Ok(TurnPreview { due, report, unasked, warnings: warnings.into_iter().chain(next.warnings).collect(), ..next })
     }
 
     /// The next request of the turn that runs, if the person says this meanwhile.
@@ -327,7 +330,8 @@ impl Rehearsal<'_> {
 impl TurnPreview {
     fn new(purpose: NextPurpose, request: &Request, report: Report) -> Self {
         let (request, due, plan) = (request.clone(), None, None);
-        Self { purpose, request, report, due, plan, reasons: Vec::new(), warnings: Vec::new() }
+        let (reasons, unasked, warnings) = (Vec::new(), Vec::new(), Vec::new());
+        Self { purpose, request, report, due, plan, reasons, unasked, warnings }
     }
 
     /// The body in one piece. A long history is copied for it, so a report that needs no bytes does without.

@@ -8,6 +8,7 @@ use pellucid_engine::fragment::concat;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::pack::SlotRole;
 use pellucid_engine::reinject::phases::PhaseNames;
+use pellucid_engine::server_input::GivenParts;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::Item;
 use pellucid_store::phase::PhaseFile;
@@ -148,6 +149,7 @@ impl Session {
             last_turn,
             placing: Placing::default(),
             skills: AskedSkills::default(),
+            given: GivenParts::default(),
             servers: None,
             server_switch: ServerSwitch::default(),
             memories: None,

@@ -90,3 +90,36 @@ fn a_server_of_a_reviewer_is_not_left_waiting() {
     assert_eq!(script.answers_to_questions(), [json!({"action": "cancel"})]);
     assert_eq!((talked.count("elicitation_request"), talked.requests.len()), (0, 2));
 }
+
+/// A server with a prompt and the tool that asks.
+fn prompter() -> McpScript {
+    let script = asker();
+    script.gives(&json!({"name": "fix"}), "Fix what is broken.", "a note");
+    script
+}
+
+#[test]
+fn an_interruption_ends_a_turn_whose_server_does_not_give_its_prompt() {
+    let script = prompter();
+    script.ignores("prompts/list");
+    let talked = talk(&script, say("/mcp:depot:fix"), |event| {
+        matches!(event, EventMessage::TaskStarted { .. }).then_some(Operation::Interrupt)
+    });
+    assert_eq!((talked.count("turn_aborted"), talked.requests.len()), (1, 0));
+}
+
+#[test]
+fn a_prompt_that_is_wanted_during_a_turn_begins_the_next_one() {
+    let script = prompter();
+    let call = json!({"type": "function_call", "name": "mcp__depot__store", "arguments": "{}", "call_id": "c1"});
+    let mut replies = vec![MockReply::items([call])];
+    replies.extend(["Stored.", "Fixed.", "Bye."].map(MockReply::say));
+    let config = format!("[mcp_servers.depot]\n{}startup_timeout_sec = 600\n", script.config());
+    let operations = vec![say("Store."), say("Bye.")];
+    let talked = talk_in(&Workspace::empty(), &config, Vec::new(), replies, operations, |_, event| match event {
+        EventMessage::McpToolCallBegin(_) => Some(say("/mcp:depot:fix")),
+        event => resolved(event, ElicitationAction::Accept, None),
+    });
+    let said = |request: &Value| request.to_string().contains("Fix what is broken.");
+    assert_eq!(talked.requests[..3].iter().map(said).collect::<Vec<_>>(), [false, false, true]);
+}

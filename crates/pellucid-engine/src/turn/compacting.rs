@@ -286,8 +286,13 @@ impl RunningTurn {
     /// Begins and ends at once, because what the person said must not be sent.
     pub fn refuse(&mut self, message: &str) -> Vec<Wish> {
         let mut wishes = vec![self.started()];
-        wishes.extend(self.fail(message, ErrorInfo::Other, Failure::default()));
+        wishes.extend(self.refuse_input(message));
         wishes
+    }
+
+    /// Ends a turn that has begun, because its input cannot be had.
+    pub fn refuse_input(&mut self, message: &str) -> Vec<Wish> {
+        self.fail(message, ErrorInfo::Other, Failure::default())
     }
 
     fn fail_with(&mut self, error: &CompactionError) -> Vec<Wish> {

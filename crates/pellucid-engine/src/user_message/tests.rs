@@ -37,7 +37,7 @@ fn shown(draft: &Draft) -> String {
 
 #[track_caller]
 fn check_message(inputs: &[UserInput], images: &Images, expected: &Expect) {
-    expected.assert_eq(&shown(&user_message(&pack(), inputs, images)));
+    expected.assert_eq(&shown(&user_message(&pack(), inputs, images, &GivenParts::default())));
 }
 
 fn every_image() -> Images {
@@ -141,7 +141,7 @@ fn an_image_of_a_tool_has_no_tags() {
 
 #[test]
 fn a_message_is_an_item_of_its_parts_in_order() {
-    let draft = user_message(&pack(), &[text("one"), local("ready.png")], &every_image());
+    let draft = user_message(&pack(), &[text("one"), local("ready.png")], &every_image(), &GivenParts::default());
     let Item::Message { role, content, .. } = draft.item() else { panic!("it is a message") };
     let kinds: Vec<&str> = content
         .iter()

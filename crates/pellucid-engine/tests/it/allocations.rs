@@ -13,6 +13,7 @@ use pellucid_engine::assemble::assemble;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::request::Frame;
+use pellucid_engine::server_input::GivenParts;
 use pellucid_engine::transcript::Draft;
 use pellucid_engine::transcript::Transcript;
 use pellucid_engine::user_message::Images;
@@ -44,7 +45,12 @@ fn begun(pack: &Pack) -> (Frame, Transcript) {
     for message in context.messages {
         transcript.record_draft(&Draft::from(message));
     }
-    transcript.record_draft(&user_message(pack, &[UserInput::text("explain this")], &Images::new()));
+    transcript.record_draft(&user_message(
+        pack,
+        &[UserInput::text("explain this")],
+        &Images::new(),
+        &GivenParts::default(),
+    ));
     (Frame::new(pack, &facts, &context.instructions, &wire), transcript)
 }
 

@@ -22,6 +22,7 @@ use pellucid_engine::pack::Pack;
 use pellucid_engine::pack::PackFiles;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::WireSettings;
+use pellucid_engine::server_input::GivenParts;
 use pellucid_engine::tokens::tokens_of_bytes;
 use pellucid_engine::transcript::Draft;
 use pellucid_engine::transcript::Transcript;
@@ -110,7 +111,12 @@ impl World {
     }
 
     fn say(&mut self, text: &str) {
-        self.transcript.record_draft(&user_message(&self.pack, &[UserInput::text(text)], &Images::new()));
+        self.transcript.record_draft(&user_message(
+            &self.pack,
+            &[UserInput::text(text)],
+            &Images::new(),
+            &GivenParts::default(),
+        ));
     }
 
     fn record(&mut self, item: &Item) {

@@ -50,6 +50,7 @@ use pellucid_engine::reinject::again::AgainState;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::WireSettings;
 use pellucid_engine::review;
+use pellucid_engine::server_input::GivenParts;
 use pellucid_engine::skills::Skill;
 use pellucid_engine::skills::SkillOwner;
 use pellucid_engine::skills::Skills;
@@ -430,7 +431,7 @@ fn words(pack: &Pack) -> String {
     ];
     let images: BTreeMap<PathBuf, LoadedImage> = images.into_iter().map(|(path, it)| (path.into(), it)).collect();
     let inputs: Vec<UserInput> = images.keys().map(|path| UserInput::LocalImage { path: path.clone() }).collect();
-    show(&user_message(pack, &inputs, &images));
+    show(&user_message(pack, &inputs, &images, &GivenParts::default()));
     show(&notice::patch_through_shell(pack, "shell"));
     show(&notice::many_terminals(pack, 3, 2));
     show(&review::record(pack, None));

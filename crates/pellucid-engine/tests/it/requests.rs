@@ -9,6 +9,7 @@ use pellucid_engine::pack::Pack;
 use pellucid_engine::report::Report;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::WireSettings;
+use pellucid_engine::server_input::GivenParts;
 use pellucid_engine::tokens::Counter;
 use pellucid_engine::transcript::Draft;
 use pellucid_engine::transcript::ItemIds;
@@ -49,7 +50,7 @@ pub fn session_with(pack: &Pack, facts: &Facts, wire: &WireSettings, prompt: &st
     for message in context.messages {
         transcript.record_draft(&Draft::from(message));
     }
-    transcript.record_draft(&user_message(pack, &[UserInput::text(prompt)], &Images::new()));
+    transcript.record_draft(&user_message(pack, &[UserInput::text(prompt)], &Images::new(), &GivenParts::default()));
     Session { frame: Frame::new(pack, facts, &context.instructions, wire), transcript }
 }
 

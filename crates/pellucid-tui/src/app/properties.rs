@@ -12,6 +12,7 @@ use serde_json::json;
 use super::tests::configured;
 use super::tests::settings;
 use super::*;
+use crate::composer::popup::PromptEntry;
 use crate::host::HostAnswer;
 use crate::host::Menu;
 use crate::host::MenuEntry;
@@ -225,6 +226,11 @@ fn answers(text: &str) -> Vec<HostAnswer> {
         HostAnswer::Text(Topic::Phases, vec![text.to_owned()]),
         HostAnswer::Renamed(text.to_owned()),
         HostAnswer::Skills(vec![(text.to_owned(), text.to_owned(), PathBuf::from(text))]),
+        HostAnswer::ServerPrompts(vec![PromptEntry {
+            command: format!("mcp:{text}"),
+            description: text.to_owned(),
+            inserted: None,
+        }]),
         HostAnswer::LoggedOut,
     ];
     all.extend(menus.map(|menu| HostAnswer::Entries(menu, vec![entry("a"), entry("b")])));

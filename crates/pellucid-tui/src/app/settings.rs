@@ -33,7 +33,7 @@ pub struct AppSettings {
     pub depth: ColourDepth,
     /// The commands that are offered.
     pub commands: Vec<CommandRow>,
-    /// The custom prompts.
+    /// The custom prompts, and the prompts of the session's MCP servers.
     pub prompts: Vec<PromptEntry>,
     /// The skills that can be used.
     pub skills: Vec<SkillEntry>,
@@ -81,6 +81,12 @@ pub struct Surroundings {
 }
 
 impl AppSettings {
+    /// Lists these prompts of MCP servers beside the custom prompts, and no others.
+    pub(super) fn list_server_prompts(&mut self, prompts: Vec<PromptEntry>) {
+        self.prompts.retain(|known| !known.is_of_server());
+        self.prompts.extend(prompts);
+    }
+
     /// What the composer has to know.
     pub(super) fn context(&self, is_working: bool) -> ComposerContext<'_> {
         ComposerContext {

@@ -158,6 +158,7 @@ impl App {
                 let entry = |(name, description, path)| SkillEntry { name, description, path };
                 self.settings.skills = skills.into_iter().map(entry).collect();
             }
+            HostAnswer::ServerPrompts(prompts) => self.settings.list_server_prompts(prompts),
             HostAnswer::LoggedOut => effects.push(Effect::Quit),
             HostAnswer::Looked(answer) => return self.looked(*answer),
             HostAnswer::Past(answer) => return self.past_answered(*answer),
@@ -183,6 +184,7 @@ impl App {
         }
         let look = self.session.look.renewed();
         self.session = SessionState { name: opened.name.clone(), look, ..SessionState::default() };
+        self.settings.list_server_prompts(Vec::new());
         self.forget_questions();
         self.processes.clear();
         self.begin_with(opened);

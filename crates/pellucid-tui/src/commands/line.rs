@@ -1,10 +1,15 @@
 //! How a line that was typed is read: a message, a shell command, a command of the client or a custom prompt.
+//!
+//! A command for a prompt of an MCP server is a message: the session asks the server.
 
 use crate::commands::CommandRow;
 use crate::composer::popup::PromptEntry;
 
 /// The prefix of custom prompts.
 const PROMPTS: &str = "prompts:";
+
+/// The prefix of prompts of MCP servers.
+pub const SERVERS: &str = "mcp:";
 
 /// What a typed line asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,9 +53,12 @@ pub fn read<'a>(text: &'a str, offered: &[CommandRow], prompts: &[PromptEntry]) 
         return TypedLine::Message;
     }
     if let Some(prompt) = name.strip_prefix(PROMPTS)
-        && prompts.iter().any(|known| known.name == prompt)
+        && prompts.iter().any(|known| known.command == name)
     {
         return TypedLine::Prompt { name: prompt, words };
+    }
+    if name.strip_prefix(SERVERS).is_some_and(|prompt| prompt.contains(':')) {
+        return TypedLine::Message;
     }
     match offered.iter().find(|row| row.name == name.to_lowercase()) {
         Some(row) if !words.is_empty() && !row.takes_words => TypedLine::Message,
@@ -66,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_line_is_read_as_one_thing() {
-        let prompts = [PromptEntry { name: "fix".to_owned(), description: String::new(), inserted: None }];
+        let prompts = [PromptEntry { command: "prompts:fix".to_owned(), description: String::new(), inserted: None }];
         for (text, expected) in [
             ("hello", TypedLine::Message),
             ("", TypedLine::Message),
@@ -82,6 +90,8 @@ mod tests {
             ("/review\nall of it", TypedLine::Command { name: "review", words: "all of it" }),
             ("/prompts:fix A=1", TypedLine::Prompt { name: "fix", words: "A=1" }),
             ("/prompts:gone", TypedLine::Unknown("prompts:gone")),
+            ("/mcp:docs:fix A=1", TypedLine::Message),
+            ("/mcp:docs", TypedLine::Unknown("mcp:docs")),
             ("/fly", TypedLine::Unknown("fly")),
         ] {
             assert_eq!(read(text, COMMANDS, &prompts), expected, "{text:?}");

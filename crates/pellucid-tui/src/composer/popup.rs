@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use crate::commands;
+use crate::commands::line;
 use crate::composer::ComposerContext;
 use crate::composer::draft::Draft;
 use crate::composer::pasting::is_image_name;
@@ -80,15 +81,22 @@ impl PopupWord {
     }
 }
 
-/// A custom prompt that can be chosen.
+/// A custom prompt, or a prompt of an MCP server, that can be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptEntry {
-    /// The name behind `/prompts:`.
-    pub name: String,
+    /// The command behind the slash: `prompts:NAME` or `mcp:SERVER:NAME`.
+    pub command: String,
     /// What the prompt is for.
     pub description: String,
     /// The text that is inserted and where the cursor goes; absent for a prompt without places, which is sent at once.
     pub inserted: Option<(String, usize)>,
+}
+
+impl PromptEntry {
+    /// Whether an MCP server has the prompt.
+    pub fn is_of_server(&self) -> bool {
+        self.command.starts_with(line::SERVERS)
+    }
 }
 
 /// An entry of a list.
@@ -232,15 +240,15 @@ fn command_entries(query: &str, context: &ComposerContext<'_>) -> Vec<PopupEntry
     });
     let typed = query.to_lowercase();
     let is_meant = |prompt: &&PromptEntry| {
-        let name = prompt.name.to_lowercase();
-        name.starts_with(&typed) || format!("prompts:{name}").starts_with(&typed)
+        let command = prompt.command.to_lowercase();
+        command.starts_with(&typed) || command.match_indices(':').any(|(at, _)| command[at + 1..].starts_with(&typed))
     };
     let prompts = context.prompts.iter().filter(is_meant).map(|prompt| PopupEntry {
-        label: format!("/prompts:{}", prompt.name),
+        label: format!("/{}", prompt.command),
         detail: prompt.description.clone(),
         taken: match &prompt.inserted {
             Some((text, cursor)) => Taken::Text { text: text.clone(), cursor: *cursor },
-            None => Taken::Command { name: format!("prompts:{}", prompt.name) },
+            None => Taken::Command { name: prompt.command.clone() },
         },
     });
     commands.chain(prompts).collect()

@@ -32,10 +32,12 @@ impl Desk {
             description: format!("Does {name}."),
             path: PathBuf::from(format!("/skills/{name}/SKILL.md")),
         };
+        let prompt =
+            |command: &str| PromptEntry { command: command.to_owned(), description: String::new(), inserted: None };
         Self {
             composer: Composer::new(0),
             keymap: Keymap::standard(),
-            prompts: vec![PromptEntry { name: "fix".to_owned(), description: String::new(), inserted: None }],
+            prompts: ["prompts:fix", "mcp:depot:tidy"].map(prompt).into(),
             skills: vec![skill("alpha-skill"), skill("beta-skill")],
             is_working: false,
             now: Duration::ZERO,
@@ -326,6 +328,13 @@ fn commands_are_listed_narrowed_completed_and_run() {
     );
     check_keys("/usr/bin", &expect!["/usr/bin|"]);
     check_keys("/prompts:f<tab>", &expect!["/prompts:fix |"]);
+    check_keys("/mcp:<tab>", &expect!["/mcp:depot:tidy |"]);
+    check_keys(
+        "/tid<tab>x<enter>",
+        &expect![[r#"
+        |
+        send "/mcp:depot:tidy x""#]],
+    );
 }
 
 #[test]

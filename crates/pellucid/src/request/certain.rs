@@ -8,8 +8,8 @@ use crate::style;
 /// Why the bytes that are shown cannot be promised.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
-    /// For programs: `mcp_cached`, `mcp_missing`, `mcp_off`, `mcp_failed`, `message`, `session_id`,
-    /// `memory`, `revision` or `tokens`.
+    /// For programs: `mcp_cached`, `mcp_missing`, `mcp_off`, `mcp_failed`, `mcp_input`, `message`,
+    /// `session_id`, `memory`, `revision` or `tokens`.
     pub kind: &'static str,
     /// The same in a sentence for people.
     pub why: String,
@@ -63,6 +63,10 @@ impl Reason {
     /// which every new session has still to get.
     pub fn is_about_content(&self) -> bool {
         !matches!(self.kind, "message" | "session_id")
+    }
+
+    pub fn unasked_server(why: &str) -> Self {
+        Self { kind: "mcp_input", why: format!("{why}; --mcp connect asks for it now") }
     }
 
     pub fn memory(why: &str) -> Self {

@@ -12,6 +12,8 @@ use pellucid_agent::own_git;
 use pellucid_agent::phases::PhaseScope;
 use pellucid_agent::phases::Phases;
 use pellucid_agent::session::Session;
+use pellucid_agent::session::server_input::ListingPrompts;
+use pellucid_agent::session::server_input::ServerPrompt;
 use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_config::edit;
@@ -47,9 +49,9 @@ use serde_json::Value;
 
 use crate::args::shared::Shared;
 use crate::args::turn::TurnArgs;
+use crate::browser;
 use crate::edits;
 use crate::fork;
-use crate::browser;
 use crate::fork::CopyEnd;
 use crate::inspect;
 use crate::inspect::ServedPage;
@@ -105,6 +107,8 @@ pub struct SessionHost {
     looks: Looks,
     pasts: Pasts,
     phases: Phases,
+    /// Until the prompts of the MCP servers are known.
+    prompts: Option<ListingPrompts>,
     running: Task<Session>,
     page: Option<ServedPage>,
 }
@@ -147,6 +151,7 @@ impl SessionHost {
         let pasts = Pasts::new(PastOf { home, folder, file, door: &door });
         session.context_events_switch().join_for_usage();
         let phases = session.phases().clone();
+        let prompts = session.server_prompts();
         let running = Task::spawn("session", door::run(session, inside));
         let history = settings::history(&config);
         let (drafts, clipboard) = (DraftFile::default(), ClipboardImages::default());
@@ -165,6 +170,7 @@ impl SessionHost {
             looks,
             pasts,
             phases,
+            prompts,
             running,
             page,
         };
@@ -276,6 +282,14 @@ fn stored(opening: &Opening) -> Vec<StoredRecord> {
     past::transcript(records)
 }
 
+/// Waits for the prompts of the MCP servers, which are listed once. Never ends if there are none.
+async fn listed(prompts: &mut Option<ListingPrompts>) -> Vec<ServerPrompt> {
+    let Some(listing) = prompts else { return std::future::pending().await };
+    let listed = listing.await;
+    *prompts = None;
+    if listed.is_empty() { std::future::pending().await } else { listed }
+}
+
 /// An answer that is nothing, or why there is none.
 fn done(result: Result<(), impl std::fmt::Display>) -> HostAnswer {
     match result {
@@ -300,6 +314,9 @@ impl Host for SessionHost {
             event = self.door.events.recv() => HostNews::Event(event),
             answer = self.looks.answer() => HostNews::Answer(HostAnswer::Looked(Box::new(answer))),
             answer = self.pasts.answer() => HostNews::Answer(HostAnswer::Past(Box::new(answer))),
+            prompts = listed(&mut self.prompts) => {
+                HostNews::Answer(HostAnswer::ServerPrompts(prompts.iter().map(settings::server_prompt_entry).collect()))
+            }
         }
     }
 
@@ -387,6 +404,12 @@ impl Host for SessionHost {
                 self.pasts.ask(call);
                 HostAnswer::Done
             }
+            HostCall::OpenPage(url) => match browser::open(&url) {
+                Ok(()) => HostAnswer::Done,
+                Err((program, error)) => HostAnswer::Failed(format!(
+                    "`{program}` cannot be started ({error}); open this address in a browser: {url}"
+                )),
+            },
             HostCall::LogOut => match login::log_out(&self.config) {
                 Ok(_) => HostAnswer::LoggedOut,
                 Err(error) => HostAnswer::Failed(error.to_string()),
@@ -398,9 +421,3 @@ impl Host for SessionHost {
         editor::edit(text, &self.env).await
     }
 }
-            HostCall::OpenPage(url) => match browser::open(&url) {
-                Ok(()) => HostAnswer::Done,
-                Err((program, error)) => HostAnswer::Failed(format!(
-                    "`{program}` cannot be started ({error}); open this address in a browser: {url}"
-                )),
-            },

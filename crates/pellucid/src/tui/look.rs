@@ -391,7 +391,7 @@ impl Ground {
             notes.push(format!("{}:{}: seen by the model and not by you", self.path(&file.path), file.hidden[0]));
         }
         notes.extend(reasons.iter().filter(|reason| reason.is_about_content()).map(|reason| reason.why.clone()));
-        notes.extend(next.reasons.iter().cloned());
+        notes.extend(next.reasons.iter().chain(&next.unasked).cloned());
         notes.extend(next.warnings.iter().cloned());
         notes
     }

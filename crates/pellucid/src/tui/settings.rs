@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use pellucid_agent::identity::VERSION;
+use pellucid_agent::session::server_input::ServerPrompt;
 use pellucid_agent::skills;
 use pellucid_config::Config;
 use pellucid_config::Env;
@@ -182,13 +183,23 @@ fn prompt_entry(prompt: &CustomPrompt) -> PromptEntry {
     let hint = prompt.argument_hint.as_ref().map_or_else(String::new, |hint| format!(" {hint}"));
     let about = prompt.description.clone().unwrap_or_else(|| "custom prompt".to_owned());
     PromptEntry {
-        name: prompt.name.clone(),
+        command: prompt.command().trim_start_matches('/').to_owned(),
         description: format!("{about}{hint}"),
         inserted: match prompt.choose() {
             Chosen::Insert { text, cursor } => Some((text, cursor)),
             Chosen::Submit { .. } => None,
         },
     }
+}
+
+/// A prompt of an MCP server, for the list of commands.
+pub fn server_prompt_entry(prompt: &ServerPrompt) -> PromptEntry {
+    let about = if prompt.description.is_empty() { "prompt of an MCP server" } else { &prompt.description };
+    let hint = prompt.hint.as_ref().map_or_else(String::new, |hint| format!(" {hint}"));
+    // With arguments the person types on behind the command.
+    let inserted =
+        prompt.hint.is_some().then(|| format!("/{} ", prompt.command)).map(|text| (text.clone(), text.len()));
+    PromptEntry { command: prompt.command.clone(), description: format!("{about}{hint}"), inserted }
 }
 
 /// The skills that are switched on.

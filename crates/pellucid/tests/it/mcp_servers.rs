@@ -273,6 +273,108 @@ fn a_running_thread_gets_the_servers_of_a_changed_configuration() {
     assert_eq!(offered(&server), [["mcp__depot__store"], ["mcp__depot__store"], ["mcp__wiki__find"]]);
 }
 
+/// A server with the prompt `fix` and the resource `note://a`.
+fn depot() -> McpScript {
+    let script = McpScript::new(&[]);
+    script.gives(
+        &json!({"name": "fix", "arguments": [{"name": "file", "required": true}]}),
+        "Fix what is broken.",
+        "a note",
+    );
+    script
+}
+
+/// The texts of the last message of the user in each request.
+fn said(server: &MockServer) -> Vec<Vec<String>> {
+    let texts = |body: &[u8]| {
+        let request: Value = serde_json::from_slice(body).unwrap();
+        let last = request["input"].as_array().unwrap().iter().rfind(|item| item["role"] == "user").unwrap().clone();
+        last["content"].as_array().unwrap().iter().map(|part| part["text"].as_str().unwrap().to_owned()).collect()
+    };
+    server.requests().iter().map(|request| texts(&request.body)).collect()
+}
+
+/// The arguments of the prompts that a server was asked for.
+fn prompts_asked(script: &McpScript) -> Vec<Value> {
+    let asked = script.asked().into_iter().filter(|line| line["method"] == "prompts/get");
+    asked.map(|line| line["params"]["arguments"].clone()).collect()
+}
+
+const FIXED: [&str; 1] = ["Fix what is broken."];
+
+const NOTED: [&str; 2] = ["See @depot:note://a.", "note://a\n```\na note\n```"];
+
+#[test]
+fn a_prompt_and_a_resource_of_a_server_reach_the_model() {
+    let script = depot();
+    let server = MockServer::start(["One.", "Two.", "Three.", "Four."].map(MockReply::say));
+    let world = world(&server, &format!("[mcp_servers.depot]\n{}", script.config()));
+    let ran = world.run(&["exec", "/mcp:depot:fix 'a b.rs'"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(world.run(&["exec", "resume", "--last", "See @depot:note://a."]).status, 0);
+    let mut client = Client::of(&world, &[]);
+    client.introduce(&json!({}));
+    let (thread, _) = client.turn("thread/start", &json!({}), "/mcp:depot:fix file=c.rs");
+    client.turn("thread/resume", &json!({ "threadId": thread }), "See @depot:note://a.");
+    assert_eq!(said(&server), [&FIXED[..], &NOTED, &FIXED, &NOTED]);
+    assert_eq!(prompts_asked(&script), [json!({"file": "a b.rs"}), json!({"file": "c.rs"})]);
+    drop(client);
+    for (n, named) in [(1, "the MCP prompt depot:fix"), (2, "the MCP resource depot:note://a")] {
+        let shown = world.run(&["context", &format!("{thread}#{n}"), "--json"]);
+        let report: Value = serde_json::from_str(shown.out()).unwrap();
+        let rows = report["rows"].as_array().unwrap().iter().filter_map(|row| row["origin"].as_str());
+        let given: Vec<_> = rows.filter_map(|origin| origin.split_once(", sha256 ")).collect();
+        assert_eq!(given.last().map(|(what, digest)| (*what, digest.len())), Some((named, 64)), "{report}");
+    }
+}
+
+#[test]
+fn what_a_server_does_not_give_ends_the_turn_before_the_model_is_asked() {
+    let script = depot();
+    let server = MockServer::start([]);
+    let world = world(&server, &format!("[mcp_servers.depot]\n{}", script.config()));
+    script.refuses("resources/read", -32002, "no such note");
+    let rows = [
+        ("/mcp:depot:fix", "the prompt `fix` of the MCP server `depot` needs `file`; the arguments are file=…"),
+        ("/mcp:depot:gone a", "the prompt `gone` of the MCP server `depot` does not exist: the server has `fix`"),
+        ("/mcp:wiki:fix", "the prompt `fix` of the MCP server `wiki` cannot be had: the session has no such server"),
+        (
+            "See @depot:note://b.",
+            "the resource `note://b` of the MCP server `depot` cannot be had: resources/read failed for `depot` (note://b): \
+             resources/read failed: Mcp error: -32002: no such note",
+        ),
+    ];
+    for (message, expected) in rows {
+        let ran = world.run(&["exec", message]);
+        assert_eq!(ran.status, 1, "{}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    }
+    script.answers(
+        "prompts/get",
+        &json!({"messages": [{"role": "user", "content": {"type": "text", "text": "a".repeat(2 << 20)}}]}),
+    );
+    let ran = world.run(&["exec", "/mcp:depot:fix a"]);
+    let expected =
+        "the prompt `fix` of the MCP server `depot` has 2097152 bytes of text, and at most 1048576 can be sent";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn a_look_at_the_next_request_says_what_a_server_would_give() {
+    let script = depot();
+    let server = MockServer::start([]);
+    let world = world(&server, &format!("[mcp_servers.depot]\n{}", script.config()));
+    let typed = world.run(&["prompt", "/mcp:depot:fix a.rs"]);
+    assert!(typed.out().contains("/mcp:depot:fix a.rs"), "{}", typed.out());
+    let reason = "the prompt `fix` of the MCP server `depot` is asked for when the message is sent; --mcp connect asks for it now";
+    assert!(typed.stderr.contains(reason), "{}", typed.stderr);
+    assert_eq!(script.asked(), Vec::<Value>::new());
+    let asked = world.run(&["prompt", "--mcp", "connect", "/mcp:depot:fix a.rs"]);
+    assert!(asked.out().contains(FIXED[0]) && !asked.out().contains("/mcp:"), "{}", asked.out());
+    assert!(!asked.stderr.contains(reason), "{}", asked.stderr);
+}
+
 #[test]
 fn a_known_server_holds_up_no_request_but_a_strict_one() {
     let script = McpScript::new(&["echo"]);

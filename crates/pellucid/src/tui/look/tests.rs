@@ -368,3 +368,29 @@ async fn the_price_of_a_turn_is_within_a_twentieth_of_its_bill() {
     assert!(paid > 0.0 && (paid - expected).abs() <= paid * 0.05, "paid {paid}, expected {expected}");
     talk.end().await;
 }
+
+#[tokio::test]
+async fn prompts_of_servers_are_listed_and_sent_under_every_pack() {
+    for pack in Pack::builtin_names() {
+        let script = McpScript::new(&[]);
+        script.gives(&json!({ "name": "fix", "description": "Fixes." }), "Fix what is broken.", "a note");
+        let mut desk = Desk::new(pack, "responses");
+        let [command, args] = [script.argv()[0].clone(), format!("{:?}", &script.argv()[1..])];
+        desk.config = vec![format!("mcp_servers.depot={{ command = {command:?}, args = {args} }}")];
+        let mut talk = desk.open(None).await;
+        let listed = loop {
+            if let HostNews::Answer(HostAnswer::ServerPrompts(listed)) = talk.host.news().await {
+                break listed;
+            }
+        };
+        let listed: Vec<_> = listed.iter().map(|it| (it.command.as_str(), it.description.as_str())).collect();
+        assert_eq!(listed, [("mcp:depot:fix", "Fixes.")], "{pack}");
+        let sent = talk.say(&draft("/mcp:depot:fix"), vec![answer("Done.")]).await;
+        let body = String::from_utf8_lossy(&sent[0]).into_owned();
+        assert!(body.contains("Fix what is broken.\"") && !body.contains("/mcp:"), "{pack}");
+        let sent = talk.say(&draft("See @depot:note://a"), vec![answer("Done.")]).await;
+        let body = String::from_utf8_lossy(&sent[0]).into_owned();
+        assert!(body.contains(r#"note://a\n```\na note\n```""#), "{pack}");
+        talk.end().await;
+    }
+}

@@ -38,7 +38,7 @@ const PLATFORMS: [Platform; 2] = [
     },
 ];
 
-/// Stands for a compiler and for `ar`: makes each file that it is asked for, and leaves it empty.
+/// Used as compiler and as `ar`: makes each file that it is asked for, and leaves the file empty.
 const STUB: &str = r#"#!/bin/sh
 is_output=
 for word in "$@"; do

@@ -207,7 +207,7 @@ impl Client {
         }
         let mut params = CallToolRequestParams::new(tool.to_owned());
         params.arguments = arguments;
-        params.meta = traceparent.map(meta);
+        params.meta = traceparent.as_deref().map(meta);
         let called = self.running.call_tool_with_mrtr_max_rounds(params, ROUNDS_MAX);
         let result = self.asked("tools/call", called).await?;
         let result: McpToolResult =
@@ -253,7 +253,7 @@ impl Client {
     /// The contents of a resource.
     pub(crate) async fn read(&self, uri: &str, traceparent: Option<String>) -> Result<Map<String, Value>, McpFailure> {
         let mut params = ReadResourceRequestParams::new(uri);
-        params.meta = traceparent.map(meta);
+        params.meta = traceparent.as_deref().map(meta);
         let read = self.running.read_resource_with_mrtr_max_rounds(params, ROUNDS_MAX);
         let read = self.asked("resources/read", read).await?;
         Ok(Map::from_iter([("contents".to_owned(), entries(&read.contents).into())]))
@@ -347,9 +347,9 @@ async fn within<T>(
 }
 
 /// What a request says of the span that it belongs to.
-fn meta(traceparent: String) -> RequestMetaObject {
+fn meta(traceparent: &str) -> RequestMetaObject {
     let mut meta = RequestMetaObject::default();
-    meta.set_traceparent(&traceparent);
+    meta.set_traceparent(traceparent);
     meta
 }
 

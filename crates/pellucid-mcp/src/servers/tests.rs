@@ -47,12 +47,13 @@ fn program(script: &McpScript) -> Reach {
 }
 
 fn start(specs: Vec<ServerSpec>) -> (Servers, mpsc::UnboundedReceiver<EventMessage>) {
-    start_with(specs, Arc::new(Nobody))
+    let nobody: Arc<dyn Person> = Arc::new(Nobody);
+    start_with(specs, &nobody)
 }
 
-fn start_with(specs: Vec<ServerSpec>, person: Arc<dyn Person>) -> (Servers, mpsc::UnboundedReceiver<EventMessage>) {
+fn start_with(specs: Vec<ServerSpec>, person: &Arc<dyn Person>) -> (Servers, mpsc::UnboundedReceiver<EventMessage>) {
     let us = ClientName { name: "tester".to_owned(), title: "Tester".to_owned(), version: "1".to_owned() };
-    Servers::start(specs, http_clients(), &us, &person)
+    Servers::start(specs, http_clients(), &us, person)
 }
 
 /// A person who opens every page.
@@ -84,7 +85,7 @@ async fn a_page_is_offered_to_those_who_can_see_it() {
         let script = McpScript::new(&["echo"]);
         script.answers("tools/call_echo", &json!({"content": [{"type": "text", "text": "t"}]}));
         script.asks_before("echo", &page(url));
-        let (servers, _events) = start_with(vec![spec("depot", program(&script))], person.clone());
+        let (servers, _events) = start_with(vec![spec("depot", program(&script))], person);
         servers.call("depot", "echo", None, None).await.unwrap();
         assert_eq!(&script.asked()[0]["params"]["capabilities"]["elicitation"], offered, "{url}");
         assert_eq!(script.answers_to_questions(), [json!({"action": answer})], "{url}");

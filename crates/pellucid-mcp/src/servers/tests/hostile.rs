@@ -122,7 +122,7 @@ async fn an_answer_that_is_too_large_fails_with_its_size_and_the_limit() {
     "#]].assert_eq(&format!("{}more than … {rest}", more.0));
 }
 
-/// Asks a server over HTTP once, which answers like this. Each answer is that of a server that was greeted anew.
+/// What two calls of a server over HTTP give, of which the first is answered like this.
 async fn over_http(answer: MockReply) -> String {
     let json = |body: Value| MockReply::status(200, &body.to_string()).content_type("application/json");
     let greeting = json!({"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"web","version":"1"}}});

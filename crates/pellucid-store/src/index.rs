@@ -72,6 +72,7 @@ pub struct SessionIndex {
     rows: Rows,
     warnings: Vec<String>,
     refreshed: Option<Instant>,
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux reports changes"))]
     watching: Watching,
 }
 

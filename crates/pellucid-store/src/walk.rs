@@ -105,6 +105,7 @@ pub(crate) fn records(home: &Path) -> Vec<PathBuf> {
 }
 
 /// A folder that holds session files, or one above such folders.
+#[cfg(target_os = "linux")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SessionFolder {
     /// The path relative to the home folder; empty for the home folder.
@@ -113,6 +114,7 @@ pub(crate) struct SessionFolder {
     levels: Option<usize>,
 }
 
+#[cfg(target_os = "linux")]
 impl SessionFolder {
     /// The home folder.
     pub(crate) fn home() -> Self {
@@ -157,6 +159,7 @@ impl SessionFolder {
 }
 
 /// A session file by its path relative to the home folder; absent if there is none.
+#[cfg(target_os = "linux")]
 pub(crate) fn at(home: &Path, relative: &str) -> Option<FoundSession> {
     let (folder, name) = relative.rsplit_once('/')?;
     let place = if folder == ARCHIVED { SessionPlace::Archived } else { SessionPlace::Live };

@@ -27,14 +27,7 @@ const PLATFORMS: [Platform; 2] = [
     Platform {
         name: "Windows",
         target: "x86_64-pc-windows-gnu",
-        packages: &[
-            "pellucid-protocol",
-            "pellucid-script",
-            "pellucid-engine",
-            "pellucid-tokens",
-            "pellucid-patch",
-            "pellucid-context",
-        ],
+        packages: &["pellucid-protocol", "pellucid-script", "pellucid-engine", "pellucid-files", "pellucid-patch"],
     },
 ];
 

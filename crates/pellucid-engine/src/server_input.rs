@@ -35,16 +35,16 @@ const RESOURCES_MAX: usize = 32;
 pub enum Wanted {
     /// The messages of a prompt.
     Prompt {
-        /// The server.
+        /// The server's name in the configuration.
         server: String,
         /// The name of the prompt.
         prompt: String,
         /// The arguments as they were typed.
         words: String,
     },
-    /// A resource.
+    /// The contents of a resource.
     Resource {
-        /// The server.
+        /// The server's name in the configuration.
         server: String,
         /// The address of the resource.
         uri: String,

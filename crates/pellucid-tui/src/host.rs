@@ -85,15 +85,8 @@ pub enum HostCall {
     Phase(String),
     /// Make the entries of a menu.
     List(Menu),
-    /// Switch a skill on or off, by the path of its file.
-    SwitchSkill {
-        /// The path of the skill's `SKILL.md`.
-        path: String,
-        /// Whether the skill is offered.
-        is_on: bool,
-    },
-    /// Read the skills again, because switches of them changed.
-    Reload,
+    /// Switch a skill, or read the skills again.
+    Skill(SkillCall),
     /// Open an address in the user's browser.
     OpenPage(String),
     /// Remove the stored login.
@@ -102,6 +95,20 @@ pub enum HostCall {
     Look(LookCall),
     /// Answer a question about the past of the session or change it, later.
     Past(PastCall),
+}
+
+/// Something that the client wants to have done with skills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SkillCall {
+    /// Switch a skill on or off, by the path of its file.
+    Switch {
+        /// The path of the skill's `SKILL.md`.
+        path: String,
+        /// Whether the skill is offered.
+        is_on: bool,
+    },
+    /// Read the skills again, because switches of them changed.
+    Reload,
 }
 
 /// A session to open in place of the present one.

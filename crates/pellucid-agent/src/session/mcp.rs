@@ -138,7 +138,7 @@ impl Session {
         self.notices.omit_once(left_out.into_iter().map(omission));
     }
 
-    /// Tells the model which resources have changed since they were read.
+    /// Records for the model which resources have changed since they were read.
     pub(crate) fn record_changed_resources(&mut self) {
         let Some(attached) = self.servers.as_ref().filter(|attached| attached.owner == Owner::Session) else { return };
         for (server, uri) in attached.servers.take_changed_resources() {

@@ -22,6 +22,7 @@ use crate::composer::draft::Clip;
 use crate::host::HostCall;
 use crate::host::Menu;
 use crate::host::MenuEntry;
+use crate::host::SkillCall;
 use crate::key::Key;
 use crate::lists::options::Appeared;
 use crate::lists::options::ListOption;
@@ -232,7 +233,7 @@ impl App {
                 }
             }
             ListOutcome::Cancelled | ListOutcome::Aborted => match self.menu.take().map(|menu| menu.purpose) {
-                Some(MenuPurpose::SkillSwitches) => effects.push(Effect::Ask(HostCall::Reload)),
+                Some(MenuPurpose::SkillSwitches) => effects.push(Effect::Ask(HostCall::Skill(SkillCall::Reload))),
                 Some(MenuPurpose::Efforts { .. }) => effects.push(Effect::Ask(HostCall::List(Menu::Models))),
                 _ => {}
             },
@@ -255,7 +256,8 @@ impl App {
         entry.is_on = !entry.is_on;
         menu.list.set_on(at, entry.is_on);
         if menu.purpose == MenuPurpose::SkillSwitches {
-            effects.push(Effect::Ask(HostCall::SwitchSkill { path: entry.id.clone(), is_on: entry.is_on }));
+            effects
+                .push(Effect::Ask(HostCall::Skill(SkillCall::Switch { path: entry.id.clone(), is_on: entry.is_on })));
         }
     }
 
@@ -274,7 +276,7 @@ impl App {
                 effects.push(Effect::Ask(HostCall::Store(vec![("tui.status_line".to_owned(), json!(on))])));
                 self.settings.status_line = Some(on);
             }
-            _ => effects.push(Effect::Ask(HostCall::Reload)),
+            _ => effects.push(Effect::Ask(HostCall::Skill(SkillCall::Reload))),
         }
     }
 

@@ -41,6 +41,7 @@ use pellucid_tui::host::HostCall;
 use pellucid_tui::host::HostNews;
 use pellucid_tui::host::OpenWish;
 use pellucid_tui::host::OpenedSession;
+use pellucid_tui::host::SkillCall;
 use pellucid_tui::host::StoredRecord;
 use pellucid_tui::host::Topic;
 use pellucid_workspace::custom_prompts;
@@ -353,8 +354,8 @@ impl Host for SessionHost {
                 Err(error) => HostAnswer::Failed(error.to_string()),
             },
             HostCall::Store(values) => done(self.store(values).map_err(|failure| failure.text().to_owned())),
-            HostCall::SwitchSkill { path, is_on } => done(self.switch_skill(&path, is_on)),
-            HostCall::Reload => {
+            HostCall::Skill(SkillCall::Switch { path, is_on }) => done(self.switch_skill(&path, is_on)),
+            HostCall::Skill(SkillCall::Reload) => {
                 let skills = settings::skill_entries(&self.config, &self.env);
                 HostAnswer::Skills(skills.into_iter().map(|it| (it.name, it.description, it.path)).collect())
             }

@@ -28,6 +28,7 @@ use agent_client_protocol::v1::schema::ToolCallStatus;
 use agent_client_protocol::v1::schema::ToolCallUpdate;
 use agent_client_protocol::v1::schema::ToolCallUpdateFields;
 use agent_client_protocol::v1::schema::ToolKind;
+use pellucid_engine::approval::app;
 use pellucid_engine::command_line::joined;
 use pellucid_protocol::approval::ApplyPatchApprovalRequest;
 use pellucid_protocol::approval::ExecApprovalRequest;
@@ -115,7 +116,9 @@ impl SessionQuestion {
                 let options = options.into_iter().chain(rejections()).collect();
                 permission(askable.session, call, &request.explanation, request.reason.as_deref(), options)
             }
-            Self::Input(request) if askable.has_forms => form(askable.session, request),
+            Self::Input(request) if askable.has_forms && app::Choice::all_of(request).is_none() => {
+                form(askable.session, request)
+            }
             Self::Input(request) => choice(askable.session, request),
             Self::Server(request) => server_form(askable, request),
             Self::Tool(_) => ClientQuestion::Nothing,
@@ -282,18 +285,30 @@ fn choice(session: &str, request: &RequestUserInput) -> ClientQuestion {
     let Some((question, choices)) = single_choice(request) else {
         return ClientQuestion::Nothing;
     };
+    let of_app = app::Choice::all_of(request);
     let options = choices.iter().enumerate().map(|(n, choice)| {
         let name = named(&choice.label, &choice.description);
-        option(&format!("{CHOICE}{n}"), &name, PermissionOptionKind::AllowOnce)
+        let kind = of_app.and_then(|choices| choices.get(n).copied()).map_or(PermissionOptionKind::AllowOnce, kind);
+        option(&format!("{CHOICE}{n}"), &name, kind)
     });
     let none = option(NO_CHOICE, "Do not answer", PermissionOptionKind::RejectOnce);
+    let none = of_app.is_none().then_some(none);
     let fields = ToolCallUpdateFields::new()
         .title(question.question.clone())
-        .kind(ToolKind::Think)
+        .kind(if of_app.is_some() { ToolKind::Other } else { ToolKind::Think })
         .status(ToolCallStatus::Pending);
     let call = ToolCallUpdate::new(request.call_id.clone(), fields);
-    let options = options.chain([none]).collect();
+    let options = options.chain(none).collect();
     ClientQuestion::Permission(RequestPermissionRequest::new(SessionId::new(session), call, options))
+}
+
+/// What an answer about the call of a connected app's tool is to a client that asks about calls.
+fn kind(choice: app::Choice) -> PermissionOptionKind {
+    match choice {
+        app::Choice::ApproveOnce => PermissionOptionKind::AllowOnce,
+        app::Choice::ApproveForSession => PermissionOptionKind::AllowAlways,
+        app::Choice::Deny | app::Choice::Cancel => PermissionOptionKind::RejectOnce,
+    }
 }
 
 fn single_choice(request: &RequestUserInput) -> Option<(&UserQuestion, &[pellucid_protocol::question::UserChoice])> {
@@ -363,6 +378,7 @@ fn server_answer(outcome: Option<&Result<Value, Error>>) -> (ElicitationAction, 
 mod tests {
     use expect_test::Expect;
     use expect_test::expect;
+    use pellucid_protocol::id::TurnId;
     use serde_json::json;
 
     use super::*;
@@ -389,6 +405,29 @@ mod tests {
             "proposed_execpolicy_amendment": ["make"], "parsed_cmd": [], "reason": "May I?",
         });
         SessionQuestion::Command(ToolCall::new("c".to_owned(), "make all"), serde_json::from_value(request).unwrap())
+    }
+
+    #[test]
+    fn every_answer_about_the_call_of_an_app_has_its_meaning() {
+        let call = app::AppCall {
+            call_id: "c",
+            turn_id: &TurnId::new("t"),
+            app: "Calendar",
+            tool: "Create Event",
+            risk: app::Risk::Reaches,
+        };
+        let question = SessionQuestion::Input(app::question(&call));
+        expect![[r#"{"sessionId":"s","toolCall":{"toolCallId":"c","kind":"other","status":"pending","title":"The tool \"Create Event\" of Calendar may have an effect outside of the app. Is it allowed to run?"},"options":[{"optionId":"choice-0","name":"Approve Once: Make this call.","kind":"allow_once"},{"optionId":"choice-1","name":"Approve this Session: Make this call, and later ones of this tool in this session without a question.","kind":"allow_always"},{"optionId":"choice-2","name":"Deny: Do not make this call; the turn continues.","kind":"reject_once"},{"optionId":"choice-3","name":"Cancel: Cancel this call.","kind":"reject_once"}]}"#]].assert_eq(&asked(&question, true));
+        assert_eq!(asked(&question, true), asked(&question, false));
+        let means = |id: &str| match question.operation(Some(&selected(id))) {
+            Operation::UserInputAnswer { response, .. } => app::Choice::of(&response),
+            _ => None,
+        };
+        use app::Choice::*;
+        assert_eq!(
+            ["choice-0", "choice-1", "choice-2", "choice-3", "no-choice"].map(means),
+            [Some(ApproveOnce), Some(ApproveForSession), Some(Deny), Some(Cancel), None]
+        );
     }
 
     #[test]

@@ -242,7 +242,10 @@ impl Driver<'_> {
     /// Whether a wish has to wait for an answer of the person, or for servers that are starting.
     fn has_to_wait(&mut self, wish: &Wish) -> bool {
         match wish {
-            Wish::RecordInput(inputs) => self.ask_for_variables(inputs),
+            // Whether a name means a skill depends on the apps that there are.
+            Wish::RecordInput(inputs) => {
+                (self.session.input_needs_servers(inputs) && self.wait_for_servers()) || self.ask_for_variables(inputs)
+            }
             Wish::Measure(_) if self.ask_servers() => true,
             // What is measured and asked for must not depend on how quickly servers start.
             Wish::Measure(_) | Wish::Compact(CompactionWish::Start(_)) => {

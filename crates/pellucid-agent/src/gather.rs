@@ -14,6 +14,7 @@ use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_config::accepted::Accepted;
 use pellucid_config::config::Sourced;
+use pellucid_engine::apps::AppChoice;
 use pellucid_engine::facts;
 use pellucid_engine::facts::AgentRole;
 use pellucid_engine::facts::Candidate;
@@ -320,9 +321,10 @@ pub fn gather(sources: &FactSources) -> Gathered {
     };
     let settings = sources.settings(model, writable_roots);
     let tools = OutsideTools {
-        has_mcp_servers: config.tools.mcp_servers.values().any(|server| server.enabled),
+        has_mcp_servers: config.session_servers().values().any(|server| server.enabled),
         mcp_tools: Arc::default(),
         mcp_offers: mcp_offers(config),
+        apps: AppChoice { disabled: config.tools.apps.disabled.clone(), ..AppChoice::default() },
         agent_roles: agent_roles(config),
         dynamic_tools: Vec::new(),
     };
@@ -332,7 +334,7 @@ pub fn gather(sources: &FactSources) -> Gathered {
 
 /// Takes over which MCP servers a configuration has. Their tools are not known yet.
 pub(crate) fn exchange_servers(tools: &mut OutsideTools, config: &Config) {
-    tools.has_mcp_servers = config.tools.mcp_servers.values().any(|server| server.enabled);
+    tools.has_mcp_servers = config.session_servers().values().any(|server| server.enabled);
     tools.mcp_tools = Arc::default();
     tools.mcp_offers = mcp_offers(config);
 }

@@ -296,6 +296,7 @@ mod tests {
             homes: Vec::new(),
             roots: Arc::default(),
             node_paths: Vec::new(),
+            found_apps: Vec::new(),
             outputs: None,
             edits: None,
         }))

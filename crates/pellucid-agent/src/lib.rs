@@ -15,6 +15,7 @@
 //! waits, and reports back.
 
 mod again;
+pub mod apps;
 pub mod calls;
 pub mod child;
 mod client_tools;
@@ -27,6 +28,7 @@ mod documents;
 pub mod door;
 mod drive;
 pub mod fork;
+mod found_apps;
 pub mod frames;
 pub mod fsck;
 pub mod gather;

@@ -41,6 +41,7 @@ use pellucid_protocol::elicitation::ElicitationAnswer;
 use pellucid_protocol::elicitation::ElicitationPolicy;
 use pellucid_protocol::elicitation::ElicitationRequest;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::mcp::APPS_SERVER;
 use pellucid_protocol::mcp::McpAuthStatus;
 use pellucid_protocol::mcp::McpPage;
 use pellucid_protocol::mcp::McpServerStatus;
@@ -64,6 +65,7 @@ use serde_json::Value;
 use serde_json::json;
 use tokio::sync::watch;
 
+use crate::apps;
 use crate::context_events::ContextEvents;
 use crate::identity::VERSION;
 use crate::mcp_login;
@@ -115,10 +117,10 @@ impl Attached {
         if specs.is_empty() {
             return None;
         }
-        let lists = ToolLists::new(&config.folders.home);
+        let (lists, configured) = (ToolLists::new(&config.folders.home), config.session_servers());
         for spec in &mut specs {
             spec.follow = rules.follow.then(|| Follow { roots: roots.to_vec() });
-            if let Some(server) = config.tools.mcp_servers.get(&spec.name) {
+            if let Some(server) = configured.get(&spec.name) {
                 remember(spec, server, server.start.unwrap_or(rules.start), &lists);
             }
         }
@@ -202,10 +204,10 @@ pub async fn status(config: &Config, env: &Env) -> Vec<McpServerStatus> {
     let (servers, _events) = Servers::start(specs(config, env), http_clients(), &us(), &nobody);
     let mut all = servers.status().await;
     servers.shut_down().await;
+    let configured = config.session_servers();
     for status in &mut all {
-        if let Some(server) = config.tools.mcp_servers.get(&status.name)
-            && has_token(server)
-        {
+        let has_token = |server: &McpServer| has_token(server) || apps::has_token(&status.name, config, env);
+        if configured.get(&status.name).is_some_and(has_token) {
             status.auth_status = McpAuthStatus::BearerToken;
         }
     }
@@ -246,7 +248,7 @@ pub async fn listing(config: &Config, env: &Env, name: &str, kind: ListingKind) 
     for spec in &mut specs {
         // All pages are of interest.
         spec.follow = Some(Follow::default());
-        if let Some(server) = config.tools.mcp_servers.get(name) {
+        if let Some(server) = config.session_servers().get(name) {
             remember(spec, server, McpStart::Wait, &lists);
         }
     }
@@ -295,8 +297,9 @@ fn reach_digest(server: &McpServer) -> String {
 fn keep_lists(config: &Config, servers: &Servers) {
     let lists = ToolLists::new(&config.folders.home);
     let revisions: BTreeMap<String, String> = servers.revisions().into_iter().collect();
+    let configured = config.session_servers();
     for (name, tools) in servers.listed() {
-        let Some(server) = config.tools.mcp_servers.get(&name) else { continue };
+        let Some(server) = configured.get(&name) else { continue };
         let digest = reach_digest(server);
         let asked = revisions.get(&name).filter(|_| server.protocol == McpProtocol::Auto);
         let revision = asked.map(|name| {
@@ -348,9 +351,10 @@ impl KeptTools {
     pub(crate) fn read(config: &Config, env: &Env) -> Self {
         let lists = ToolLists::new(&config.folders.home);
         let (mut offered, mut missing) = (Vec::new(), Vec::new());
+        let configured = config.session_servers();
         for spec in specs(config, env) {
             let name = spec.name;
-            let server = config.tools.mcp_servers.get(&name).filter(|_| mcp::is_server_name(&name));
+            let server = configured.get(&name).filter(|_| mcp::is_server_name(&name));
             let Some(server) = server else {
                 missing
                     .push((name, "its name may only have letters, digits, `-` and `_`, so it never starts".to_owned()));
@@ -391,7 +395,8 @@ pub async fn auth_status(name: &str, server: &McpServer, config: &Config, env: &
 
 /// The servers that are to be started.
 pub fn specs(config: &Config, env: &Env) -> Vec<ServerSpec> {
-    let enabled = config.tools.mcp_servers.iter().filter(|(_, server)| server.enabled);
+    let servers = config.session_servers();
+    let enabled = servers.iter().filter(|(_, server)| server.enabled);
     enabled.map(|(name, server)| spec(name, server, config, env)).collect()
 }
 
@@ -423,6 +428,7 @@ fn reach(name: &str, server: &McpServer, config: &Config, env: &Env) -> Result<R
             let cwd = cwd.clone().unwrap_or_else(|| PathBuf::from("."));
             Ok(Reach::Program(Command { argv, arg0: None, cwd, env: variables(env, env_vars, given) }))
         }
+        McpTransport::Http { url, .. } if name == APPS_SERVER => apps::reach(url, config, env).map(Reach::Http),
         McpTransport::Http { url, bearer_token_env_var, .. } => {
             let bearer = match bearer_token_env_var {
                 Some(variable) => Some(env.text(variable).map(Secret::new).ok_or_else(|| {
@@ -466,7 +472,7 @@ pub(crate) fn http_clients() -> HttpClients {
     HttpClients::new(Transport::http_client)
 }
 
-fn us() -> ClientName {
+pub(crate) fn us() -> ClientName {
     ClientName { name: "pellucid-mcp-client".to_owned(), title: "Pellucid".to_owned(), version: VERSION.to_owned() }
 }
 

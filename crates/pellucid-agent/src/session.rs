@@ -10,6 +10,7 @@
 //! - `shortening`: summaries that replace the history
 //! - `turns`: what changed since the last turn, and what a turn begins and ends with
 //! - `asked_skills`: skills that a person's input asks for; `server_input`: prompts and resources of MCP servers
+//! - `apps`: connected apps that are in play
 //! - `placing`: texts of the layout within the conversation
 //! - `crate::habits`: what the pack does around turns; `recall`: the memory among them
 //!
@@ -17,6 +18,7 @@
 //! starts the MCP servers, `calls` records tool calls, `headers` are those of a request.
 
 mod apart;
+mod apps;
 mod asked_skills;
 mod beside;
 mod calls;
@@ -59,6 +61,7 @@ use pellucid_store::find;
 use pellucid_tools::situation::Situation;
 
 pub(crate) use self::apart::Answered;
+use self::apps::NamedApps;
 use self::asked_skills::AskedSkills;
 pub use self::beside::ComingRequest;
 pub use self::beside::SessionCopy;
@@ -116,6 +119,7 @@ pub struct Session {
     skills: AskedSkills,
     /// What servers gave for the input that is recorded next.
     given: GivenParts,
+    named_apps: NamedApps,
     habits: Habits,
     /// What became of the files before an input, until a request with that input is recorded.
     injected: Vec<StandingAccount>,

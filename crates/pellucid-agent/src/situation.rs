@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use pellucid_engine::facts::Facts;
-use pellucid_engine::mcp::ServerTool;
 use pellucid_engine::pack::ToolKind;
 use pellucid_engine::tool_list;
 use pellucid_engine::tool_list::Callable;
@@ -15,6 +14,7 @@ use pellucid_protocol::id::TurnId;
 use pellucid_protocol::settings::NetworkAccess;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_tools::mcp_tool::McpRoute;
+use pellucid_tools::situation::AppTool;
 use pellucid_tools::situation::ChildEnvironment;
 use pellucid_tools::situation::Offered;
 use pellucid_tools::situation::Situation;
@@ -51,7 +51,7 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
         truncation: facts.settings.model.truncation_policy,
         tools: ToolsAtHand {
             offered,
-            app_tools: Vec::new(),
+            app_tools: app_tools(facts),
             mcp_tools: routes(facts, &callable),
             dynamic_tools: clients_tools(facts, &callable.given),
             only: callable.only,
@@ -74,9 +74,13 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
 fn routes(facts: &Facts, callable: &Callable<'_>) -> Vec<McpRoute> {
     let direct = facts.tools.mcp_tools.iter().filter(|tool| callable.given.contains(&tool.name));
     let all = direct.chain(callable.deferred.iter().map(|it| it.tool));
-    let route =
-        |tool: &ServerTool| McpRoute { name: tool.name.clone(), server: tool.server.clone(), tool: tool.tool.clone() };
-    all.map(route).collect()
+    all.map(McpRoute::to).collect()
+}
+
+/// Which tools of connected apps a search can find.
+fn app_tools(facts: &Facts) -> Vec<AppTool> {
+    let all = facts.tools.mcp_tools.iter().filter(|tool| facts.tools.apps.can_find(tool));
+    all.map(AppTool::of).collect()
 }
 
 /// Which tools of the program that drives the session the model can call: those that it is offered.

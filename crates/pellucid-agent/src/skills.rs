@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_config::layers::LayerSource;
-use pellucid_engine::pack::SameName;
 use pellucid_engine::skills::Skill;
 use pellucid_engine::skills::SkillOwner;
 use pellucid_engine::skills::Skills;
@@ -76,11 +75,11 @@ pub(crate) struct Wanted {
 pub(crate) fn wanted(
     skills: &Skills,
     inputs: &[UserInput],
-    same_name: SameName,
+    selecting: &Selecting<'_>,
     project_at: Option<&ProjectAt>,
 ) -> Wanted {
     let mut wanted = Wanted::default();
-    for skill in select(skills, inputs, &Selecting { same_name, connectors: &[] }) {
+    for skill in select(skills, inputs, selecting) {
         let place = |at: &ProjectAt| at.place(Path::new(&skill.path)).to_string_lossy().into_owned();
         let placed = project_at.map(|at| Skill { path: place(at), ..skill.clone() });
         match skills::read(placed.as_ref().unwrap_or(skill)) {
@@ -94,6 +93,6 @@ pub(crate) fn wanted(
 }
 
 /// The variables that the skills of an input need.
-pub(crate) fn variables(skills: &Skills, inputs: &[UserInput], same_name: SameName) -> Vec<NeededVariable> {
-    variables::needed(select(skills, inputs, &Selecting { same_name, connectors: &[] }))
+pub(crate) fn variables(skills: &Skills, inputs: &[UserInput], selecting: &Selecting<'_>) -> Vec<NeededVariable> {
+    variables::needed(select(skills, inputs, selecting))
 }

@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use pellucid_protocol::elicitation::ElicitationPolicy;
 use pellucid_protocol::environment::ShellEnvironmentPolicy;
+use pellucid_protocol::feature::Feature;
 use pellucid_protocol::feature::Features;
+use pellucid_protocol::mcp::APPS_SERVER;
 use pellucid_protocol::project_docs::ProjectDocs;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::settings::ApprovalPolicy;
@@ -37,6 +39,7 @@ pub use words::MemoryScope;
 pub use words::ResumeSettings;
 pub use words::SandboxBackend;
 
+use crate::apps::AppSettings;
 use crate::error::listed;
 use crate::guard::Acceptance;
 use crate::keys;
@@ -357,6 +360,8 @@ pub struct ToolSettings {
     pub agent_roles: BTreeMap<String, AgentRoleConfig>,
     /// MCP servers by name.
     pub mcp_servers: BTreeMap<String, McpServer>,
+    /// The settings of connected apps.
+    pub apps: AppSettings,
     /// What holds for all logins to MCP servers.
     pub mcp_logins: McpLogins,
     /// How requests offer the tools of MCP servers, if the pack does not decide.
@@ -640,6 +645,19 @@ impl Config {
     pub fn add_server(&mut self, name: &str, mut server: McpServer) -> bool {
         mcp::forbid(name, &mut server, &self.requirements);
         self.tools.mcp_servers.insert(name.to_owned(), server).is_some()
+    }
+
+    /// The MCP servers of a session: the configured ones, and the one of connected apps if those are on. Its name belongs to
+    /// that one alone.
+    pub fn session_servers(&self) -> BTreeMap<String, McpServer> {
+        let mut servers = self.tools.mcp_servers.clone();
+        servers.remove(APPS_SERVER);
+        if self.features.is_on(Feature::Apps) {
+            let mut server = self.tools.apps.server();
+            mcp::forbid(APPS_SERVER, &mut server, &self.requirements);
+            servers.insert(APPS_SERVER.to_owned(), server);
+        }
+        servers
     }
 
     /// The keys that are set but have no effect in this version, each with the reason.

@@ -16,6 +16,7 @@
 #![warn(missing_docs)]
 
 pub mod accepted;
+pub mod apps;
 pub mod config;
 pub mod edit;
 pub mod env;

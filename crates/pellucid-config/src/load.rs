@@ -32,6 +32,7 @@ use pellucid_protocol::settings::SummaryRequests;
 use pellucid_protocol::settings::Verbosity;
 use pellucid_protocol::settings::WebSearchMode;
 
+use crate::apps::AppSettings;
 use crate::check;
 use crate::config::AgentRoleConfig;
 use crate::config::AssistantSettings;
@@ -384,6 +385,7 @@ fn tools(reader: &Reader<'_>, layers: &Layers) -> Result<ToolSettings, ConfigErr
         agents_max,
         agent_roles: agent_roles(reader),
         mcp_servers: BTreeMap::new(),
+        apps: AppSettings::read(reader),
         mcp_logins: McpLogins {
             store: word_or_default!(reader, "mcp_oauth_credentials_store", McpLoginStore),
             callback_port: reader.count("mcp_oauth_callback_port"),

@@ -7,6 +7,7 @@
 //! - [`safe`], [`dangerous`]: what is known of commands without rules
 //! - [`decide`]: the decision about a command; [`explain`]: the same in words, with what would change it
 //! - [`grounds`]: what records keep of a decision
+//! - [`app`]: the question before a call of a connected app's tool
 //! - [`amendment`]: which rule is offered to a person to be saved
 //! - [`grants`]: what a person allowed for the rest of the session
 //! - [`patch`]: the decision about a patch
@@ -18,6 +19,7 @@
 //! Not here: taking a shell script apart and reading rules (`pellucid-exec`), asking (`pellucid-agent`).
 
 pub mod amendment;
+pub mod app;
 pub mod asked;
 pub mod dangerous;
 pub mod decide;

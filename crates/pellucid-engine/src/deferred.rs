@@ -13,6 +13,7 @@ mod list;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use pellucid_protocol::mcp::APPS_SERVER;
 use pellucid_protocol::settings::McpOffer;
 use serde_json::Value;
 
@@ -60,9 +61,9 @@ impl<'a> Deferral<'a> {
         this
     }
 
-    /// Whether a tool is deferred.
+    /// Whether a tool is deferred. Those of connected apps are not: they have their own search.
     pub fn has(&self, tool: &ServerTool) -> bool {
-        self.can_defer && self.given(tool).unwrap_or(self.of_layout) == McpOffer::Deferred
+        self.can_defer && tool.server != APPS_SERVER && self.given(tool).unwrap_or(self.of_layout) == McpOffer::Deferred
     }
 
     /// What the configuration says about a tool.
@@ -74,7 +75,8 @@ impl<'a> Deferral<'a> {
     /// Whether the tools that no configuration decides about have more than so many tokens.
     fn is_above(&self, tokens_max: usize) -> bool {
         let mut bytes = 0;
-        self.facts.tools.mcp_tools.iter().filter(|tool| self.given(tool).is_none()).any(|tool| {
+        let undecided = |tool: &&ServerTool| tool.server != APPS_SERVER && self.given(tool).is_none();
+        self.facts.tools.mcp_tools.iter().filter(undecided).any(|tool| {
             bytes += bytes_of(tool);
             tokens_of_bytes(bytes) > tokens_max
         })
@@ -187,8 +189,8 @@ impl DeferredTools {
 
     /// The tools that have words of a question, the best first.
     pub fn search(&self, question: &str, limit: usize) -> Vec<DeferredTool<'_>> {
-        let texts: Vec<String> = self.iter().map(text).collect();
-        let hits = bm25::rank(&texts, question, limit);
+        let texts: Vec<String> = self.iter().map(|it| bm25::apart(&text(it))).collect();
+        let hits = bm25::rank(&texts, &bm25::apart(question), limit);
         hits.into_iter()
             .filter_map(|hit| self.named.get(hit.index))
             .map(|(name, place)| DeferredTool { name, tool: &self.all[*place] })

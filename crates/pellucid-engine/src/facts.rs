@@ -28,6 +28,7 @@ use pellucid_protocol::settings::WebSearchMode;
 use serde_json::Map;
 use serde_json::Value;
 
+use crate::apps::AppChoice;
 use crate::bootstrap::LoadedFiles;
 use crate::digest::Digest;
 use crate::documents::imports::Imported;
@@ -131,6 +132,8 @@ pub struct OutsideTools {
     pub mcp_tools: Arc<[ServerTool]>,
     /// How the configuration wants these tools to be offered.
     pub mcp_offers: McpOffers,
+    /// Which of the tools of connected apps are offered.
+    pub apps: AppChoice,
     /// Roles for other agents that the user defined, by name.
     pub agent_roles: Vec<AgentRole>,
     /// Tools that the client runs, in the order to be offered.

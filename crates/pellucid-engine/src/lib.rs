@@ -42,6 +42,7 @@
 
 pub mod agent_status;
 pub mod approval;
+pub mod apps;
 pub mod assemble;
 pub mod bm25;
 pub mod bootstrap;

@@ -21,6 +21,9 @@ use serde_json::json;
 use sha1::Digest;
 use sha1::Sha1;
 
+use crate::approval::app::Risk;
+use crate::apps::ToolApp;
+
 /// The prefix of the names of all these tools.
 pub const PREFIX: &str = "mcp__";
 
@@ -46,6 +49,12 @@ pub struct ServerTool {
     pub description: String,
     /// A JSON schema of its arguments.
     pub input_schema: Value,
+    /// The name for people, if the server gives one.
+    pub title: Option<String>,
+    /// What the server says that a call may do, if a person is to be asked about it.
+    pub risk: Option<Risk>,
+    /// The connected app that the tool belongs to.
+    pub app: Option<ToolApp>,
 }
 
 /// The tools of a server that are offered.
@@ -83,6 +92,9 @@ pub fn offered(servers: &[(String, Vec<McpTool>)]) -> Vec<ServerTool> {
                 tool: tool.name.clone(),
                 description: tool.description.clone().unwrap_or_default(),
                 input_schema: with_properties(&tool.input_schema),
+                title: tool.title.clone(),
+                risk: tool.annotations.as_ref().and_then(Risk::of),
+                app: ToolApp::of(server, tool),
             });
         }
     }

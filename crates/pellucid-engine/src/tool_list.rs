@@ -6,11 +6,13 @@
 use std::sync::Arc;
 
 use pellucid_protocol::dynamic_tool::DynamicTool;
+use pellucid_protocol::mcp::APPS_SERVER;
 use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::McpSchemas;
 use pellucid_protocol::settings::WebSearchMode;
 use serde::Serialize;
 
+use crate::apps;
 use crate::deferred;
 use crate::deferred::Deferral;
 use crate::deferred::DeferredTools;
@@ -184,7 +186,8 @@ pub fn given(pack: &Pack, facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
 fn usable(pack: &Pack, facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
     let (mut tools, mut omissions) = (Vec::new(), Vec::new());
     let deferral = Deferral::of(pack, facts);
-    for tool in facts.tools.mcp_tools.iter().filter(|tool| !deferral.has(tool)) {
+    let direct = facts.tools.mcp_tools.iter().filter(|tool| facts.tools.apps.offers(tool) && !deferral.has(tool));
+    for tool in direct {
         match GivenSchema::of_server(&tool.input_schema, pack.layout.given_tools.schemas) {
             Ok(schema) => tools.push(GivenTool {
                 name: tool.name.clone(),
@@ -442,8 +445,18 @@ fn places(path: &str, pack: &Pack, facts: &Facts) -> Vec<Value> {
         "wait.timeout_ms" => vec![limit("{default}", "30000"), limit("{min}", "10000"), limit("{max}", "300000")],
         "spawn_agent.agent_type" => vec![("{roles}", roles(pack, facts))],
         deferred::FIND => vec![("{tools}", deferred::list(pack, facts).fragments)],
-        "search_tool_bm25" => vec![("{{app_names}}", Vec::new())],
+        apps::SEARCH => vec![("{{app_names}}", app_names(facts))],
         _ => Vec::new(),
+    }
+}
+
+/// The names of the connected apps, in a row.
+fn app_names(facts: &Facts) -> Vec<Fragment> {
+    let names = apps::names(&facts.tools.mcp_tools).join(", ");
+    if names.is_empty() {
+        Vec::new()
+    } else {
+        vec![Fragment::provided(&format!("{MCP_SERVERS}{}", APPS_SERVER), names)]
     }
 }
 

@@ -46,6 +46,8 @@ word_enum! {
         Patch = "patch",
         /// Whether a patch may be applied although the sandbox would stop it.
         PatchRetry = "patch_retry",
+        /// Whether a tool of a connected app may be called.
+        AppTool = "app_tool",
     }
 }
 

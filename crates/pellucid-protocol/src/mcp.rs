@@ -8,6 +8,9 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
+/// The name of the MCP server with the tools of connected apps.
+pub const APPS_SERVER: &str = "codex_apps";
+
 /// A tool as its MCP server describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

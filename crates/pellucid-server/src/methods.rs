@@ -5,6 +5,7 @@
 //! later, or sends other messages first, gets the `MethodCall`.
 
 pub mod account;
+pub mod apps;
 pub mod catalog;
 pub mod command;
 pub mod config;
@@ -193,7 +194,7 @@ methods! {
     "skills/config/write" (skills::SkillsConfigWriteParams) -> (skills::SkillsConfigWriteResponse) => [plain skills::config_write];
     "skills/remote/list" (skills::SkillsRemoteReadParams) -> (skills::SkillsRemoteReadResponse) => [plain skills::remote_list];
     "skills/remote/export" (skills::SkillsRemoteWriteParams) -> (skills::SkillsRemoteWriteResponse) => [plain skills::remote_export];
-    "app/list" (mcp::AppsListParams) -> (mcp::AppsListResponse) => [plain mcp::app_list];
+    "app/list" (apps::AppsListParams) -> (apps::AppsListResponse) => beside [plain apps::list];
     "mcpServerStatus/list" (mcp::ListMcpServerStatusParams) -> (mcp::ListMcpServerStatusResponse) => beside [plain mcp::status_list];
     "mcpServer/oauth/login" (mcp::McpServerOauthLoginParams) -> (mcp::McpServerOauthLoginResponse) => beside [plain mcp::oauth_login];
     "config/mcpServer/reload" (NoParams) -> (mcp::McpServerRefreshResponse) => [plain mcp::reload];

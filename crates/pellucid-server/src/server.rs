@@ -34,6 +34,7 @@ use crate::connection::WAITING_BYTES_MAX;
 use crate::loaded::LoadedDescription;
 use crate::loaded::LoadedSession;
 use crate::methods;
+use crate::methods::apps::KeptApps;
 use crate::methods::files::Searches;
 use crate::newest::live;
 use crate::newest::members;
@@ -72,6 +73,8 @@ pub struct Server {
     sessions: Mutex<BTreeMap<String, Arc<LoadedSession>>>,
     questions: Mutex<BTreeMap<i64, Asked>>,
     n_questions: AtomicI64,
+    /// The lists of connected apps that clients asked for.
+    pub(crate) apps: KeptApps,
     /// The index of stored sessions, opened with the first list. It is kept, so that the next lists look at changed files only.
     index: Mutex<Option<SessionIndex>>,
 }
@@ -99,6 +102,7 @@ impl Server {
             sessions: Mutex::default(),
             questions: Mutex::default(),
             n_questions: AtomicI64::new(0),
+            apps: KeptApps::default(),
             index: Mutex::default(),
         })
     }

@@ -173,6 +173,7 @@ impl Bench {
             homes: vec![self.home.path().to_owned()],
             roots: Arc::default(),
             node_paths: self.node_paths.clone(),
+            found_apps: Vec::new(),
             outputs: Some(Outputs::of(self.home.path(), "session")),
             edits: Some(EditLog::of(RealDisk::shared(), self.home.path(), "session")),
         });

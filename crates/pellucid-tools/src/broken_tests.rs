@@ -45,8 +45,12 @@ impl ToolServers for Panicking {
 
 fn bench() -> Bench {
     let mut bench = Bench::new();
-    let route =
-        |tool: &str| McpRoute { name: format!("mcp__s__{tool}"), server: "s".to_owned(), tool: tool.to_owned() };
+    let route = |tool: &str| McpRoute {
+        name: format!("mcp__s__{tool}"),
+        server: "s".to_owned(),
+        tool: tool.to_owned(),
+        app: None,
+    };
     bench.situation.tools.mcp_tools = ["at_once", "later"].map(route).into();
     bench.servers = Some(Arc::new(Panicking));
     bench

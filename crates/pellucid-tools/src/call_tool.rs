@@ -110,11 +110,7 @@ mod tests {
     fn bench() -> Bench {
         let mut bench = Bench::new();
         bench.situation.tools.deferred = deferred();
-        let routes = bench.situation.tools.deferred.iter().map(|it| McpRoute {
-            name: it.tool.name.clone(),
-            server: it.tool.server.clone(),
-            tool: it.tool.tool.clone(),
-        });
+        let routes = bench.situation.tools.deferred.iter().map(|it| McpRoute::to(it.tool));
         bench.situation.tools.mcp_tools = routes.collect();
         bench.servers = Some(Arc::new(Rote));
         bench

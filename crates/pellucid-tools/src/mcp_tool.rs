@@ -5,9 +5,20 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Instant;
 
+use pellucid_engine::approval::app;
+use pellucid_engine::approval::app::AppCall;
+use pellucid_engine::approval::app::Risk;
+use pellucid_engine::approval::grants::GrantKey;
+use pellucid_engine::approval::grounds::CallGrounds;
 use pellucid_engine::mcp;
+use pellucid_engine::mcp::ServerTool;
+use pellucid_engine::turn::questions::AskKey;
+use pellucid_engine::turn::questions::AskOutcome;
+use pellucid_engine::turn::questions::ClientAnswer;
+use pellucid_engine::turn::questions::ClientQuestion;
 use pellucid_protocol::call::Payload;
 use pellucid_protocol::call::ToolCall;
+use pellucid_protocol::call_record::ApprovalSubject;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::ToolOutput;
 use pellucid_protocol::mcp::McpFailure;
@@ -67,6 +78,34 @@ pub struct McpRoute {
     pub server: String,
     /// The name of the tool on the server.
     pub tool: String,
+    /// The connected app that the tool belongs to.
+    pub app: Option<RouteApp>,
+}
+
+/// What a person hears of a connected app's tool before it is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RouteApp {
+    /// The id of the app.
+    pub id: String,
+    /// The name of the app, or its id.
+    pub name: String,
+    /// The name of the tool for people.
+    pub title: Option<String>,
+    /// What a call may do; absent if a person is not asked.
+    pub risk: Option<Risk>,
+}
+
+impl McpRoute {
+    /// The way to a tool of a server.
+    pub fn to(tool: &ServerTool) -> Self {
+        let app = tool.app.as_ref().map(|app| RouteApp {
+            id: app.id.clone(),
+            name: app.name.clone().unwrap_or_else(|| app.id.clone()),
+            title: tool.title.clone().filter(|title| !title.trim().is_empty()),
+            risk: tool.risk,
+        });
+        Self { name: tool.name.clone(), server: tool.server.clone(), tool: tool.tool.clone(), app }
+    }
 }
 
 /// Calls a tool of a server.
@@ -87,13 +126,13 @@ pub(crate) async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput
     };
     let McpRoute { server, tool, .. } = route;
     let invocation = McpInvocation { server: server.clone(), tool: tool.clone(), arguments: arguments.clone() };
+    let refusal = refusal(call, route, job).await;
     let shown_call = ShownCall::begin(&job.desk, call, invocation).await;
-    let answer = match object(arguments) {
-        Ok(arguments) => servers.call(server, tool, arguments).await,
-        Err(failure) => Err(failure),
+    let answer = match (refusal, object(arguments)) {
+        (Some(refusal), _) => Err(refusal.to_owned()),
+        (None, Ok(arguments)) => servers.call(server, tool, arguments).await.map_err(|failure| failed(route, failure)),
+        (None, Err(failure)) => Err(failed(route, failure)),
     };
-    let answer =
-        answer.map_err(|failure| mcp::call_failure(&failure.of(format!("tool call failed for `{server}/{tool}`"))));
     let answer = answer.map(|result| if job.situation.sees_images { result } else { mcp::without_images(result) });
     let output = match &answer {
         Ok(result) => {
@@ -109,6 +148,37 @@ pub(crate) async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput
     };
     shown_call.end(&job.desk, answer).await;
     Ok(output)
+}
+
+/// The text about a call that failed.
+fn failed(route: &McpRoute, failure: McpFailure) -> String {
+    mcp::call_failure(&failure.of(format!("tool call failed for `{}/{}`", route.server, route.tool)))
+}
+
+/// Why a person does not let a connected app's tool be called; absent if the call is made.
+async fn refusal(call: &ToolCall, route: &McpRoute, job: &CallContext) -> Option<&'static str> {
+    let RouteApp { id, name, title, risk } = route.app.as_ref()?;
+    let (risk, policy) = ((*risk)?, job.situation.approval_policy);
+    if !app::may_ask(policy, &job.situation.sandbox_policy) {
+        return None;
+    }
+    job.notes.decided(CallGrounds::App { risk, policy });
+    let turn_id = &job.situation.turn_id;
+    let tool = title.as_deref().unwrap_or(&route.tool);
+    let asked = app::question(&AppCall { call_id: &call.call_id, turn_id, app: name, tool, risk });
+    let grant = GrantKey::AppTool { server: route.server.clone(), app: id.clone(), tool: route.tool.clone() };
+    let question = ClientQuestion {
+        key: AskKey::Question(turn_id.clone()),
+        event: Box::new(EventMessage::RequestUserInput(asked)),
+        grants: vec![grant],
+    };
+    match job.desk.ask_for_approval(question, &job.notes, ApprovalSubject::AppTool).await {
+        AskOutcome::Granted => None,
+        AskOutcome::Answered(ClientAnswer::Answers(answers)) => {
+            app::Choice::of(&answers).unwrap_or(app::Choice::Cancel).refusal()
+        }
+        AskOutcome::Answered(_) | AskOutcome::Unanswered => app::Choice::Cancel.refusal(),
+    }
 }
 
 /// Arguments as servers take them.
@@ -143,8 +213,14 @@ impl ShownCall {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::collections::BTreeMap;
+
     use expect_test::Expect;
     use expect_test::expect;
+    use pellucid_protocol::question::UserAnswer;
+    use pellucid_protocol::question::UserAnswers;
+    use pellucid_protocol::settings::ApprovalPolicy;
+    use pellucid_protocol::settings::SandboxPolicy;
     use serde_json::json;
 
     use super::*;
@@ -207,6 +283,7 @@ pub(crate) mod tests {
             name: format!("mcp__depot__{tool}"),
             server: "depot".to_owned(),
             tool: tool.to_owned(),
+            app: None,
         };
         bench.situation.tools.mcp_tools = ["echo", "picture", "broken"].map(route).into();
         bench.servers = Some(std::sync::Arc::new(Rote));
@@ -267,6 +344,77 @@ pub(crate) mod tests {
             &expect![[r#"
                 => err: key must be a string at line 1 column 2
             "#]],
+        );
+    }
+
+    /// Calls a connected app's tool. Gives the question, if there is one, and the output.
+    #[track_caller]
+    fn check_asked(policy: ApprovalPolicy, sandbox: SandboxPolicy, choice: Option<&str>, expected: &Expect) {
+        let mut bench = Bench::new();
+        (bench.situation.approval_policy, bench.situation.sandbox_policy) = (policy, sandbox);
+        let app =
+            RouteApp { id: "cal".to_owned(), name: "Calendar".to_owned(), title: None, risk: Some(Risk::Reaches) };
+        let (name, server) = ("mcp__codex_apps__echo".to_owned(), "codex_apps".to_owned());
+        bench.situation.tools.mcp_tools = vec![McpRoute { name, server, tool: "echo".to_owned(), app: Some(app) }];
+        bench.servers = Some(std::sync::Arc::new(Rote));
+        let answer = choice.map(|choice| {
+            let answer = UserAnswer { answers: vec![choice.to_owned()] };
+            let answers = BTreeMap::from([("mcp_tool_call_approval_c".to_owned(), answer)]);
+            ClientAnswer::Answers(UserAnswers { answers })
+        });
+        let shown = bench.run_answered(&function("mcp__codex_apps__echo", "{}"), answer).text();
+        let lines = shown.lines().filter(|line| !line.starts_with("{\"type\":\"mcp_tool_call"));
+        let lines = lines.map(|line| line.split(",\"questions\"").next().unwrap_or(line));
+        expected.assert_eq(&lines.collect::<Vec<_>>().join("\n"));
+    }
+
+    #[test]
+    fn a_person_decides_about_a_call_of_an_app() {
+        let asked =
+            |choice, expected| check_asked(ApprovalPolicy::OnRequest, SandboxPolicy::ReadOnly, choice, expected);
+        asked(
+            Some("Approve Once"),
+            &expect![[r#"
+            {"type":"request_user_input","call_id":"c","turn_id":"t"
+            => [{"type":"text","text":"Some({})"}]"#]],
+        );
+        asked(
+            Some("Approve this Session"),
+            &expect![[r#"
+            {"type":"request_user_input","call_id":"c","turn_id":"t"
+            => [{"type":"text","text":"Some({})"}]"#]],
+        );
+        asked(
+            Some("Deny"),
+            &expect![[r#"
+            {"type":"request_user_input","call_id":"c","turn_id":"t"
+            => err: "user rejected MCP tool call""#]],
+        );
+        asked(
+            Some("Cancel"),
+            &expect![[r#"
+            {"type":"request_user_input","call_id":"c","turn_id":"t"
+            => err: "user cancelled MCP tool call""#]],
+        );
+        asked(
+            None,
+            &expect![[r#"
+            {"type":"request_user_input","call_id":"c","turn_id":"t"
+            => err: "user cancelled MCP tool call""#]],
+        );
+        check_asked(
+            ApprovalPolicy::Never,
+            SandboxPolicy::DangerFullAccess,
+            None,
+            &expect![[r#"=> [{"type":"text","text":"Some({})"}]"#]],
+        );
+        check_asked(
+            ApprovalPolicy::Never,
+            SandboxPolicy::ReadOnly,
+            None,
+            &expect![[r#"
+            {"type":"request_user_input","call_id":"c","turn_id":"t"
+            => err: "user cancelled MCP tool call""#]],
         );
     }
 

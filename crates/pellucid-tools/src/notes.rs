@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 
+use pellucid_engine::approval::app;
 use pellucid_engine::approval::grounds::CallGrounds;
 use pellucid_engine::turn::questions::AskOutcome;
 use pellucid_engine::turn::questions::ClientAnswer;
@@ -192,8 +193,16 @@ impl CallNotes {
 
 /// The decision of a client as records write it.
 fn word(answer: &ClientAnswer) -> ApprovalWord {
-    let (ClientAnswer::Decision(decision) | ClientAnswer::DecisionWithoutTurn(decision)) = answer else {
-        return ApprovalWord::Denied;
+    let decision = match answer {
+        ClientAnswer::Decision(decision) | ClientAnswer::DecisionWithoutTurn(decision) => decision,
+        ClientAnswer::Answers(answers) => {
+            return match app::Choice::of(answers) {
+                Some(app::Choice::ApproveOnce) => ApprovalWord::Approved,
+                Some(app::Choice::ApproveForSession) => ApprovalWord::ApprovedForSession,
+                Some(app::Choice::Deny | app::Choice::Cancel) | None => ApprovalWord::Denied,
+            };
+        }
+        ClientAnswer::DynamicTool(_) | ClientAnswer::Elicitation(_) => return ApprovalWord::Denied,
     };
     match decision {
         ReviewDecision::Approved => ApprovalWord::Approved,

@@ -282,8 +282,12 @@ fn servers_clients_and_scripts_do_the_work() {
     let mut bench = Bench::new();
     bench.node_paths = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/js_repl/fake_node.sh")];
     bench.servers = Some(Arc::new(Rote));
-    let route =
-        |tool: &str| McpRoute { name: format!("mcp__{tool}"), server: "depot".to_owned(), tool: tool.to_owned() };
+    let route = |tool: &str| McpRoute {
+        name: format!("mcp__{tool}"),
+        server: "depot".to_owned(),
+        tool: tool.to_owned(),
+        app: None,
+    };
     bench.situation.tools.mcp_tools = ["echo", "broken"].map(route).into();
     check_noted(
         &bench,

@@ -82,8 +82,12 @@ fn a_tool_of_the_registry_runs_when_it_is_offered_and_never_otherwise() {
 
 #[test]
 fn a_tool_of_a_server_runs_when_it_is_offered_and_never_otherwise() {
-    let route =
-        |tool: &str| McpRoute { name: format!("mcp__s__{tool}"), server: "s".to_owned(), tool: tool.to_owned() };
+    let route = |tool: &str| McpRoute {
+        name: format!("mcp__s__{tool}"),
+        server: "s".to_owned(),
+        tool: tool.to_owned(),
+        app: None,
+    };
     for (offered, is_run) in [(vec![route("a")], true), (vec![route("b")], false), (Vec::new(), false)] {
         let mut bench = Bench::new();
         bench.servers = Some(Arc::new(Willing));

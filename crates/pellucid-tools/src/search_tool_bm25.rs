@@ -1,4 +1,4 @@
-//! `search_tool_bm25`: looks for tools of connected apps by words. Without apps nothing is found.
+//! `search_tool_bm25`: looks for tools of connected apps by words. What it finds is offered from the next request on.
 
 use pellucid_engine::approval::grounds::Unasked;
 use pellucid_engine::bm25;
@@ -41,7 +41,7 @@ fn usual_limit() -> usize {
 struct Found<'a> {
     query: &'a str,
     total_tools: usize,
-    active_selected_tools: Vec<&'a str>,
+    active_selected_tools: Vec<String>,
     tools: Vec<FoundTool<'a>>,
 }
 
@@ -65,10 +65,9 @@ async fn run(call: &ToolCall, job: &CallContext) -> Result<ToolOutput, Failed> {
     let texts: Vec<String> = all.iter().map(AppTool::text).collect();
     let hits = bm25::rank(&texts, query, limit);
     let tools: Vec<FoundTool<'_>> =
-        hits.iter().filter_map(|hit| Some(FoundTool { tool: all.get(hit.index)?, score: hit.score })).collect();
-    let mut selected: Vec<&str> = tools.iter().map(|found| found.tool.name.as_str()).collect();
-    selected.sort_unstable();
-    let found = Found { query, total_tools: all.len(), active_selected_tools: selected, tools };
+        hits.iter().filter_map(|hit| Some(FoundTool { tool: all.get(hit.index)?, score: hit.score.into() })).collect();
+    let active = job.toolbox.add_found_apps(tools.iter().map(|found| found.tool.name.clone()));
+    let found = Found { query, total_tools: all.len(), active_selected_tools: active, tools };
     let text = serde_json::to_string(&found).map_err(|error| Failed::Fatal(error.to_string()))?;
     Ok(text.into())
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pellucid_engine::deferred::DeferredTools;
+use pellucid_engine::mcp::ServerTool;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::settings::ApprovalPolicy;
@@ -13,6 +14,7 @@ use pellucid_protocol::settings::CollaborationModeKind;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_protocol::settings::TruncationPolicy;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::Tool;
 use crate::When;
@@ -128,9 +130,24 @@ pub struct AppTool {
 }
 
 impl AppTool {
+    /// A tool that a search can find.
+    pub fn of(tool: &ServerTool) -> Self {
+        let properties = tool.input_schema.get("properties").and_then(Value::as_object);
+        Self {
+            name: tool.name.clone(),
+            tool: tool.tool.clone(),
+            server: tool.server.clone(),
+            title: tool.title.clone(),
+            description: Some(tool.description.clone()).filter(|text| !text.is_empty()),
+            connector_name: tool.app.as_ref().and_then(|app| app.name.clone()),
+            input_keys: properties.map(|properties| properties.keys().cloned().collect()).unwrap_or_default(),
+        }
+    }
+
     /// The text that a search looks at.
     pub(crate) fn text(&self) -> String {
         let given = [&self.title, &self.description, &self.connector_name].into_iter().flatten();
+        let given = given.filter(|text| !text.trim().is_empty());
         let words = [&self.name, &self.tool, &self.server].into_iter().chain(given).chain(&self.input_keys);
         words.map(String::as_str).collect::<Vec<_>>().join(" ")
     }

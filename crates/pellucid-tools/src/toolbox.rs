@@ -68,6 +68,8 @@ pub struct Toolbox {
     node_paths: Vec<PathBuf>,
     kernel: KernelSeat,
     servers: Mutex<Option<Arc<dyn ToolServers>>>,
+    /// The names of the tools of connected apps that searches found.
+    found_apps: Mutex<Vec<String>>,
     outputs: Option<Arc<Outputs>>,
     edits: Option<Arc<EditLog>>,
 }
@@ -89,6 +91,8 @@ pub struct Equipment {
     pub roots: Arc<Roots>,
     /// Paths at which Node is looked for, before `PATH`.
     pub node_paths: Vec<PathBuf>,
+    /// The names of the tools of connected apps that searches found before.
+    pub found_apps: Vec<String>,
     /// The store of whole outputs, if they are kept.
     pub outputs: Option<Arc<Outputs>>,
     /// The store of what patches did to files, if it is kept.
@@ -137,6 +141,7 @@ impl Toolbox {
             node_paths: equipment.node_paths,
             kernel: KernelSeat::default(),
             servers: Mutex::default(),
+            found_apps: Mutex::new(equipment.found_apps),
             outputs: equipment.outputs,
             edits: equipment.edits,
         }
@@ -145,6 +150,22 @@ impl Toolbox {
     /// From now on calls of servers' tools go to these.
     pub fn use_servers(&self, servers: Arc<dyn ToolServers>) {
         *locked(&self.servers) = Some(servers);
+    }
+
+    /// The names of the tools of connected apps that searches found, in the order in which they were found.
+    pub fn found_apps(&self) -> Vec<String> {
+        locked(&self.found_apps).clone()
+    }
+
+    /// Adds the names of tools that a search found. Gives all.
+    pub(crate) fn add_found_apps(&self, names: impl Iterator<Item = String>) -> Vec<String> {
+        let mut found = locked(&self.found_apps);
+        for name in names {
+            if !found.contains(&name) {
+                found.push(name);
+            }
+        }
+        found.clone()
     }
 
     /// The connections to MCP servers, for calls of their tools.

@@ -13,6 +13,8 @@ pub enum CommandGate {
     Personality,
     /// A pack that has phases of work.
     Phases,
+    /// The feature `apps`.
+    Apps,
 }
 
 /// A command of the client.
@@ -44,6 +46,7 @@ pub enum SlashCommand {
     DebugConfig,
     StatusLine,
     Mcp,
+    Apps,
     Logout,
     Quit,
     Exit,
@@ -177,6 +180,13 @@ pub const COMMANDS: &[CommandRow] = {
         },
         CommandRow { command: C::StatusLine, name: "statusline", help: "choose what the last row shows", ..IDLE },
         CommandRow { command: C::Mcp, name: "mcp", help: "list MCP servers and their tools", ..ALWAYS },
+        CommandRow {
+            command: C::Apps,
+            name: "apps",
+            help: "list connected apps and how to name them",
+            gate: Some(CommandGate::Apps),
+            ..ALWAYS
+        },
         CommandRow { command: C::Logout, name: "logout", help: "remove the stored login and end", ..IDLE },
         CommandRow { command: C::Quit, name: "quit", help: "end", is_hidden: true, ..ALWAYS },
         CommandRow { command: C::Exit, name: "exit", help: "end", ..ALWAYS },

@@ -134,6 +134,8 @@ pub enum Topic {
     Configuration,
     /// The MCP servers with their tools.
     McpServers,
+    /// The connected apps, and how a message names them.
+    Apps,
     /// The address of the page about the session, which is served from then on.
     Page,
     /// The phases of work, and the one that holds.

@@ -26,6 +26,9 @@ impl Driver<'_> {
     /// Asks the model, after what has to be remembered for it.
     pub(super) async fn ask_model(&mut self, turn: &RunningTurn, inside: &Inside) -> Result<(), ClientGone> {
         self.session.record_before_request();
+        if self.session.choose_apps() {
+            self.offer_others();
+        }
         self.tell(inside).await?;
         let is_first = !std::mem::replace(&mut self.has_asked, true);
         match self.session.memory_job(&self.frame, is_first) {
@@ -54,9 +57,7 @@ impl Driver<'_> {
         inside: &Inside,
     ) -> Result<Vec<Wish>, ClientGone> {
         self.session.learn_server_tools();
-        self.frame = self.session.frame(self.input.output_schema.clone());
-        let situation = self.session.situation(&self.input.id);
-        self.session.jobs.set_situation(situation);
+        self.offer_others();
         if self.held.is_empty() {
             self.ask_model(turn, inside).await?;
         }
@@ -90,6 +91,13 @@ impl Driver<'_> {
             }
             Err(message) => turn.refuse_input(&message),
         }
+    }
+
+    /// Offers other tools than before, from the next request on.
+    fn offer_others(&mut self) {
+        self.frame = self.session.frame(self.input.output_schema.clone());
+        let situation = self.session.situation(&self.input.id);
+        self.session.jobs.set_situation(situation);
     }
 
     /// Writes down under which settings the model is asked.

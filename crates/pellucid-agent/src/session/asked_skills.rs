@@ -4,6 +4,7 @@
 //! or log.
 
 use pellucid_engine::skills::select;
+use pellucid_engine::skills::select::Selecting;
 use pellucid_engine::skills::variables;
 use pellucid_engine::skills::variables::NeededVariable;
 use pellucid_engine::transcript::Draft;
@@ -17,6 +18,7 @@ use pellucid_protocol::question::UserAnswers;
 use pellucid_tools::situation::SkillVariables;
 
 use super::Session;
+use super::apps;
 use super::setup::Setup;
 use crate::child;
 use crate::gather::Gathered;
@@ -77,6 +79,7 @@ impl Session {
     pub fn record_input(&mut self, inputs: &[UserInput]) -> Vec<EventMessage> {
         let place = self.skill_place();
         let warnings = self.skills.find(&self.setup, inputs, place);
+        self.named_apps.find(&self.setup, inputs, &self.skills.messages);
         self.record_message(inputs);
         warnings.into_iter().map(|message| EventMessage::Warning { message }).collect()
     }
@@ -118,19 +121,21 @@ impl Session {
 }
 
 fn wanted(setup: &Setup, inputs: &[UserInput], place: Place) -> Wanted {
-    let same_name = setup.pack.layout.skills.same_name;
+    let connectors = apps::slugs(setup);
+    let selecting = Selecting { same_name: setup.pack.layout.skills.same_name, connectors: &connectors };
     let Gathered { facts, skill_search, .. } = &setup.gathered;
     match place {
-        Place::Folders => skills::wanted(&skill_search.load(), inputs, same_name, None),
-        Place::Facts => skills::wanted(&facts.world.skills, inputs, same_name, setup.sources.project_at.as_deref()),
+        Place::Folders => skills::wanted(&skill_search.load(), inputs, &selecting, None),
+        Place::Facts => skills::wanted(&facts.world.skills, inputs, &selecting, setup.sources.project_at.as_deref()),
     }
 }
 
 fn needed_variables(setup: &Setup, inputs: &[UserInput], place: Place) -> Vec<NeededVariable> {
-    let same_name = setup.pack.layout.skills.same_name;
+    let connectors = apps::slugs(setup);
+    let selecting = Selecting { same_name: setup.pack.layout.skills.same_name, connectors: &connectors };
     let Gathered { facts, skill_search, .. } = &setup.gathered;
     match place {
-        Place::Folders => skills::variables(&skill_search.load(), inputs, same_name),
-        Place::Facts => skills::variables(&facts.world.skills, inputs, same_name),
+        Place::Folders => skills::variables(&skill_search.load(), inputs, &selecting),
+        Place::Facts => skills::variables(&facts.world.skills, inputs, &selecting),
     }
 }

@@ -74,6 +74,7 @@ impl Session {
             placing: self.placing,
             skills: self.skills.clone(),
             given: self.given.clone(),
+            named_apps: self.named_apps.clone(),
             habits: self.habits.copied(),
             injected: self.injected.clone(),
             memories: None,

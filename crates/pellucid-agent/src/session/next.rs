@@ -197,6 +197,7 @@ impl Session {
     /// The request for an answer, after what has to be remembered for it.
     fn next_answer(&mut self, output_schema: Option<Value>) -> Result<TurnPreview, String> {
         self.record_before_request();
+        self.choose_apps();
         let frame = self.frame(output_schema);
         let mut reasons = Vec::new();
         if let Some(job) = self.memory_job(&frame, true) {

@@ -22,6 +22,7 @@ use pellucid_tools::toolbox::Equipment;
 use pellucid_tools::toolbox::Toolbox;
 
 use super::Session;
+use super::apps::NamedApps;
 use super::asked_skills::AskedSkills;
 use super::conversation::Conversation;
 use super::notices::Notices;
@@ -150,6 +151,7 @@ impl Session {
             placing: Placing::default(),
             skills: AskedSkills::default(),
             given: GivenParts::default(),
+            named_apps: NamedApps::default(),
             servers: None,
             server_switch: ServerSwitch::default(),
             memories: None,
@@ -265,6 +267,7 @@ fn toolbox(setup: &Setup, log: &Log) -> Toolbox {
         homes: sandbox::homes(config, &setup.sources.env),
         roots: setup.sources.roots.clone(),
         node_paths: config.tools.node_paths.clone(),
+        found_apps: setup.gathered.facts.tools.apps.found.clone(),
         outputs: log.is_kept().then(|| Outputs::of(&config.folders.home, setup.session_id.as_str())),
         edits: log.is_kept().then(|| EditLog::of(log.disk().clone(), &config.folders.home, setup.session_id.as_str())),
     })

@@ -187,7 +187,7 @@ impl Session {
         let schema = said.settings.as_ref().and_then(|settings| settings.final_output_json_schema.clone());
         let settings = self.turn_settings(&TurnId::new(said.id.as_str()));
         let mut turn = RunningTurn::new(settings, self.conversation.take_meter(), &self.setup.pack);
-        let frame = self.frame(schema);
+        let frame = self.frame(schema.clone());
         let first = match &said.inputs {
             Some(inputs) => turn.begin(inputs),
             None => turn.begin_compaction(),
@@ -195,6 +195,7 @@ impl Session {
         let mut run = TurnAgain {
             session: self,
             frame,
+            schema,
             inputs: said.inputs.as_deref().unwrap_or_default(),
             answers: said.answers.iter().collect(),
             summaries,
@@ -222,6 +223,8 @@ impl Session {
 struct TurnAgain<'a, 'v, 's, 'f> {
     session: &'a mut Session,
     frame: Frame,
+    /// The schema of the answer.
+    schema: Option<Value>,
     inputs: &'a [UserInput],
     /// The answers that were not given yet.
     answers: VecDeque<&'a SaidAnswer>,
@@ -289,6 +292,9 @@ impl TurnAgain<'_, '_, '_, '_> {
 
     fn ask_model(&mut self) -> Result<(), RerunError> {
         self.session.record_before_request();
+        if self.session.choose_apps_again() {
+            self.frame = self.session.frame(self.schema.clone());
+        }
         let is_first = !std::mem::replace(&mut self.has_asked, true);
         if let Some(job) = self.session.memory_job(&self.frame, is_first) {
             match memory::remember_offline(&job) {

@@ -38,6 +38,7 @@ use crate::client_tools;
 use crate::client_tools::Indexed;
 use crate::context_events::ContextEvents;
 use crate::crew::Crew;
+use crate::found_apps;
 use crate::frames::SharedFrames;
 use crate::gather;
 use crate::gather::FactSources;
@@ -193,6 +194,7 @@ impl Setup {
     pub(super) fn restore(&mut self, file: &SessionFile, upto: u64, context: &Context) -> Result<Past, ReadError> {
         let recalled = Recalled::read(&self.sources.config.folders.home, file);
         self.recall_dynamic_tools(file);
+        self.recall_found_apps(file);
         let items: Vec<Item> = context.messages.iter().map(LayoutMessage::item).collect();
         let prefix = compaction::summary_prefix(&self.pack);
         let rules =
@@ -238,6 +240,13 @@ impl Setup {
             context,
             context_messages: &[],
             origins,
+        }
+    }
+
+    /// Takes the tools of connected apps from the file that searches of the session found.
+    fn recall_found_apps(&mut self, file: &SessionFile) {
+        if self.gathered.facts.settings.features.is_on(Feature::Apps) {
+            self.gathered.facts.tools.apps.found = found_apps::recalled(&file.path);
         }
     }
 

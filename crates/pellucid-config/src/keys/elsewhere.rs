@@ -545,9 +545,8 @@ pub(super) const LOGIN: KeySection = KeySection {
             "chatgpt_base_url",
             ValueKind::String,
             "`https://chatgpt.com/backend-api/`",
-            "The service behind a login.",
-        )
-        .not_used("it belongs to a service behind a ChatGPT login"),
+            "The service behind a login, which connected apps come from.",
+        ),
         top(
             ACCEPTED,
             "forced_login_method",

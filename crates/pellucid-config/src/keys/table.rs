@@ -555,8 +555,13 @@ pub const SECTIONS: &[KeySection] = &[
             )
             .required(),
             top(FREE, "skills.config[].enabled", ValueKind::Bool, "", "Whether that skill is offered.").required(),
-            top(unless(&["false"]), "apps.<id>.enabled", ValueKind::Bool, "`true`", "Whether an app is offered.")
-                .not_used("it belongs to a service behind a ChatGPT login"),
+            top(
+                unless(&["false"]),
+                "apps.<id>.enabled",
+                ValueKind::Bool,
+                "`true`",
+                "Whether a connected app is offered.",
+            ),
             top(
                 FREE,
                 "apps.<id>.disabled_reason",
@@ -564,7 +569,7 @@ pub const SECTIONS: &[KeySection] = &[
                 "",
                 "Why an app is not offered.",
             )
-            .not_used("it belongs to a service behind a ChatGPT login"),
+            .not_used("the Codex CLI does not use it either"),
         ],
     },
     elsewhere::MCP_SERVERS,
@@ -572,6 +577,14 @@ pub const SECTIONS: &[KeySection] = &[
         title: "Features",
         keys: &[
             both(FREE, "features.<key>", ValueKind::Bool, "see the list below", "Switches a feature."),
+            both(unless(&["false"]), "features.apps", ValueKind::Bool, "`false`", "Switches connected apps."),
+            both(
+                unless(&["false"]),
+                "features.connectors",
+                ValueKind::Bool,
+                "what `features.apps` says",
+                "The same under its old name.",
+            ),
             top(
                 FREE,
                 "suppress_unstable_features_warning",

@@ -37,6 +37,15 @@ pub enum GrantKey {
         /// The absolute path of the file.
         path: String,
     },
+    /// A tool of a connected app.
+    AppTool {
+        /// The name of the MCP server.
+        server: String,
+        /// The id of the app.
+        app: String,
+        /// The name of the tool at the server.
+        tool: String,
+    },
 }
 
 /// The grants of a session.

@@ -11,6 +11,7 @@ use pellucid_protocol::settings::ApprovalPolicy;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::approval::app::Risk;
 use crate::approval::decide::ApprovalDecision;
 use crate::approval::decide::Attempt;
 use crate::approval::decide::Heuristic;
@@ -43,6 +44,13 @@ pub enum CallGrounds {
     Command(CommandGrounds),
     /// There was a decision about a patch.
     Patch(PatchCallGrounds),
+    /// A person decides about the call of a connected app's tool.
+    App {
+        /// What the call may do, as the app's server says.
+        risk: Risk,
+        /// When a person is asked.
+        policy: ApprovalPolicy,
+    },
     /// The call was refused before there was anything to decide.
     Refused {
         /// Why the call was refused.
@@ -296,6 +304,9 @@ impl fmt::Display for CallGrounds {
             Self::Patch(PatchCallGrounds { policy, outcome, because }) => {
                 writeln!(f, "{outcome}: {}\napproval policy: {policy}", patch_text(*because))
             }
+            Self::App { risk, policy } => {
+                writeln!(f, "ask: the app's server says that the tool {risk}\napproval policy: {policy}")
+            }
             Self::Refused { because, policy } => {
                 writeln!(f, "reject: {}\napproval policy: {policy}", because.text())
             }
@@ -427,6 +438,7 @@ mod tests {
             terminal,
             CallGrounds::of_patch(&patch, ApprovalPolicy::OnRequest),
             refused,
+            CallGrounds::App { risk: Risk::Destroys, policy: ApprovalPolicy::OnRequest },
             CallGrounds::Undecided,
         ];
         expect![[r#"
@@ -440,6 +452,9 @@ mod tests {
             {"decision":"refused","because":"escalation_not_allowed","policy":"never"}
             reject: the model asks to leave the sandbox, and the approval policy does not let it ask
             approval policy: never
+            {"decision":"app","risk":"destroys","policy":"on-request"}
+            ask: the app's server says that the tool may delete or overwrite data
+            approval policy: on-request
             {"decision":"undecided"}
             nothing was decided: the call ended before
         "#]]

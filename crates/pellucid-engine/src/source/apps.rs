@@ -1,5 +1,7 @@
 //! The text about connected apps.
 
+use pellucid_protocol::mcp::APPS_SERVER;
+
 use super::Source;
 use super::SourceInput;
 use super::SourceKind;
@@ -9,9 +11,6 @@ use crate::template::Shape;
 use crate::template::TemplatePlace;
 
 const SECTION: &str = "apps/section.md";
-
-/// The MCP server behind connected apps.
-const APPS_SERVER: &str = "codex_apps";
 
 pub(super) const SOURCE: Source = Source {
     name: "apps",

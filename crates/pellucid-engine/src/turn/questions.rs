@@ -18,6 +18,7 @@ use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::question::UserAnswers;
 
+use crate::approval::app;
 use crate::approval::grants::GrantKey;
 use crate::approval::grants::Grants;
 
@@ -117,8 +118,13 @@ impl AskOutcome {
                     ReviewDecision::Abort => Permission::TurnEnds,
                 }
             }
-            Self::Answered(ClientAnswer::Answers(_) | ClientAnswer::DynamicTool(_) | ClientAnswer::Elicitation(_))
-            | Self::Unanswered => Permission::Refused,
+            Self::Answered(ClientAnswer::Answers(answers)) => match app::Choice::of(answers) {
+                Some(app::Choice::ApproveOnce | app::Choice::ApproveForSession) => Permission::Given,
+                Some(app::Choice::Deny | app::Choice::Cancel) | None => Permission::Refused,
+            },
+            Self::Answered(ClientAnswer::DynamicTool(_) | ClientAnswer::Elicitation(_)) | Self::Unanswered => {
+                Permission::Refused
+            }
         }
     }
 }
@@ -219,6 +225,9 @@ impl Questions {
         let (decision, note) = match &answer {
             ClientAnswer::Decision(decision) => (Some(decision), RuleNote::AtOnce),
             ClientAnswer::DecisionWithoutTurn(decision) => (Some(decision), RuleNote::WithNextRequest),
+            ClientAnswer::Answers(answers) if app::Choice::of(answers) == Some(app::Choice::ApproveForSession) => {
+                (Some(&ReviewDecision::ApprovedForSession), RuleNote::AtOnce)
+            }
             _ => (None, RuleNote::AtOnce),
         };
         let lasting = match decision {

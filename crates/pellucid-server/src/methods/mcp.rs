@@ -1,4 +1,4 @@
-//! `mcpServerStatus/list`, `config/mcpServer/reload`, `mcpServer/oauth/login`, `app/list`, `feedback/upload`.
+//! `mcpServerStatus/list`, `config/mcpServer/reload`, `mcpServer/oauth/login`, `feedback/upload`.
 //!
 //! MCP servers are started to list what they offer, and stopped afterwards: threads start their servers themselves.
 
@@ -23,7 +23,6 @@ use super::paging::page;
 use super::thread::parse_id;
 use crate::rpc::RpcError;
 use crate::server::Server;
-use crate::types::app::AppInfo;
 use crate::types::notification::McpServerOauthLoginCompletedNotification;
 use crate::types::notification::ServerNotification;
 
@@ -115,31 +114,6 @@ pub struct McpServerOauthLoginResponse {
     pub authorization_url: String,
 }
 
-/// The parameters of `app/list`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(rename_all = "camelCase", default)]
-pub struct AppsListParams {
-    /// The `nextCursor` of the page before.
-    pub cursor: Option<String>,
-    /// The largest number of apps in a page.
-    pub limit: Option<u32>,
-    /// The thread whose settings apply.
-    pub thread_id: Option<String>,
-    /// Whether the account's service is asked again instead of a cache.
-    pub force_refetch: bool,
-}
-
-/// The result of `app/list`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct AppsListResponse {
-    pub data: Vec<AppInfo>,
-    /// The cursor of the next page; `null` after the last one.
-    pub next_cursor: Option<String>,
-}
-
 /// The parameters of `feedback/upload`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
@@ -179,7 +153,8 @@ pub async fn status_list(
     for offer in pellucid_agent::mcp::status(&config, &server.ground.env).await {
         offers.insert(offer.name.clone(), offer);
     }
-    let listed = config.tools.mcp_servers.keys().map(|name| McpServerStatus::of(name, offers.remove(name)));
+    let servers = config.session_servers();
+    let listed = servers.keys().map(|name| McpServerStatus::of(name, offers.remove(name)));
     let page = page(listed.collect(), params.cursor.as_deref(), params.limit, "MCP servers")?;
     Ok(ListMcpServerStatusResponse { data: page.entries, next_cursor: page.next_cursor })
 }
@@ -245,18 +220,6 @@ fn refusal(error: &McpLoginError) -> RpcError {
         }
         McpLoginError::Failed { .. } | McpLoginError::NotForgotten { .. } => RpcError::internal(error.to_string()),
     }
-}
-
-/// Handles `app/list`. The list is empty, because apps belong to ChatGPT accounts.
-///
-/// # Errors
-/// When the cursor is not one that this method returned, or the id is not a thread's.
-pub async fn app_list(_server: &Server, params: AppsListParams) -> Result<AppsListResponse, RpcError> {
-    if let Some(id) = &params.thread_id {
-        parse_id(id)?;
-    }
-    let page = page(Vec::new(), params.cursor.as_deref(), params.limit, "apps")?;
-    Ok(AppsListResponse { data: page.entries, next_cursor: page.next_cursor })
 }
 
 /// Handles `feedback/upload`.
@@ -362,17 +325,6 @@ url = "http://127.0.0.1:9/y"
         expect!["-32600: OAuth login is only supported for streamable HTTP servers."].assert_eq(&login("a").await);
         let unreachable = login("c").await;
         assert!(unreachable.starts_with("-32603: failed to login to MCP server 'c': "), "{unreachable}");
-    }
-
-    #[tokio::test]
-    async fn there_are_no_apps() {
-        let world = world(&[], &[]);
-        expect![[r#"
-            {
-              "data": [],
-              "nextCursor": null
-            }"#]]
-        .assert_eq(&world.answer(app_list(&world.server, AppsListParams::default()).await));
     }
 
     #[tokio::test]

@@ -67,6 +67,7 @@ impl App {
             SlashCommand::Status => self.say_status(),
             SlashCommand::DebugConfig => effects.push(Effect::Ask(HostCall::Describe(Topic::Configuration))),
             SlashCommand::StatusLine => self.open_status_items(),
+            SlashCommand::Apps => effects.push(Effect::Ask(HostCall::Describe(Topic::Apps))),
             SlashCommand::Mcp => effects.push(Effect::Ask(HostCall::Describe(Topic::McpServers))),
             SlashCommand::Logout => effects.push(Effect::Ask(HostCall::LogOut)),
             SlashCommand::Quit | SlashCommand::Exit => effects.push(Effect::Quit),

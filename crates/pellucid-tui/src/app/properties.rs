@@ -223,6 +223,7 @@ fn answers(text: &str) -> Vec<HostAnswer> {
         HostAnswer::Diff(None),
         HostAnswer::Opened(Box::new(opened)),
         HostAnswer::Text(Topic::McpServers, vec![text.to_owned()]),
+        HostAnswer::Text(Topic::Apps, vec![text.to_owned()]),
         HostAnswer::Text(Topic::Phases, vec![text.to_owned()]),
         HostAnswer::Renamed(text.to_owned()),
         HostAnswer::Skills(vec![(text.to_owned(), text.to_owned(), PathBuf::from(text))]),

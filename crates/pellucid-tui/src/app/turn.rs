@@ -171,6 +171,7 @@ impl App {
         let name = match topic {
             Topic::Configuration => "/debug-config",
             Topic::McpServers => "/mcp",
+            Topic::Apps => "/apps",
             Topic::Page => "/inspect",
             Topic::Phases => "/phase",
         };

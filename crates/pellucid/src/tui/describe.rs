@@ -1,7 +1,13 @@
-//! Texts that the client shows: where settings come from, which MCP servers there are.
+//! Texts that the client shows: where settings come from, which MCP servers and connected apps there are.
+
+use std::collections::BTreeSet;
 
 use pellucid_config::Config;
 use pellucid_config::layers::LayerSource;
+use pellucid_engine::apps;
+use pellucid_engine::apps::App;
+use pellucid_engine::mcp;
+use pellucid_protocol::mcp::APPS_SERVER;
 use pellucid_protocol::mcp::McpServerStatus;
 
 /// The layers of the configuration, weak ones first, with the keys that each sets.
@@ -25,6 +31,26 @@ pub fn layers(config: &Config) -> Vec<String> {
         }
     }
     lines
+}
+
+/// The connected apps, with what a message names them by.
+pub fn apps(servers: &[McpServerStatus], disabled: &BTreeSet<String>) -> Vec<String> {
+    let offered = |server: &McpServerStatus| (server.name.clone(), server.tools.values().cloned().collect());
+    let servers: Vec<_> = servers.iter().filter(|server| server.name == APPS_SERVER).map(offered).collect();
+    let tools = mcp::offered(&servers);
+    let apps = apps::apps(&tools);
+    if apps.is_empty() {
+        return vec![
+            "the server of connected apps has no tools, or did not start; `/mcp` lists the servers".to_owned(),
+        ];
+    }
+    let line = |app: &App| {
+        let n_tools = tools.iter().filter(|tool| tool.app.as_ref().is_some_and(|it| it.id == app.id)).count();
+        let off = if disabled.contains(&app.id) { ", switched off" } else { "" };
+        let tools = if n_tools == 1 { "tool" } else { "tools" };
+        format!("{}: ${} or [${}](app://{}), {n_tools} {tools}{off}", app.name, app.slug(), app.slug(), app.id)
+    };
+    apps.iter().map(line).collect()
 }
 
 /// The MCP servers with their tools.

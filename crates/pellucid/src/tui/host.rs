@@ -374,12 +374,16 @@ impl Host for SessionHost {
                 Ok(opened) => HostAnswer::Opened(Box::new(opened)),
                 Err(failure) => HostAnswer::Failed(failure.text().to_owned()),
             },
-            HostCall::Describe(Topic::McpServers) => {
+            HostCall::Describe(topic @ (Topic::McpServers | Topic::Apps)) => {
                 let servers = match &self.servers {
                     Some(ask) => ask().await,
                     None => Vec::new(),
                 };
-                HostAnswer::Text(Topic::McpServers, describe::servers(&servers))
+                let lines = match topic {
+                    Topic::Apps => describe::apps(&servers, &self.config.tools.apps.disabled),
+                    _ => describe::servers(&servers),
+                };
+                HostAnswer::Text(topic, lines)
             }
             HostCall::Describe(Topic::Configuration) => {
                 HostAnswer::Text(Topic::Configuration, describe::layers(&self.config))

@@ -45,6 +45,7 @@ pub fn read(start: &Start, first: Option<FirstMessage>) -> AppSettings {
         None => true,
         Some(CommandGate::Modes) => has_modes,
         Some(CommandGate::Personality) => has(Feature::Personality),
+        Some(CommandGate::Apps) => has(Feature::Apps),
         // A pack that cannot be loaded is reported when the session opens.
         Some(CommandGate::Phases) => pack::selected(config).is_ok_and(|pack| !PhaseNames::of(&pack).names.is_empty()),
     };

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::process::Child;
 use std::process::ChildStdin;
 use std::process::ChildStdout;
+use std::process::Command;
 use std::process::Stdio;
 
 use pellucid_testkit::MockReply;
@@ -69,7 +70,11 @@ impl Client {
 
     /// Starts the program with these arguments.
     pub fn of(world: &World, args: &[&str]) -> Self {
-        let mut command = world.command(&[&["app-server"], args].concat());
+        Self::by(world.command(&[&["app-server"], args].concat()))
+    }
+
+    /// Starts the program by this command.
+    pub fn by(mut command: Command) -> Self {
         let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (said, heard) = (server.stdin.take(), BufReader::new(server.stdout.take().unwrap()));
         Self { server, said, heard, notified: Vec::new() }

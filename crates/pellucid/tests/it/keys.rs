@@ -54,13 +54,13 @@ fn features_are_switched_in_the_users_file() {
 #[test]
 fn doctor_lists_keys_without_effect() {
     let world = World::new(
-        "//- home/config.toml\ncheck_for_update_on_startup = false\n[tui]\nanimations = false\n[otel]\nexporter = \"none\"\n[apps.a]\nenabled = true\n",
+        "//- home/config.toml\ncheck_for_update_on_startup = false\n[tui]\nanimations = false\n[otel]\nexporter = \"none\"\n[apps.a]\ndisabled_reason = \"user\"\n",
     );
     let ran = world.run(&["doctor"]);
     let lines: Vec<&str> = ran.out().lines().map(str::trim).filter(|line| line.contains("has no effect")).collect();
     expect![[r#"
         `check_for_update_on_startup` has no effect: Pellucid never looks for updates
-        `apps.a.enabled` has no effect: it belongs to a service behind a ChatGPT login
+        `apps.a.disabled_reason` has no effect: the Codex CLI does not use it either
     "#]]
     .assert_eq(&(lines.join("\n") + "\n"));
 }

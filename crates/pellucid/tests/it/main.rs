@@ -7,6 +7,7 @@ mod ads;
 mod apply;
 mod apply_patch;
 mod approvals;
+mod apps;
 mod at_terminal;
 mod bisect;
 mod called;

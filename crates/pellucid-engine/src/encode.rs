@@ -55,6 +55,11 @@ impl Encoder {
         Self { encoded: Encoded::default(), part: part.clone() }
     }
 
+    /// Makes room for so many further bytes, so that it does not grow piece by piece.
+    pub fn reserve(&mut self, n_bytes: usize) {
+        self.encoded.bytes.reserve(n_bytes);
+    }
+
     /// Bytes that are written from now on belong to this part.
     pub fn set_part(&mut self, part: &Arc<str>) {
         self.part = part.clone();
@@ -96,6 +101,7 @@ impl Encoder {
 
     /// Writes a whole JSON string made of fragments.
     pub fn string(&mut self, fragments: &[Fragment]) {
+        self.reserve(room_for(fragments.iter().map(|fragment| fragment.text.len()).sum()));
         self.wire("\"");
         for fragment in fragments {
             self.text(fragment);
@@ -162,7 +168,7 @@ const BLOCK_BYTES: usize = 32;
 /// All text that is sent goes through here, and little of it needs anything: blocks of bytes are looked at without a
 /// branch for each, and copied.
 fn push_escaped(bytes: &mut Vec<u8>, text: &str) {
-    bytes.reserve(text.len() + text.len() / 16);
+    bytes.reserve(room_for(text.len()));
     for block in text.as_bytes().chunks(BLOCK_BYTES) {
         if block.iter().fold(false, |any, byte| any | needs_escape(*byte)) {
             block.iter().for_each(|byte| push_escaped_byte(bytes, *byte));
@@ -170,6 +176,11 @@ fn push_escaped(bytes: &mut Vec<u8>, text: &str) {
             bytes.extend_from_slice(block);
         }
     }
+}
+
+/// Room for a text of so many bytes, in which every sixteenth needs another byte.
+fn room_for(len: usize) -> usize {
+    len + len / 16
 }
 
 fn needs_escape(byte: u8) -> bool {

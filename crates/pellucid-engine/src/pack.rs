@@ -58,6 +58,7 @@ pub use tool_file::ToolKind;
 pub use unknown_files::UnknownFile;
 
 use self::computing::Programs;
+use self::layout_file::LayoutFile;
 use self::models::ModelEntries;
 use self::shelf::Shelf;
 use self::tool_files::ToolFiles;
@@ -122,8 +123,7 @@ impl Pack {
     /// Loads a built-in pack.
     pub fn builtin(name: &str) -> Option<Self> {
         let files = builtin::files(name)?;
-        let loaded =
-            stacked(&files).and_then(|(all, beneath)| Self::from_shelf(Shelf::builtin(&all), beneath.as_ref()));
+        let loaded = stacked(&files).and_then(|(shelf, layout)| Self::from_shelf(shelf, layout));
         Some(loaded.expect("built-in packs are loaded by a test"))
     }
 
@@ -137,8 +137,8 @@ impl Pack {
     /// # Errors
     /// Whatever is wrong in it, with file, line and what would be right.
     pub fn load(files: &PackFiles) -> Result<Self, PackError> {
-        let (all, beneath) = stacked(files)?;
-        let pack = Self::from_shelf(Shelf::builtin(&all), beneath.as_ref())?;
+        let (shelf, layout) = stacked(files)?;
+        let pack = Self::from_shelf(shelf, layout)?;
         pack.tools.check(&pack.shelf)?;
         Ok(pack)
     }
@@ -150,39 +150,28 @@ impl Pack {
     /// Whatever is wrong in it, with file, line and what would be right.
     pub fn load_user(files: &PackFiles, folder: &str) -> Result<Self, PackError> {
         let shown = format!("{}/{LAYOUT}", folder.trim_end_matches('/'));
-        let base = match files.get(LAYOUT) {
-            Some(text) => layout_file::base(&shown, text)?,
-            None => Some((DEFAULT_BASE.to_owned(), 1)),
+        let own = files.get(LAYOUT).map(|text| LayoutFile::parse(&shown, text)).transpose()?;
+        let base = match &own {
+            Some(own) => own.base(),
+            None => Some((DEFAULT_BASE, 1)),
         };
-        let Some((name, line)) = base else {
-            let mut shelf = Shelf::default();
-            shelf.put_over(files, folder);
-            return Self::from_shelf(shelf, None);
-        };
-        match builtin::files(&name) {
-            Some(base) => Self::load_over(&base, files, folder),
-            None => {
-                let known = builtin::names().into_iter().map(str::to_owned).collect();
-                Err(PackError::UnknownName { file: shown, line, kind: "pack", name, known })
+        let (mut shelf, beneath) = match base {
+            Some((name, line)) => {
+                let (shelf, beneath) = stacked(&builtin_files(&shown, name, line)?)?;
+                (shelf, Some(beneath))
             }
-        }
-    }
-
-    /// Loads the files of a user's folder over those of a whole pack.
-    ///
-    /// # Errors
-    /// Whatever is wrong in it, with file, line and what would be right.
-    pub fn load_over(base: &PackFiles, files: &PackFiles, folder: &str) -> Result<Self, PackError> {
-        let (all, below) = stacked(base)?;
-        let mut shelf = Shelf::builtin(&all);
-        let beneath = parse_layout(&shelf, below.as_ref())?;
+            None => (Shelf::default(), None),
+        };
         shelf.put_over(files, folder);
-        let mut pack = Self::from_shelf(shelf, Some(&beneath))?;
-        if !files.contains_key(LAYOUT) {
-            let name = folder.trim_end_matches('/').rsplit(['/', '\\']).next();
-            pack.name = name.filter(|name| !name.is_empty()).unwrap_or(folder).to_owned();
-        }
-        Ok(pack)
+        let layout = match (own, beneath) {
+            (Some(own), beneath) => own.layout(beneath.as_ref())?,
+            (None, Some(beneath)) => {
+                let name = folder.trim_end_matches('/').rsplit(['/', '\\']).next().filter(|name| !name.is_empty());
+                Layout { name: name.unwrap_or(folder).to_owned(), ..beneath }
+            }
+            (None, None) => return Err(PackError::MissingFile { file: shown }),
+        };
+        Self::from_shelf(shelf, layout)
     }
 
     /// Loads a user's pack and returns every error in it: a refused file is left out, and the rest is checked again.
@@ -207,8 +196,7 @@ impl Pack {
         }
     }
 
-    fn from_shelf(shelf: Shelf, beneath: Option<&Layout>) -> Result<Self, PackError> {
-        let layout = parse_layout(&shelf, beneath)?;
+    fn from_shelf(shelf: Shelf, layout: Layout) -> Result<Self, PackError> {
         let mut templates = BTreeMap::new();
         let mut load = |name: &str, shape: &Shape| -> Result<(), PackError> {
             let missing = || PackError::MissingFile { file: name.to_owned() };
@@ -317,11 +305,6 @@ pub enum OwnTexts<'a> {
     Entry(&'a ModelEntry),
 }
 
-fn parse_layout(shelf: &Shelf, beneath: Option<&Layout>) -> Result<Layout, PackError> {
-    let file = shelf.get(LAYOUT).ok_or_else(|| PackError::MissingFile { file: LAYOUT.to_owned() })?;
-    layout_file::parse(&file.shown, &file.text, beneath)
-}
-
 /// Templates that what a layout or the configuration switches on uses.
 fn wanted_elsewhere(layout: &Layout) -> Vec<(String, Shape)> {
     let reinject = layout.reinject.iter().flat_map(|layout| layout.chosen().templates());
@@ -331,23 +314,27 @@ fn wanted_elsewhere(layout: &Layout) -> Vec<(String, Shape)> {
     reinject.chain(memory.chain(always).map(|(file, shape)| ((*file).to_owned(), *shape))).collect()
 }
 
-/// The files of a pack with those of the built-in packs beneath it, and the layout beneath.
-fn stacked(files: &PackFiles) -> Result<(PackFiles, Option<Layout>), PackError> {
-    let base = match files.get(LAYOUT) {
-        Some(text) => layout_file::base(LAYOUT, text)?,
-        None => None,
+/// The files of a pack with those of the built-in packs beneath it, and its layout over theirs.
+fn stacked(files: &PackFiles) -> Result<(Shelf, Layout), PackError> {
+    let text = files.get(LAYOUT).ok_or_else(|| PackError::MissingFile { file: LAYOUT.to_owned() })?;
+    let own = LayoutFile::parse(LAYOUT, text)?;
+    let (mut shelf, beneath) = match own.base() {
+        Some((name, line)) => {
+            let (shelf, beneath) = stacked(&builtin_files(LAYOUT, name, line)?)?;
+            (shelf, Some(beneath))
+        }
+        None => (Shelf::default(), None),
     };
-    let Some((name, line)) = base else {
-        return Ok((files.clone(), None));
-    };
-    let Some(base) = builtin::files(&name) else {
+    shelf.put_builtin(files);
+    Ok((shelf, own.layout(beneath.as_ref())?))
+}
+
+/// The files of the built-in pack that a line of a layout names.
+fn builtin_files(file: &str, name: &str, line: usize) -> Result<PackFiles, PackError> {
+    builtin::files(name).ok_or_else(|| {
         let known = builtin::names().into_iter().map(str::to_owned).collect();
-        return Err(PackError::UnknownName { file: LAYOUT.to_owned(), line, kind: "pack", name, known });
-    };
-    let (mut all, below) = stacked(&base)?;
-    let beneath = parse_layout(&Shelf::builtin(&all), below.as_ref())?;
-    all.extend(files.clone());
-    Ok((all, Some(beneath)))
+        PackError::UnknownName { file: file.to_owned(), line, kind: "pack", name: name.to_owned(), known }
+    })
 }
 
 /// Templates that every pack has, because code outside of slots uses them.

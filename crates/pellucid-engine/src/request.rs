@@ -101,8 +101,12 @@ impl Shared {
 
 impl From<Encoded> for Shared {
     fn from(encoded: Encoded) -> Self {
-        // What grew has up to twice the room; every session of a server holds this.
-        Self { bytes: encoded.bytes.into_boxed_slice().into(), spans: encoded.spans.into() }
+        let mut bytes = encoded.bytes;
+        // What grew has up to twice the room, and every session of a server holds this. A little room is not worth a copy.
+        if bytes.capacity() - bytes.len() > bytes.len() / 8 {
+            bytes.shrink_to_fit();
+        }
+        Self { bytes: bytes.into(), spans: encoded.spans.into() }
     }
 }
 

@@ -241,6 +241,7 @@ impl ToolList<'_> {
     pub fn encode(self, encoder: &mut Encoder, wire: WireApi) {
         let Self { tools, given, pack, facts } = self;
         let n_tools = tools.len() + given.len();
+        encoder.reserve(n_tools * TOOL_BYTES);
         encoder.wire("[");
         for (n, tool) in tools.iter().enumerate() {
             if n > 0 {
@@ -293,6 +294,9 @@ impl GivenTool {
         encoder.wire(after);
     }
 }
+
+/// About how many bytes a tool has, and what follows the list.
+const TOOL_BYTES: usize = 1200;
 
 /// Writes one tool. Its bytes come from its file, except the values of placeholders.
 struct Writer<'a> {

@@ -88,10 +88,10 @@ impl Programs {
         }
         let all = self.all_looked_at(layout);
         // Values of the pack beneath may be of no use to this one.
-        let own: BTreeSet<&str> =
-            text.lines().filter_map(|line| line.split_once('=')).map(|(key, _)| key.trim()).collect();
+        let is_own =
+            |name: &str| text.lines().filter_map(|line| line.split_once('=')).any(|(key, _)| key.trim() == name);
         let mut unused = layout.values.keys().filter(|name| !all.contains(name.as_str()));
-        if let Some(name) = unused.find(|name| own.contains(name.as_str())) {
+        if let Some(name) = unused.find(|name| is_own(name)) {
             let program = layout.values.get(name).map_or(name.as_str(), Program::source);
             return refused(program, format!("no template or condition looks at the value `{name}`"));
         }

@@ -57,19 +57,31 @@ use crate::update::Update;
 use crate::window::settings::SettingsError;
 use crate::window::settings::WindowKeys;
 
-/// Reads a layout over the one beneath.
-pub(super) fn parse(file: &str, text: &str, beneath: Option<&Layout>) -> Result<Layout, PackError> {
-    let raw: RawLayout = toml::from_str(text).map_err(|error| syntax_error(file, text, &error))?;
-    let reader = Reader { file, text };
-    let layout = reader.layout(&raw, beneath)?;
-    layout_check::check(&raw, &layout, &reader)?;
-    Ok(layout)
+/// A `pack.toml` that was parsed, and is not yet checked.
+pub(super) struct LayoutFile<'a> {
+    reader: Reader<'a>,
+    raw: RawLayout,
 }
 
-/// The pack that a layout says it comes from, with the line where it says so.
-pub(super) fn base(file: &str, text: &str) -> Result<Option<(String, usize)>, PackError> {
-    let raw: RawLayout = toml::from_str(text).map_err(|error| syntax_error(file, text, &error))?;
-    Ok(raw.from.map(|from| (from.get_ref().clone(), position(text, from.span().start).0)))
+impl<'a> LayoutFile<'a> {
+    /// Parses the text of a file that reports name `file`.
+    pub(super) fn parse(file: &'a str, text: &'a str) -> Result<Self, PackError> {
+        let raw = toml::from_str(text).map_err(|error| syntax_error(file, text, &error))?;
+        Ok(Self { reader: Reader { file, text }, raw })
+    }
+
+    /// The pack that the layout says it comes from, with the line where it says so.
+    pub(super) fn base(&self) -> Option<(&str, usize)> {
+        let from = self.raw.from.as_ref()?;
+        Some((from.get_ref(), position(self.reader.text, from.span().start).0))
+    }
+
+    /// The layout, checked, over the one beneath.
+    pub(super) fn layout(&self, beneath: Option<&Layout>) -> Result<Layout, PackError> {
+        let layout = self.reader.layout(&self.raw, beneath)?;
+        layout_check::check(&self.raw, &layout, &self.reader)?;
+        Ok(layout)
+    }
 }
 
 /// The content of `pack.toml`, before any check.

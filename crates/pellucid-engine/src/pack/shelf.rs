@@ -24,12 +24,12 @@ pub struct PackFile {
 }
 
 impl Shelf {
-    /// Files of a built-in pack.
-    pub(super) fn builtin(files: &PackFiles) -> Self {
-        let file = |(name, text): (&String, &String)| {
-            (name.clone(), PackFile { shown: name.as_str().into(), is_users: false, text: text.as_str().into() })
-        };
-        Self { files: files.iter().map(file).collect() }
+    /// Puts the files of a built-in pack over these.
+    pub(super) fn put_builtin(&mut self, files: &PackFiles) {
+        for (name, text) in files {
+            let file = PackFile { shown: name.as_str().into(), is_users: false, text: text.as_str().into() };
+            self.files.insert(name.clone(), file);
+        }
     }
 
     /// Puts the files of a user's folder over these.

@@ -178,7 +178,7 @@ impl Pack {
     /// The pack is absent if nothing of it is left.
     pub fn check_user(files: &PackFiles, folder: &str) -> (Option<Self>, Vec<PackError>) {
         let mut files = files.clone();
-        let mut errors = Vec::new();
+        let (mut errors, mut left_out) = (Vec::new(), Vec::new());
         loop {
             let error = match Self::load_user(&files, folder) {
                 Ok(pack) => {
@@ -187,11 +187,16 @@ impl Pack {
                 }
                 Err(error) => error,
             };
-            let name = error.file().strip_prefix(folder.trim_end_matches('/')).map(|name| name.trim_start_matches('/'));
-            let left_out = name.and_then(|name| files.remove(name));
-            errors.push(error);
-            if left_out.is_none() {
+            // A file that is missing because it was left out is no further error.
+            if matches!(&error, PackError::MissingFile { file } if left_out.contains(file)) {
                 return (None, errors);
+            }
+            let name = error.file().strip_prefix(folder.trim_end_matches('/')).map(|name| name.trim_start_matches('/'));
+            let name = name.filter(|name| files.remove(*name).is_some()).map(str::to_owned);
+            errors.push(error);
+            match name {
+                Some(name) => left_out.push(name),
+                None => return (None, errors),
             }
         }
     }

@@ -2,15 +2,14 @@
 //! items that are injected. Nothing of it is read for a layout that has no use for it.
 
 mod files;
-mod given;
 mod injected;
+mod machine;
 
 use std::path::Path;
 
 use pellucid_config::Config;
 use pellucid_config::Env;
-use pellucid_engine::bootstrap::SessionKey;
-use pellucid_engine::computed::GIVEN;
+use pellucid_engine::computed;
 use pellucid_engine::deferred;
 use pellucid_engine::documents::listed::InstructionFile;
 use pellucid_engine::documents::listed::instruction_files;
@@ -34,7 +33,6 @@ use crate::gather::Gathered;
 /// If a file with what is to be injected cannot be used.
 pub fn prepare(gathered: &mut Gathered, pack: &Pack, sources: &FactSources) -> Result<(), PrepareError> {
     let config = &sources.config;
-    let settings = &config.prompt.assistant;
     let has_source = |prefix: &str| {
         let mut parts = pack.layout.slots.iter().flat_map(|slot| &slot.parts);
         parts.any(|part| part.source.name.starts_with(prefix))
@@ -55,14 +53,17 @@ pub fn prepare(gathered: &mut Gathered, pack: &Pack, sources: &FactSources) -> R
     if facts.tools.mcp_offers.defer_any() && !missing.is_empty() {
         return Err(PrepareError::NoDeferredTools { pack: pack.name.clone(), missing: missing.join(" and ") });
     }
-    facts.system.prompt_mode = config.prompt.mode.unwrap_or_else(|| mode_of_key(settings.session_key.as_deref()));
+    machine::add(facts, config, pack);
+    let usual_mode = computed::usual_mode(pack, facts).unwrap_or_else(|error| {
+        let why = Why::Unusable { error: error.to_string() };
+        gathered.omissions.push(Omission { slot: slot.clone(), what: "minimal_if".to_owned(), why });
+        PromptMode::Full
+    });
+    facts.system.prompt_mode = config.prompt.mode.unwrap_or(usual_mode);
     if let Some(set) = &pack.layout.bootstrap {
-        let (files, left_out) = files::files(sources, set, &slot);
+        let (files, left_out) = files::files(sources, set, usual_mode == PromptMode::Minimal, &slot);
         gathered.omissions.extend(left_out);
         facts.system.files = files;
-    }
-    if pack.looks(GIVEN) {
-        facts.system.given = given::given(config, facts);
     }
     let is_asked_for = !config.prompt.inject.is_empty() || config.prompt.inject_input.is_some();
     if has_source("injected_")
@@ -101,14 +102,6 @@ pub fn prepare(gathered: &mut Gathered, pack: &Pack, sources: &FactSources) -> R
         keys.check(facts.settings.model.context_window).map_err(refused)?;
     }
     Ok(())
-}
-
-/// A session that works for another needs less.
-fn mode_of_key(key: Option<&str>) -> PromptMode {
-    match key.and_then(SessionKey::of) {
-        Some(SessionKey::SubAgent | SessionKey::Cron) => PromptMode::Minimal,
-        None => PromptMode::Full,
-    }
 }
 
 /// The instruction files of a project as its sessions would read them, accepted or not. The user's own are not among them.

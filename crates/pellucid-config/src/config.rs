@@ -230,8 +230,8 @@ pub struct PromptSettings {
     pub inject: Vec<PathBuf>,
     /// Items to inject that came by standard input, as the text of such a file.
     pub inject_input: Option<Arc<str>>,
-    /// The settings of an assistant that answers in chats.
-    pub assistant: AssistantSettings,
+    /// The files that the layout begins with.
+    pub bootstrap: BootstrapSettings,
     /// Values for the templates and conditions of the pack, by name.
     pub facts: serde_json::Map<String, serde_json::Value>,
 }
@@ -284,39 +284,21 @@ pub struct CompactionSettings {
     pub summarise: Option<bool>,
 }
 
-/// The settings of an assistant that answers in chats.
+/// The files that a layout begins with. The pack decides about absent values.
 #[derive(Debug, Clone, Default)]
-pub struct AssistantSettings {
-    /// The key of the chat session.
-    pub session_key: Option<String>,
-    /// How many characters of one bootstrap file are used.
-    pub bootstrap_max_chars: Option<f64>,
-    /// How many characters of all bootstrap files are used.
-    pub bootstrap_total_max_chars: Option<f64>,
-    /// Patterns of further bootstrap files.
-    pub extra_files: Vec<String>,
-    /// For names of bootstrap files, the files of the workspace whose texts they get.
-    pub swap_files: BTreeMap<String, String>,
-    /// The names of bootstrap files that are left out.
-    pub leave_out_files: Vec<String>,
+pub struct BootstrapSettings {
+    /// How much of one file is used, in the unit of the pack.
+    pub max_chars: Option<f64>,
+    /// How much of all files is used.
+    pub total_max_chars: Option<f64>,
+    /// Paths and patterns of further files.
+    pub extra: Vec<String>,
+    /// For names of files, the files of the workspace whose texts they get.
+    pub swap: BTreeMap<String, String>,
+    /// The names of files that are left out.
+    pub leave_out: Vec<String>,
     /// Files of the workspace that are added, with any name.
-    pub add_files: Vec<String>,
-    /// A text that is added to the system prompt.
-    pub extra_system_prompt: Option<String>,
-    /// The user's time zone, as an IANA name.
-    pub time_zone: Option<String>,
-    /// The phone numbers whose owners may command the assistant.
-    pub owner_numbers: Vec<String>,
-    /// The prompt of a heartbeat.
-    pub heartbeat_prompt: Option<String>,
-    /// The folder with the documentation.
-    pub docs_path: Option<PathBuf>,
-    /// The chat channel that answers go to.
-    pub channel: Option<String>,
-    /// The capabilities of that channel.
-    pub capabilities: Vec<String>,
-    /// How to write an answer that is read aloud.
-    pub voice_hint: Option<String>,
+    pub add: Vec<String>,
 }
 
 /// How instruction files of projects are read.

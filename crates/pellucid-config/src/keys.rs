@@ -5,7 +5,7 @@
 //!
 //! Not here: what the program does with a value.
 
-mod assistant;
+mod bootstrap;
 pub(crate) mod default;
 mod elsewhere;
 mod table;

@@ -35,7 +35,7 @@ use pellucid_protocol::settings::WebSearchMode;
 use crate::apps::AppSettings;
 use crate::check;
 use crate::config::AgentRoleConfig;
-use crate::config::AssistantSettings;
+use crate::config::BootstrapSettings;
 use crate::config::CompactionSettings;
 use crate::config::Config;
 use crate::config::CredentialStore;
@@ -477,7 +477,7 @@ fn prompt(reader: &Reader<'_>) -> PromptSettings {
         mode: reader.word("prompt_mode", PromptMode::from_word),
         inject: reader.texts("inject").unwrap_or_default().into_iter().map(PathBuf::from).collect(),
         inject_input: None,
-        assistant: assistant(reader),
+        bootstrap: bootstrap(reader),
         facts: match reader.value("facts").map(Value::to_json) {
             Some(serde_json::Value::Object(facts)) => facts,
             _ => serde_json::Map::new(),
@@ -522,23 +522,14 @@ fn compaction(reader: &Reader<'_>) -> CompactionSettings {
     }
 }
 
-fn assistant(reader: &Reader<'_>) -> AssistantSettings {
-    AssistantSettings {
-        session_key: reader.text("assistant.session_key"),
-        bootstrap_max_chars: reader.value("assistant.bootstrap_max_chars").and_then(Value::as_number),
-        bootstrap_total_max_chars: reader.value("assistant.bootstrap_total_max_chars").and_then(Value::as_number),
-        extra_files: reader.texts("assistant.extra_files").unwrap_or_default(),
-        swap_files: reader.map("assistant.swap_files").unwrap_or_default(),
-        leave_out_files: reader.texts("assistant.leave_out_files").unwrap_or_default(),
-        add_files: reader.texts("assistant.add_files").unwrap_or_default(),
-        extra_system_prompt: reader.text("assistant.extra_system_prompt"),
-        time_zone: reader.text("assistant.time_zone"),
-        owner_numbers: reader.texts("assistant.owner_numbers").unwrap_or_default(),
-        heartbeat_prompt: reader.text("assistant.heartbeat_prompt"),
-        docs_path: reader.path("assistant.docs_path"),
-        channel: reader.text("assistant.channel"),
-        capabilities: reader.texts("assistant.capabilities").unwrap_or_default(),
-        voice_hint: reader.text("assistant.voice_hint"),
+fn bootstrap(reader: &Reader<'_>) -> BootstrapSettings {
+    BootstrapSettings {
+        max_chars: reader.value("bootstrap.max_chars").and_then(Value::as_number),
+        total_max_chars: reader.value("bootstrap.total_max_chars").and_then(Value::as_number),
+        extra: reader.texts("bootstrap.extra").unwrap_or_default(),
+        swap: reader.map("bootstrap.swap").unwrap_or_default(),
+        leave_out: reader.texts("bootstrap.leave_out").unwrap_or_default(),
+        add: reader.texts("bootstrap.add").unwrap_or_default(),
     }
 }
 

@@ -135,9 +135,9 @@ impl FileSetLayout {
         self.names.iter().chain(&self.optional).any(|known| known == name)
     }
 
-    /// Leaves the files that a session with this key sees. Blank files and missing ones stay.
-    pub fn for_session(&self, mut files: Vec<BootstrapFile>, key: Option<&str>) -> Vec<BootstrapFile> {
-        if key.is_some_and(|key| SessionKey::of(key).is_some()) {
+    /// Leaves the files that a session sees for which the layout's `minimal_if` holds, or not. Blank files and missing ones stay.
+    pub fn for_session(&self, mut files: Vec<BootstrapFile>, is_minimal: bool) -> Vec<BootstrapFile> {
+        if is_minimal {
             files.retain(|file| self.minimal.contains(&file.name));
         }
         files
@@ -329,40 +329,6 @@ pub fn limit(value: &Value, standard: usize) -> usize {
     match value.as_f64() {
         Some(number) if number.is_finite() && number > 0.0 => number.floor() as usize,
         _ => standard,
-    }
-}
-
-/// A key of a session that works for another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionKey {
-    /// The key of a sub-agent's session.
-    SubAgent,
-    /// Of a scheduled job.
-    Cron,
-}
-
-impl SessionKey {
-    /// The kind of a session key that names no ordinary session.
-    pub fn of(key: &str) -> Option<Self> {
-        let key = utf16::trim(key);
-        if key.to_lowercase().starts_with("subagent:") {
-            return Some(Self::SubAgent);
-        }
-        let parts: Vec<&str> = key.split(':').filter(|part| !part.is_empty()).collect();
-        let [agent, name, rest @ ..] = parts.as_slice() else {
-            return None;
-        };
-        if *agent != "agent" || utf16::is_blank(name) || rest.is_empty() {
-            return None;
-        }
-        let rest = rest.join(":").to_lowercase();
-        if rest.starts_with("subagent:") {
-            Some(Self::SubAgent)
-        } else if rest.starts_with("cron:") {
-            Some(Self::Cron)
-        } else {
-            None
-        }
     }
 }
 

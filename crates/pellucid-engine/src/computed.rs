@@ -9,13 +9,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::ReasoningEffort;
 pub use pellucid_script::FILTERS;
 use pellucid_script::Limits;
 use pellucid_script::Program;
 use pellucid_script::Provenance;
 use pellucid_script::Roots;
-use pellucid_script::ScriptError;
+pub use pellucid_script::ScriptError;
 pub use pellucid_script::TESTS;
 use pellucid_script::Text;
 use pellucid_script::Value;
@@ -51,6 +52,15 @@ const HOME_DOCUMENT: &str = "home_document";
 /// The value with what the configuration and the caller give.
 pub const GIVEN: &str = "given";
 
+/// The value with what is known of the machine.
+pub const MACHINE: &str = "machine";
+
+/// The value with the top folder of the repository.
+pub const REPOSITORY: &str = "repository";
+
+/// The value with how much of the layout is used.
+pub(crate) const MODE: &str = "mode";
+
 /// Every value that templates and conditions can look at, and what it is.
 pub const ROOTS: &[(&str, &str)] = &[
     ("base", "base instructions that the configuration or the resumed session has, if there are any"),
@@ -61,11 +71,13 @@ pub const ROOTS: &[(&str, &str)] = &[
     (FILES, "the files that `[bootstrap]` reads, within their budgets: `path`, `name`, `text`"),
     (GIVEN, "the values of `[facts]`: those of the layout, and over them those of the configuration and the caller"),
     (HOME_DOCUMENT, "the user's own instruction file, if there is one: `path`, `name`, `text`"),
+    (MACHINE, "the machine: `name`, `os`, `arch`, `time_zone`; what is not known is blank"),
     ("memory", "what earlier sessions left to remember, if there is something"),
-    ("mode", "`full`, `minimal` or `none`"),
-    ("model", "the model: `slug`, `window` in tokens, if known"),
+    (MODE, "`full`, `minimal` or `none`"),
+    ("model", "the model: `slug`, `provider`, `window` in tokens, if known"),
     ("policy", "what commands may do: `approval`, `sandbox`, `writable_roots`, `network` (true if it is open)"),
     (RECALLED, "the texts that a caller recalled for the session"),
+    (REPOSITORY, "the top folder of the repository around the working directory, if there is one"),
     ("shell", "the family of the user's shell"),
     (
         "skills",
@@ -140,13 +152,22 @@ impl Looking<'_> {
             }
             "cwd" => text("cwd", &settings.cwd),
             "shell" => text("shell", &world.shell),
-            "mode" => text("mode", system.prompt_mode.as_str()),
+            MODE => text(MODE, system.prompt_mode.as_str()),
+            MACHINE => {
+                let origin = fact(MACHINE);
+                let word = |text: &str| Value::text(origin.clone(), text);
+                let it = &system.machine;
+                let all = [("name", &it.name), ("os", &it.os), ("arch", &it.arch), ("time_zone", &it.time_zone)];
+                Value::map(&origin, all.map(|(name, text)| (name, word(text))))
+            }
+            REPOSITORY => Value::optional(&fact(REPOSITORY), system.repository.as_deref()),
             "effort" => Value::optional(&fact("effort"), settings.effort.map(ReasoningEffort::as_str)),
             "model" => {
                 let origin = fact("model");
                 let window = settings.model.context_window.map(|window| Value::Number(window.into(), origin.clone()));
                 let slug = Value::text(origin.clone(), settings.model.slug.as_str());
-                Value::map(&origin, [("slug", slug), ("window", window.unwrap_or(Value::None))])
+                let provider = Value::optional(&origin, system.provider.as_deref());
+                Value::map(&origin, [("slug", slug), ("provider", provider), ("window", window.unwrap_or(Value::None))])
             }
             "policy" => {
                 let origin = fact("policy");
@@ -304,6 +325,17 @@ fn cut_within(document: &Document, fragments: &[Fragment]) -> Option<Why> {
         Some(Why::ByPack { reason: format!("the template uses {kept} of its {of} bytes") })
     } else {
         ((document.bytes.len() as u64) < of).then_some(Why::Cut { kept, of })
+    }
+}
+
+/// How much of the layout a session uses that does not say: `minimal` if the layout's `minimal_if` holds.
+///
+/// # Errors
+/// What failed, with the column in the condition.
+pub fn usual_mode(pack: &Pack, facts: &Facts) -> Result<PromptMode, ScriptError> {
+    match &pack.layout.minimal_if {
+        Some(condition) if holds(condition, Looking { pack, facts })? => Ok(PromptMode::Minimal),
+        _ => Ok(PromptMode::Full),
     }
 }
 

@@ -25,6 +25,7 @@ use pellucid_protocol::settings::ReasoningSummary;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_protocol::settings::Verbosity;
 use pellucid_protocol::settings::WebSearchMode;
+use serde::Deserialize;
 use serde_json::Map;
 use serde_json::Value;
 
@@ -51,6 +52,20 @@ pub struct Facts {
     pub tools: OutsideTools,
     /// Facts that only the layouts of some systems use.
     pub system: System,
+}
+
+/// What is known of the machine, for layouts that look at it. What is not known is blank.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MachineFacts {
+    /// The name of the machine in its network.
+    pub name: String,
+    /// The operating system with its version.
+    pub os: String,
+    /// The architecture, such as `x86_64`.
+    pub arch: String,
+    /// The time zone of the system, as an IANA name.
+    pub time_zone: String,
 }
 
 /// What was read from disk. An agent that a session starts reads all of it again.
@@ -163,6 +178,12 @@ pub struct System {
     pub prompt_mode: PromptMode,
     /// Values that the configuration or the caller gives, for layouts that look at them.
     pub given: Map<String, Value>,
+    /// The machine that commands run on.
+    pub machine: MachineFacts,
+    /// The top folder of the repository around the working directory, if there is one.
+    pub repository: Option<String>,
+    /// The name of the model's provider, if it is known.
+    pub provider: Option<String>,
     /// The files that the layout's `[bootstrap]` reads.
     pub files: LoadedFiles,
     /// The inputs of sources of injected items.
@@ -221,6 +242,9 @@ impl Default for System {
         Self {
             prompt_mode: PromptMode::Full,
             given: Map::new(),
+            machine: MachineFacts::default(),
+            repository: None,
+            provider: None,
             files: LoadedFiles::default(),
             injection: InjectionFacts::default(),
             host: HostFacts::default(),

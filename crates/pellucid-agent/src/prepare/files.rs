@@ -20,31 +20,35 @@ use crate::gather;
 use crate::gather::FactSources;
 
 /// The files that a layout's `[bootstrap]` asks for, and what is left out of them in the slot of instructions.
-pub(super) fn files(sources: &FactSources, set: &FileSetLayout, slot: &Arc<str>) -> (LoadedFiles, Vec<Omission>) {
+pub(super) fn files(
+    sources: &FactSources,
+    set: &FileSetLayout,
+    is_minimal: bool,
+    slot: &Arc<str>,
+) -> (LoadedFiles, Vec<Omission>) {
     let config = &sources.config;
-    let settings = &config.prompt.assistant;
+    let settings = &config.prompt.bootstrap;
     let workspace = &config.folders.cwd;
     let limit = |given: Option<f64>, standard: Option<usize>| {
         let standard = standard.unwrap_or(usize::MAX);
         given.map_or(standard, |given| bootstrap::limit(&given.into(), standard))
     };
-    let max = limit(settings.bootstrap_max_chars, set.rules.per_file);
-    let total = limit(settings.bootstrap_total_max_chars, set.rules.total);
-    let key = settings.session_key.as_deref();
+    let max = limit(settings.max_chars, set.rules.per_file);
+    let total = limit(settings.total_max_chars, set.rules.total);
     let is_untrusted = config.layers().is_untrusted();
     let bounds = sources.bounds(workspace);
     let may = if is_untrusted { May::None } else { May::Within(&bounds) };
 
     let (standard, mut left_out) = bootstrap(sources, set, workspace, is_untrusted);
-    let files = set.for_session(standard, key);
-    let extra = ExtraFiles::new(set.extra.iter().chain(&settings.extra_files));
+    let files = set.for_session(standard, is_minimal);
+    let extra = ExtraFiles::new(set.extra.iter().chain(&settings.extra));
     let (extra, refused) = extra.load(set, workspace, &may);
     left_out.extend(refused);
-    let files = set.with_extra(files, extra, key);
+    let files = set.with_extra(files, extra, is_minimal);
     let own = FileChangeKeys {
-        swap: settings.swap_files.clone(),
-        leave_out: settings.leave_out_files.clone(),
-        add: settings.add_files.clone(),
+        swap: settings.swap.clone(),
+        leave_out: settings.leave_out.clone(),
+        add: settings.add.clone(),
     };
     let (changes, refused) = bootstrap_files::changes(&set.changes.clone().then(&own), workspace, &may);
     left_out.extend(refused);

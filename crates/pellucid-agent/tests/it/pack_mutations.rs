@@ -335,7 +335,7 @@ fn begun() -> Vec<Stage> {
     vec![
         Stage::new(&files, "", answer, greetings(1)),
         Stage::new(&long, "", answer, greetings(1)),
-        Stage::new(&tight, "assistant.bootstrap_total_max_chars = 1000\n", answer, greetings(1)),
+        Stage::new(&tight, "bootstrap.total_max_chars = 1000\n", answer, greetings(1)),
     ]
 }
 

@@ -139,11 +139,9 @@ fn every_key_counts_as_the_table_says() {
 /// A new key of one of these kinds cannot be free by mistake.
 #[test]
 fn what_names_programs_addresses_or_files_is_never_free() {
-    const HARMLESS: [&str; 4] = [
+    const HARMLESS: [&str; 3] = [
         // Ignored with a notice.
         "experimental_instructions_file",
-        // Shown to the model as a name.
-        "assistant.docs_path",
         // Read from the user's own file only.
         "skills.config[].path",
         // Switches skills, and runs nothing.
@@ -160,9 +158,7 @@ fn what_names_programs_addresses_or_files_is_never_free() {
         let last = segments(key.path).last().unwrap_or_default();
         let is_text = matches!(key.kind, ValueKind::String | ValueKind::List(_) | ValueKind::Map(_));
         let found = suspicious.iter().find(|word| is_text && last.split('_').any(|part| part == **word));
-        // Names of files in the project; reading them is confined to the project.
-        let is_known = ["assistant.extra_files"].contains(&key.path);
-        assert!(found.is_none() || is_known, "{} is free and its name has `{}`", key.path, found.unwrap());
+        assert!(found.is_none(), "{} is free and its name has `{}`", key.path, found.unwrap());
     }
 }
 

@@ -1,4 +1,4 @@
-//! The rows: every key with what it accepts and what it is for. Some sections are in `assistant` and `elsewhere`.
+//! The rows: every key with what it accepts and what it is for. Some sections are in `bootstrap` and `elsewhere`.
 
 use pellucid_protocol::environment::Inherit;
 use pellucid_protocol::project_docs::Allocation;
@@ -27,7 +27,7 @@ use super::KeySection;
 use super::Scope;
 use super::TERMINAL;
 use super::ValueKind;
-use super::assistant;
+use super::bootstrap;
 use super::elsewhere;
 use crate::config::MemoryScope;
 use crate::config::ResumeSettings;
@@ -253,7 +253,7 @@ pub const SECTIONS: &[KeySection] = &[
                 "Whether dropped turns are summarised, in packs that drop the oldest turns.",
             ),
             top(
-                FREE,
+                ACCEPTED,
                 "facts",
                 ValueKind::Map(&FACT),
                 "the pack's, else `{}`",
@@ -389,7 +389,7 @@ pub const SECTIONS: &[KeySection] = &[
             ),
         ],
     },
-    assistant::ASSISTANT,
+    bootstrap::BOOTSTRAP,
     elsewhere::PROVIDERS,
     KeySection {
         title: "Permissions",

@@ -106,8 +106,8 @@ impl FileSetLayout {
         &self,
         files: Vec<BootstrapFile>,
         extra: Vec<BootstrapFile>,
-        key: Option<&str>,
+        is_minimal: bool,
     ) -> Vec<BootstrapFile> {
-        if extra.is_empty() { files } else { self.for_session(files.into_iter().chain(extra).collect(), key) }
+        if extra.is_empty() { files } else { self.for_session(files.into_iter().chain(extra).collect(), is_minimal) }
     }
 }

@@ -202,31 +202,10 @@ fn a_limit_is_a_number_above_nothing() {
 }
 
 #[test]
-fn sub_agents_and_scheduled_jobs_see_two_files() {
-    use SessionKey::Cron;
-    use SessionKey::SubAgent;
-    for (key, expected) in [
-        ("subagent:x", Some(SubAgent)),
-        (" SubAgent:x ", Some(SubAgent)),
-        ("agent:main:subagent:1", Some(SubAgent)),
-        ("agent:main:cron:daily", Some(Cron)),
-        ("agent::main::CRON:daily", Some(Cron)),
-        ("agent:main:main", None),
-        ("agent:main", None),
-        ("agent: :cron:x", None),
-        ("other:main:cron:x", None),
-        ("agent:cron:x", None),
-        ("cron:x", None),
-        ("subagent", None),
-        ("", None),
-    ] {
-        assert_eq!(SessionKey::of(key), expected, "{key:?}");
-    }
+fn a_small_prompt_has_two_files() {
     let all = || set().names.iter().chain(&set().optional).map(|name| missing(name)).collect::<Vec<_>>();
-    let names = |key: Option<&str>| set().for_session(all(), key).into_iter().map(|file| file.name).collect::<Vec<_>>();
-    assert_eq!(names(Some("subagent:x")), set().minimal);
-    assert_eq!(names(Some("agent:main:cron:x")), set().minimal);
-    assert_eq!((names(None).len(), names(Some("agent:main:main")).len()), (9, 9));
+    let names = |is_minimal| set().for_session(all(), is_minimal).into_iter().map(|file| file.name).collect::<Vec<_>>();
+    assert_eq!((names(true), names(false).len()), (set().minimal.clone(), 9));
 }
 
 #[test]

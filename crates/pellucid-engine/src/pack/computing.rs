@@ -86,6 +86,16 @@ impl Programs {
                 }
             }
         }
+        if let Some(condition) = &layout.minimal_if {
+            let source = condition.source();
+            if let Err(error) = condition.check(names, |_| false) {
+                return refused(source, format!("`{source}`, column {}: {}", error.column, error.message));
+            }
+            let looked_at = looked_at(condition, layout);
+            if let Some(name) = LATER.into_iter().find(|name| looked_at.contains(name)) {
+                return refused(source, format!("`minimal_if` cannot look at `{name}`, which is made later"));
+            }
+        }
         let all = self.all_looked_at(layout);
         // Values of the pack beneath may be of no use to this one.
         let is_own =
@@ -158,9 +168,12 @@ impl Pack {
     }
 }
 
+/// What is not known yet when a session decides how much of the layout it uses.
+const LATER: [&str; 3] = [computed::MODE, computed::FILES, computed::RECALLED];
+
 /// Every condition of a layout.
 pub(super) fn conditions(layout: &Layout) -> impl Iterator<Item = &Program> {
-    gates(layout).flat_map(|(gates, _)| gates).filter_map(Gate::condition)
+    gates(layout).flat_map(|(gates, _)| gates).filter_map(Gate::condition).chain(&layout.minimal_if)
 }
 
 /// The names that a program looks at, by itself or through values of the layout.

@@ -53,6 +53,8 @@ pub struct Layout {
     pub memory: Option<MemoryLayout>,
     /// The text between two slots of the instructions.
     pub join: String,
+    /// The condition under which a session uses less of the layout, and sees fewer of the files that it begins with.
+    pub minimal_if: Option<Program>,
     /// The files that an assistant begins with, if it does.
     pub bootstrap: Option<FileSetLayout>,
     /// Values by name that templates and conditions look at, if nothing else is given for them.

@@ -90,6 +90,7 @@ impl<'a> LayoutFile<'a> {
 pub(super) struct RawLayout {
     pub name: String,
     pub from: Option<Spanned<String>>,
+    pub minimal_if: Option<Spanned<String>>,
     #[serde(default)]
     pub slot: Vec<RawSlot>,
     #[serde(default)]
@@ -363,6 +364,7 @@ impl Reader<'_> {
             reinject: raw.reinject.as_ref().map(|own| own.get_ref().clone()),
             memory: raw.memory.as_ref().map(|own| own.get_ref().clone()),
             join: join.or_else(|| under_slots.map(|beneath| beneath.join.clone())).unwrap_or_default(),
+            minimal_if: self.minimal_if(raw, under_slots)?,
             bootstrap: self.bootstrap(raw, beneath)?,
             facts: self.facts(raw, beneath)?,
             values: self.values(raw, beneath)?,
@@ -392,6 +394,15 @@ impl Reader<'_> {
             Some(own) => own.get_ref().over(below).map(Some).map_err(|message| self.refused(own, message)),
             None => Ok(below.filter(|_| raw.adds_slots()).cloned()),
         }
+    }
+
+    /// The condition for a small prompt: the layout's own, or that of the slots beneath.
+    fn minimal_if(&self, raw: &RawLayout, beneath: Option<&Layout>) -> Result<Option<Program>, PackError> {
+        let Some(own) = &raw.minimal_if else {
+            return Ok(beneath.and_then(|beneath| beneath.minimal_if.clone()));
+        };
+        let program = Program::expression(LAYOUT, own.get_ref());
+        program.map(Some).map_err(|error| self.in_expression(own, &error))
     }
 
     /// The rules for a long history, over those of the layout beneath.

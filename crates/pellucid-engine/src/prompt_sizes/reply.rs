@@ -98,7 +98,7 @@ const UNKNOWN: [&str; 2] =
 
 const SHORTCUTS: &str = "A command inside of a message that the assistant handles by itself never reaches the model, so it is not in these figures.";
 
-const TIP: &str = "To let more in, raise assistant.bootstrap_max_chars and assistant.bootstrap_total_max_chars.";
+const TIP: &str = "To let more in, raise bootstrap.max_chars and bootstrap.total_max_chars.";
 
 fn breakdown(report: &PromptReport, session: SessionTokens, workspace_dir: &str) -> Vec<String> {
     let mut lines = head("🧠 Context breakdown", report, workspace_dir);

@@ -225,7 +225,7 @@ fn each_form_of_the_reply_is_whole() {
 
         ⚠ Bootstrap context is over configured limits: 1 file(s) truncated (30,012 raw chars -> 20,012 injected chars).
         Causes: 1 file(s) exceeded max/file; raw total exceeded max/total.
-        To let more in, raise assistant.bootstrap_max_chars and assistant.bootstrap_total_max_chars.
+        To let more in, raise bootstrap.max_chars and bootstrap.total_max_chars.
 
         Injected workspace files:
         - AGENTS.md: TRUNCATED | raw 30,000 chars (~7,500 tok) | injected 20,000 chars (~5,000 tok)
@@ -250,7 +250,7 @@ fn each_form_of_the_reply_is_whole() {
         System prompt (run): 28 chars (~7 tok) (Project Context 24 chars (~6 tok))
         ⚠ Bootstrap context is over configured limits: 1 file(s) truncated (30,012 raw chars -> 20,012 injected chars).
         Causes: 1 file(s) exceeded max/file; raw total exceeded max/total.
-        To let more in, raise assistant.bootstrap_max_chars and assistant.bootstrap_total_max_chars.
+        To let more in, raise bootstrap.max_chars and bootstrap.total_max_chars.
         Injected workspace files:
         - AGENTS.md: TRUNCATED | raw 30,000 chars (~7,500 tok) | injected 20,000 chars (~5,000 tok)
         - SOUL.md: OK | raw 12 chars (~3 tok) | injected 12 chars (~3 tok)

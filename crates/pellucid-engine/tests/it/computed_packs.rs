@@ -6,6 +6,7 @@ use expect_test::Expect;
 use expect_test::expect;
 use pellucid_engine::assemble::Context;
 use pellucid_engine::assemble::assemble;
+use pellucid_engine::computed::usual_mode;
 use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::fragment::Fragment;
@@ -15,6 +16,7 @@ use pellucid_engine::fragment::Why;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::report::why_text;
+use pellucid_protocol::settings::PromptMode;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -128,7 +130,7 @@ fn what_a_pack_gets_wrong_is_refused_with_its_place() {
         "",
         "one\n{{ cdw }}",
         expect![
-            "/packs/mine/only.jinja:2:4: unknown name `cdw`; known: `base`, `cwd`, `documents`, `effort`, `features`, `files`, `given`, `home_document`, `memory`, `mode`, `model`, `policy`, `recalled`, `shell`, `skills`, `tools`"
+            "/packs/mine/only.jinja:2:4: unknown name `cdw`; known: `base`, `cwd`, `documents`, `effort`, `features`, `files`, `given`, `home_document`, `machine`, `memory`, `mode`, `model`, `policy`, `recalled`, `repository`, `shell`, `skills`, `tools`"
         ],
     );
     check(
@@ -244,5 +246,55 @@ proptest! {
             }
         }
         prop_assert!(context.messages.iter().all(|message| !concat(&message.fragments).is_empty()));
+    }
+}
+
+#[test]
+fn a_layout_says_which_sessions_get_a_small_prompt() {
+    let names = "[bootstrap]\nnames = [\"A.md\", \"B.md\"]\nminimal = [\"B.md\"]\nmax_chars = 9\nunit = \"bytes\"\nhead_ratio = 1\ntail_ratio = 0\nmarker = \"\"\nmissing = \"\"\n";
+    let layout = format!(
+        "minimal_if = 'given.size > 2 and is_small'\n[values]\nis_small = 'model.window is defined'\n{names}{SLOT}"
+    );
+    let pack = load(&layout, &[("only.jinja", "{{ mode }}{{ files | length }}")]).unwrap();
+    let mode_of = |size: serde_json::Value| {
+        let mut facts = facts();
+        facts.system.given.insert("size".to_owned(), size);
+        usual_mode(&pack, &facts).map_err(|error| error.to_string())
+    };
+    assert_eq!((mode_of(json!(3)), mode_of(json!(2))), (Ok(PromptMode::Minimal), Ok(PromptMode::Full)));
+    assert_eq!(mode_of(json!([])), Err("pack.toml:1:1: a list and a number have no order".to_owned()));
+    for (condition, error) in [
+        ("mode == \"none\"", "/packs/mine/pack.toml:3:1: `minimal_if` cannot look at `mode`, which is made later"),
+        ("later", "/packs/mine/pack.toml:3:1: `minimal_if` cannot look at `files`, which is made later"),
+        ("nothing", "/packs/mine/pack.toml:3:1: `nothing`, column 1: unknown name `nothing`"),
+    ] {
+        let layout = format!("minimal_if = '{condition}'\n[values]\nlater = 'files | length > 0'\n{names}{SLOT}");
+        let refused = load(&layout, &[("only.jinja", "{{ later }}")]).unwrap_err();
+        assert!(refused.starts_with(error), "{refused}");
+    }
+}
+
+#[test]
+fn sessions_of_sub_agents_and_scheduled_jobs_get_a_small_prompt() {
+    let pack = Pack::builtin("openclaw").unwrap();
+    for (key, expected) in [
+        ("subagent:x", PromptMode::Minimal),
+        (" SubAgent:x ", PromptMode::Minimal),
+        ("agent:main:subagent:1", PromptMode::Minimal),
+        ("agent:main:cron:daily", PromptMode::Minimal),
+        ("agent::main::CRON:daily", PromptMode::Minimal),
+        ("agent:main:main", PromptMode::Full),
+        ("agent:main", PromptMode::Full),
+        ("agent:main:cron", PromptMode::Full),
+        ("agent: :cron:x", PromptMode::Full),
+        ("other:main:cron:x", PromptMode::Full),
+        ("agent:cron:x", PromptMode::Full),
+        ("cron:x", PromptMode::Full),
+        ("subagent", PromptMode::Full),
+        ("", PromptMode::Full),
+    ] {
+        let mut facts = facts();
+        facts.system.given.insert("session_key".to_owned(), key.into());
+        assert_eq!(usual_mode(&pack, &facts), Ok(expected), "{key:?}");
     }
 }

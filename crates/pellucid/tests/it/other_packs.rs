@@ -68,7 +68,7 @@ fn openclaw_works_from_end_to_end() {
         assert!(instructions.contains(part), "{part}: {instructions}");
     }
     assert_eq!(body["input"].as_array().unwrap().len(), 1, "{body}");
-    let minimal = sent("openclaw", "chat", &["-c", "assistant.session_key=subagent:1"]);
+    let minimal = sent("openclaw", "chat", &["-c", "facts.session_key=subagent:1"]);
     let system = minimal["messages"][0]["content"].as_str().unwrap();
     assert!(!system.contains("Calm") && !system.contains("## Heartbeats"), "{system}");
 }

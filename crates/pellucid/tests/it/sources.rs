@@ -669,9 +669,9 @@ file = \"files.jinja\"
 ";
     let world = World::new(fixture);
     let settings = [
-        "assistant.swap_files={\"SOUL.md\"=\"moods/winter.md\",\"GONE.md\"=\"moods/winter.md\"}",
-        "assistant.leave_out_files=[\"BOOTSTRAP.md\"]",
-        "assistant.add_files=[\"notes/TODAY.md\",\"notes/NEVER.md\",\"../outside.md\"]",
+        "bootstrap.swap={\"SOUL.md\"=\"moods/winter.md\",\"GONE.md\"=\"moods/winter.md\"}",
+        "bootstrap.leave_out=[\"BOOTSTRAP.md\"]",
+        "bootstrap.add=[\"notes/TODAY.md\",\"notes/NEVER.md\",\"../outside.md\"]",
     ];
     let args: Vec<&str> = settings.iter().flat_map(|setting| ["-c", *setting]).collect();
     for pack in ["openclaw", "./assistant"] {
@@ -693,8 +693,7 @@ file = \"files.jinja\"
     }
     // A sub-agent sees an added file, and of the others those that are for it.
     let minimal =
-        [&["prompt", "--pack", "openclaw", "-c", "assistant.session_key=subagent:1"], args.as_slice(), &["hi"]]
-            .concat();
+        [&["prompt", "--pack", "openclaw", "-c", "facts.session_key=subagent:1"], args.as_slice(), &["hi"]].concat();
     let ran = world.run(&minimal);
     assert!(ran.out().contains("Rain.") && !ran.out().contains("Cold and dry."), "{}", ran.out());
 }

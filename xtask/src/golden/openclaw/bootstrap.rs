@@ -4,8 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use pellucid_engine::bootstrap::{self, BootstrapFile, FileListChange, FileSetLayout, Fitted};
+use pellucid_engine::computed::usual_mode;
 use pellucid_engine::prompt_sizes::{self, FileReport};
 use pellucid_engine::utf16;
+use pellucid_protocol::settings::PromptMode;
 use pellucid_workspace::bootstrap_files::{self, ExtraFiles, May};
 use serde::Deserialize;
 use serde_json::Value;
@@ -281,13 +283,21 @@ pub fn run(file: &Value) -> Vec<Verdict> {
         verdicts.extend(cases::each(file, "session_filter", |case: KeyCase| {
             let all =
                 set().names.iter().chain(&set().optional).map(|name| BootstrapFile::missing(name, name)).collect();
-            let left = set().for_session(all, case.session_key.as_deref());
+            let left = set().for_session(all, is_minimal(case.session_key.as_deref())?);
             let names: Vec<String> = left.iter().map(|file| file.name.clone()).collect();
             same("names", &names, &case.names)?;
             same("filtered", &(names.len() < set().names.len() + set().optional.len()), &case.filtered)
         }));
     }
     verdicts
+}
+
+/// Whether the session with this key is one for which the layout makes a small prompt.
+fn is_minimal(session_key: Option<&str>) -> Result<bool, String> {
+    let mut facts = sections::facts(sections::Params::in_folder("/"))?;
+    facts.system.given.insert("session_key".to_owned(), session_key.unwrap_or_default().into());
+    let mode = usual_mode(sections::pack(), &facts).map_err(|error| error.to_string())?;
+    Ok(mode == PromptMode::Minimal)
 }
 
 fn pure(case: &PureCase) -> Result<(), String> {
@@ -338,11 +348,11 @@ fn disk(case: &DiskCase) -> Result<(), String> {
         same("loaded", &found, expected)?;
     }
     let key = case.session_key.as_deref().filter(|key| !key.is_empty()).or(case.session_id.as_deref());
-    let filtered = set().for_session(loaded, key);
+    let filtered = set().for_session(loaded, is_minimal(key)?);
     let filtered = match &case.hook {
         Some(HookCase::ExtraFiles { entry }) => {
             let extra = extra(entry).load(set(), &workspace, &May::All).0;
-            set().with_extra(filtered, extra, case.session_key.as_deref())
+            set().with_extra(filtered, extra, is_minimal(case.session_key.as_deref())?)
         }
         _ => filtered,
     };

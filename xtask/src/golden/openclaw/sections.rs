@@ -97,7 +97,7 @@ impl RuntimeInfo {
     pub fn read(&self) -> Map<String, Value> {
         let it = self.clone();
         known(json!({
-            "agent": it.agent_id,
+            "agent": it.agent_id.unwrap_or_default(),
             "host": it.host,
             "repo": it.repo_root,
             "os": it.os,
@@ -134,6 +134,8 @@ pub fn facts(params: Params) -> Result<Facts, String> {
     }))
     .map_err(|error| error.to_string())?;
     let mut facts = Facts::plain(&params.workspace_dir, model);
+    // The cases name it where there is one.
+    facts.world.shell.clear();
     facts.system.prompt_mode = match params.prompt_mode.as_deref() {
         None => PromptMode::Full,
         Some(word) => PromptMode::from_word(word).ok_or(format!("unknown mode {word}"))?,
@@ -178,7 +180,7 @@ pub fn facts(params: Params) -> Result<Facts, String> {
         "reasoning_tags": params.reasoning_tag_hint,
         "think_level": params.default_think_level,
         "reasoning_level": params.reasoning_level,
-        "runtime": params.runtime_info.as_ref().map(RuntimeInfo::read),
+        "runtime": params.runtime_info.unwrap_or_default().read(),
     }));
     Ok(facts)
 }

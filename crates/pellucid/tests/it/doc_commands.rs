@@ -18,6 +18,9 @@ use crate::World;
 /// The page with the commands that are not run.
 const NOT_RUN: &str = "docs/not-run.md";
 
+/// The packs whose pages are followed from a checkout.
+const EXAMPLES: &str = "examples/packs";
+
 /// The session that pages speak of.
 const ID: &str = "019a7d31-0000-7000-8000-000000000001";
 
@@ -40,7 +43,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The pages for users and for those who change the project, by their paths.
+/// The pages for users and for those who change the project, by their paths, and those of the example packs.
 fn pages() -> Vec<String> {
     let mut pages = vec!["README.md".to_owned(), "README.zh-CN.md".to_owned(), "CONTRIBUTING.md".to_owned()];
     for folder in ["docs", "docs/packs", "docs/zh"] {
@@ -50,6 +53,9 @@ fn pages() -> Vec<String> {
                 pages.push(format!("{folder}/{name}"));
             }
         }
+    }
+    for pack in fs::read_dir(root().join(EXAMPLES)).unwrap() {
+        pages.push(format!("{EXAMPLES}/{}/README.md", pack.unwrap().file_name().into_string().unwrap()));
     }
     pages.sort();
     pages
@@ -146,6 +152,13 @@ usage = { input = 4200, cached = 4000, output = 10 }
         // Notes of callers, in the form that the page about them shows first.
         for name in ["notes.json", "agent.json"] {
             world.files.write(format!("work/{name}"), "{ \"items\": [] }\n");
+        }
+        if let Some(pack) = page.strip_suffix("/README.md").filter(|it| it.starts_with(EXAMPLES)) {
+            for file in fs::read_dir(root().join(pack)).unwrap() {
+                let file = file.unwrap();
+                let place = format!("work/{pack}/{}", file.file_name().to_string_lossy());
+                world.files.write(place, fs::read_to_string(file.path()).unwrap());
+            }
         }
         let server = MockServer::start((0..N_REPLIES).map(|_| MockReply::say("done")));
         let scene = Self { world, server };

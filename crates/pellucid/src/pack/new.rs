@@ -43,10 +43,17 @@ pub fn run(
         take_instructions(&mut files, from, path)?;
     }
     pack_files::write(&folder, &files).map_err(|error| super::failure(&error))?;
-    let made = format!(
+    let mut made = format!(
         "Made {}\n\nChange any text in it, then:\n  pellucid pack check {name}\n  pellucid --pack {name} prompt hello\nTo use it always:\n  pellucid pack use {name}\n",
         folder.display(),
     );
+    if let Some(name) = instructions.and_then(Path::file_name).filter(|name| *name == "AGENTS.md") {
+        let name = name.to_string_lossy();
+        made += &format!(
+            "\nA project's {name} is sent as an instruction file too. To send it once, move it out of the project, or set \
+             `project_doc_max_bytes = 0`.\n"
+        );
+    }
     super::print_to(out, &made)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -148,7 +155,10 @@ mod tests {
         std::fs::write(&file, "Use tabs.\n").unwrap();
         assert!(failed("mine", "codex").contains("hint: copy a pack that has them: --from ads"));
         assert!(!home.path().join("packs/mine").exists(), "nothing is written before everything is known to be good");
-        assert!(make("mine", "ads").is_ok());
+        let mut out = Vec::new();
+        assert!(run(home.path(), "mine", "ads", Some(&file), &mut out).is_ok());
+        let said = String::from_utf8(out).unwrap();
+        assert!(said.contains("A project's AGENTS.md is sent as an instruction file too."), "{said}");
         let pack = pack_files::load("mine", home.path()).unwrap();
         let slot = pack.layout.reinject.as_ref().unwrap().instructions.clone().unwrap();
         assert_eq!(pack.template(&slot).written(), "Use tabs.\n");

@@ -108,22 +108,19 @@ pub fn changes(asked: &FileChangeKeys, workspace: &Path, may: &May<'_>) -> (Vec<
             false => Ok(Box::new(file)),
         }
     };
-    let failed = |what: &str, path: &str, reason: &str| FileListChange::Failed {
-        what: what.to_owned(),
-        reason: format!("{path}: {reason}"),
-    };
+    let failed = |what: &str, reason: String| FileListChange::Failed { what: what.to_owned(), reason };
     let mut changes = Vec::new();
     for (name, path) in &asked.swap {
         changes.push(match found(path) {
             Ok(by) => FileListChange::Swap { name: name.clone(), by },
-            Err(reason) => failed(name, path, reason),
+            Err(reason) => failed(name, format!("{path}: {reason}")),
         });
     }
     changes.extend(asked.leave_out.iter().map(|name| FileListChange::LeaveOut { name: name.clone() }));
     for path in &asked.add {
         changes.push(match found(path) {
             Ok(file) => FileListChange::Add(file),
-            Err(reason) => failed(path, path, reason),
+            Err(reason) => failed(path, reason.to_owned()),
         });
     }
     (changes, left_out)

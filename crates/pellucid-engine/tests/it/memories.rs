@@ -20,6 +20,7 @@ use pellucid_engine::memory::rate_limiter::Options;
 use pellucid_engine::memory::rate_limiter::RateLimiter;
 use pellucid_engine::memory::rate_limiter::TaskEnd;
 use pellucid_engine::memory::recall;
+use pellucid_engine::memory::request;
 use pellucid_engine::memory::running_summary;
 use pellucid_engine::memory::summaries_and_details;
 use pellucid_engine::memory::summary_cards;
@@ -241,6 +242,20 @@ fn any_layout_can_remember_with_a_few_lines() {
     let memory = pack.layout.memory.as_ref().unwrap();
     assert_eq!((memory.max_context, memory.cards().messages_per_card), (Some(8000.0), 4.0));
     assert!(memory.prompt(&pack).starts_with("Summarise"), "the words of the risuai pack stand in");
+}
+
+#[test]
+fn a_prompt_of_any_layout_can_be_a_list_of_messages() {
+    let layout = "name = \"mine\"\nfrom = \"codex\"\n[memory]\nmax_context = 8000\n";
+    let prompt = "<|im_start|>system\nFold it.<|im_end|>\n<|im_start|>user\nText: {{slot}}<|im_end|>";
+    let files = [("pack.toml", layout), ("memory/card.md", prompt)];
+    let files: PackFiles = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+    let pack = Pack::load_user(&files, "/packs/mine").unwrap();
+    let prompt = pack.layout.memory.as_ref().unwrap().prompt(&pack);
+    let asked = request::messages("<|im_start|>a<|im_end|>", &prompt);
+    let asked: Vec<_> = asked.into_iter().map(|it| (it.role, it.content)).collect();
+    let expected = [(ChatRole::System, "Fold it."), (ChatRole::User, "Text: <|im_start|>a<|im_end|>")];
+    assert_eq!(asked, expected.map(|(role, text)| (role, text.to_owned())));
 }
 
 #[test]

@@ -31,6 +31,9 @@ const TOLERANCE_PERCENT: u64 = 2;
 /// Histories before the follow-ups that are counted.
 const HISTORIES: [usize; 2] = [10, 1_000];
 
+/// The packs of which follow-ups are counted: one with texts alone, and one that computes.
+const PACKS: [&str; 2] = ["codex", "openclaw"];
+
 /// Follow-ups of which the median is taken: now and then a buffer doubles.
 const N_FOLLOW_UPS: usize = 33;
 
@@ -78,8 +81,8 @@ fn figures() -> Vec<Figure> {
         });
         add(format!("{name}: first request"), first);
     }
-    let pack = Pack::builtin("codex").unwrap();
-    for history in HISTORIES {
+    for (name, history) in PACKS.into_iter().flat_map(|name| HISTORIES.map(|history| (name, history))) {
+        let pack = Pack::builtin(name).unwrap();
         let (frame, mut transcript) = begun(&pack);
         while transcript.n_items() < history {
             follow_up(&frame, &mut transcript);
@@ -90,7 +93,7 @@ fn figures() -> Vec<Figure> {
         each.sort_by_key(|it| it.bytes_total);
         let bytes_total = each[N_FOLLOW_UPS / 2].bytes_total;
         add(
-            format!("codex: follow-up after {history} items"),
+            format!("{name}: follow-up after {history} items"),
             AllocationInfo { count_total, bytes_total, ..Default::default() },
         );
     }
@@ -150,10 +153,20 @@ fn a_request_allocates_what_it_did_before() {
 #[test]
 fn the_history_costs_a_follow_up_nothing() {
     let now = figures();
-    let of = |history: usize| now.iter().find(|it| it.0.ends_with(&format!("after {history} items"))).unwrap().clone();
-    let ((_, few, few_bytes), (_, many, many_bytes)) = (of(HISTORIES[0]), of(HISTORIES[1]));
-    // A few more, because a longer history is in more chunks, of which there are at most sixteen.
-    assert!(many <= few + few / 4 && many_bytes <= few_bytes + few_bytes / 4, "{few} {few_bytes}, {many} {many_bytes}");
+    let of = |name: &str, history: usize| {
+        let wanted = format!("{name}: follow-up after {history} items");
+        now.iter().find(|it| it.0 == wanted).map(|it| (it.1, it.2)).unwrap()
+    };
+    for name in PACKS {
+        let ((few, few_bytes), (many, many_bytes)) = (of(name, HISTORIES[0]), of(name, HISTORIES[1]));
+        // A few more, because a longer history is in more chunks, of which there are at most sixteen.
+        let is_same = many <= few + few / 4 && many_bytes <= few_bytes + few_bytes / 4;
+        assert!(is_same, "{name}: {few} {few_bytes}, {many} {many_bytes}");
+    }
+    // What a pack computes is computed once.
+    for history in HISTORIES {
+        assert_eq!(of("openclaw", history), of("codex", history));
+    }
 }
 
 #[test]

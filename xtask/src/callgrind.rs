@@ -1,4 +1,4 @@
-//! `cargo xtask callgrind`: counts the instructions that the next request of a session costs.
+//! `cargo xtask callgrind`: counts the instructions that loading a pack, a first and the next request of a session cost.
 //!
 //! The benchmark `assembly` of the engine makes requests after histories of several lengths, and Callgrind counts the
 //! instructions of each. The cost of a request must depend on its new items and not on the history, so the medians of
@@ -28,6 +28,15 @@ const HOLDS: [&str; 2] = ["let-go", "held"];
 const COUNTED: &str = "assembly::counted_request";
 const COUNTED_PATTERN: &str = "*counted_request*";
 
+/// The same for a pack that is loaded, and for a first request.
+const FIRST: [(&str, &str, &str); 2] = [
+    ("load the pack", "assembly::counted_load", "*counted_load*"),
+    ("first request", "assembly::counted_first", "*counted_first*"),
+];
+
+/// The packs of which first requests are counted: one with texts alone, and two that compute.
+const PACKS: [&str; 3] = ["codex", "pellucid", "openclaw"];
+
 /// By how many percent the longest history may cost more than the shortest.
 const GROWTH_PERCENT_MAX: u64 = 25;
 
@@ -40,17 +49,25 @@ pub fn run(args: Args) -> Result<Outcome> {
     }
     let binary = program::bench_binary("pellucid-engine", "assembly")?;
     let mut outcome = Outcome::Good;
+    println!("{:>9} {:>14} {:>14}", "pack", FIRST[0].0, FIRST[1].0);
+    for pack in PACKS {
+        let mut medians = Vec::new();
+        for (_, counted, pattern) in FIRST {
+            medians.push(median(counts(&binary, &["--first", pack], (counted, pattern))?)?);
+        }
+        println!("{pack:>9} {:>14} {:>14}", medians[0], medians[1]);
+    }
     println!("instructions of the next request (two new items, 1.2 kB)");
     println!("{:>9} {:>8} {:>9} {:>9} {:>9}", "history", "before", "median", "least", "most");
     for hold in HOLDS {
         let mut medians = Vec::new();
         for history in HISTORIES {
-            let mut counts = counts(&binary, history, hold)?;
-            counts.sort_unstable();
-            let (Some(least), Some(most)) = (counts.first(), counts.last()) else {
-                bail!("callgrind counted no request");
-            };
-            let median = counts[counts.len() / 2];
+            let history_text = history.to_string();
+            let arguments = ["--requests", history_text.as_str(), hold];
+            let counts = counts(&binary, &arguments, (COUNTED, COUNTED_PATTERN))?;
+            let (least, most) = (counts.iter().min().copied(), counts.iter().max().copied());
+            let (least, most) = (least.unwrap_or_default(), most.unwrap_or_default());
+            let median = median(counts)?;
             println!("{history:>9} {hold:>8} {median:>9} {least:>9} {most:>9}");
             medians.push(median);
         }
@@ -62,16 +79,21 @@ pub fn run(args: Args) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// The instructions of each counted request.
-fn counts(binary: &Path, history: usize, hold: &str) -> Result<Vec<u64>> {
+fn median(mut counts: Vec<u64>) -> Result<u64> {
+    counts.sort_unstable();
+    counts.get(counts.len() / 2).copied().context("callgrind counted nothing")
+}
+
+/// The instructions of each call of a function, which is named twice: as it is, and as a pattern.
+fn counts(binary: &Path, arguments: &[&str], (counted, pattern): (&str, &str)) -> Result<Vec<u64>> {
     let folder = Scratch::new()?;
     let status = Command::new("valgrind")
         .arg("--tool=callgrind")
-        .arg(format!("--toggle-collect={COUNTED_PATTERN}"))
-        .arg(format!("--dump-after={COUNTED}"))
+        .arg(format!("--toggle-collect={pattern}"))
+        .arg(format!("--dump-after={counted}"))
         .arg(format!("--callgrind-out-file={}", folder.path().join("out").display()))
         .arg(binary)
-        .args(["--requests", &history.to_string(), hold])
+        .args(arguments)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()

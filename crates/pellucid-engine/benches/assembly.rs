@@ -3,7 +3,7 @@
 //! `cargo bench -p pellucid-engine` times them; `cargo test` runs each once with small histories.
 //! `cargo xtask callgrind` counts the instructions of the next request, for which this program
 //! makes requests one after the other when it is called with `--requests HISTORY held` or
-//! `--requests HISTORY let-go`.
+//! `--requests HISTORY let-go`. With `--first PACK` it loads a pack and makes first requests with it, for the same counter.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that panics says where")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark is a program, it may look at its arguments")]
@@ -16,6 +16,7 @@ use std::hint::black_box;
 
 use divan::Bencher;
 use pellucid_engine::assemble::assemble;
+use pellucid_engine::facts::Facts;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::request::Frame;
@@ -30,6 +31,9 @@ use pellucid_protocol::item::ToolOutput;
 /// How many requests are made for the counter of instructions.
 const ROUNDS: usize = 65;
 
+/// How many first requests are made for the counter of instructions. The first one also fills what is made once in a process.
+const N_FIRST: usize = 9;
+
 /// What the model said and a tool answered since the last request.
 type News = [(Item, Origin); 2];
 
@@ -38,6 +42,7 @@ fn main() {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["--requests", history, "held"] => requests(history.parse().unwrap(), Hold::Held),
         ["--requests", history, "let-go"] => requests(history.parse().unwrap(), Hold::LetGo),
+        ["--first", name] => first_requests(name),
         _ => divan::main(),
     }
 }
@@ -116,6 +121,33 @@ fn counted_request(transcript: &mut Transcript, frame: &Frame, news: &News) -> R
     next_request(black_box(transcript), frame, news)
 }
 
+/// Loads a pack and makes first requests with it, one after the other.
+fn first_requests(name: &str) {
+    for _ in 0..N_FIRST {
+        let pack = counted_load(name);
+        let facts = fixture::facts();
+        drop(counted_first(&pack, &facts));
+    }
+}
+
+/// A pack from its files.
+#[inline(never)]
+fn counted_load(name: &str) -> Pack {
+    Pack::builtin(black_box(name)).unwrap()
+}
+
+/// The first request of a session, from facts to bytes.
+#[inline(never)]
+fn counted_first(pack: &Pack, facts: &Facts) -> Request {
+    let context = assemble(pack, black_box(facts));
+    let frame = Frame::new(pack, facts, &context.instructions, &wire());
+    let mut transcript = Transcript::new(ItemIds::Hidden, fixture::model("gpt-5.2-codex").truncation_policy);
+    for message in context.messages {
+        transcript.record_draft(&Draft::from(message));
+    }
+    frame.request(&mut transcript)
+}
+
 /// A pack from its files, parsed and checked, as a session loads it.
 #[divan::bench(args = ["codex", "openclaw", "pellucid"])]
 fn load(bencher: Bencher<'_, '_>, name: &str) {
@@ -130,19 +162,10 @@ fn first_context(bencher: Bencher<'_, '_>, name: &str) {
 }
 
 /// Measures facts to bytes, without an earlier request.
-#[divan::bench]
-fn first_request(bencher: Bencher<'_, '_>) {
-    let facts = fixture::facts();
-    let pack = fixture::pack();
-    bencher.bench(|| {
-        let context = assemble(pack, black_box(&facts));
-        let frame = Frame::new(pack, &facts, &context.instructions, &wire());
-        let mut transcript = Transcript::new(ItemIds::Hidden, fixture::model("gpt-5.2-codex").truncation_policy);
-        for message in context.messages {
-            transcript.record_draft(&Draft::from(message));
-        }
-        frame.request(&mut transcript)
-    });
+#[divan::bench(args = ["codex", "openclaw", "pellucid"])]
+fn first_request(bencher: Bencher<'_, '_>, name: &str) {
+    let (pack, facts) = (Pack::builtin(name).unwrap(), fixture::facts());
+    bencher.bench(|| counted_first(&pack, &facts));
 }
 
 /// Two new items and the request that follows, after so many items.

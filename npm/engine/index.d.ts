@@ -58,12 +58,12 @@ export interface FactsInput {
   tools?: { name: string; description: string; inputSchema: unknown }[];
   /** Values for templates and conditions of the pack. */
   given?: Record<string, unknown>;
-  /** What is known of the machine, for templates. */
-  machine?: { name?: string; os?: string; arch?: string; time_zone?: string };
-  /** The top folder of the repository around the working directory, for templates. */
-  repository?: string;
-  /** The name of the model's provider, for templates. */
-  provider?: string;
+  /** What templates see as `machine`, `repository` and `model.provider`. */
+  surroundings?: {
+    machine?: { name?: string; os?: string; arch?: string; time_zone?: string };
+    repository?: string;
+    provider?: string;
+  };
   /** Items that are injected, for packs with slots for them. */
   injection?: {
     sources?: Record<string, unknown>[];

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Facts;
-use pellucid_engine::facts::MachineFacts;
 use pellucid_engine::facts::Provided;
+use pellucid_engine::facts::Surroundings;
 use pellucid_engine::injection;
 use pellucid_engine::injection::scalar;
 use pellucid_engine::window::settings::SettingsDocument;
@@ -75,9 +75,7 @@ pub struct FactsInput {
     #[serde(default)]
     given: Map<String, Value>,
     #[serde(default)]
-    machine: MachineFacts,
-    repository: Option<String>,
-    provider: Option<String>,
+    surroundings: Surroundings,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -158,9 +156,7 @@ impl TryFrom<FactsInput> for Facts {
         facts.tools.dynamic_tools = input.tools;
         facts.system.prompt_mode = input.prompt_mode.unwrap_or(facts.system.prompt_mode);
         facts.system.given = input.given;
-        facts.system.machine = input.machine;
-        facts.system.repository = input.repository;
-        facts.system.provider = input.provider;
+        facts.system.surroundings = input.surroundings;
         let mut system_prompt = None;
         if let Some(input) = input.injection {
             let facts = &mut facts.system.injection;

@@ -111,7 +111,7 @@ impl Context {
         };
         self.omissions.extend(not_utf8::omissions(facts, &slot.id, &fragments));
         let role = match slot.target {
-            SlotTarget::Instructions => return self.instruct(fragments, &pack.layout.join),
+            SlotTarget::Instructions => return self.instruct(fragments, &pack.layout.instructions.join),
             SlotTarget::Developer => "developer",
             SlotTarget::User | SlotTarget::Messages => "user",
         };

@@ -156,17 +156,17 @@ impl Looking<'_> {
             MACHINE => {
                 let origin = fact(MACHINE);
                 let word = |text: &str| Value::text(origin.clone(), text);
-                let it = &system.machine;
+                let it = &system.surroundings.machine;
                 let all = [("name", &it.name), ("os", &it.os), ("arch", &it.arch), ("time_zone", &it.time_zone)];
                 Value::map(&origin, all.map(|(name, text)| (name, word(text))))
             }
-            REPOSITORY => Value::optional(&fact(REPOSITORY), system.repository.as_deref()),
+            REPOSITORY => Value::optional(&fact(REPOSITORY), system.surroundings.repository.as_deref()),
             "effort" => Value::optional(&fact("effort"), settings.effort.map(ReasoningEffort::as_str)),
             "model" => {
                 let origin = fact("model");
                 let window = settings.model.context_window.map(|window| Value::Number(window.into(), origin.clone()));
                 let slug = Value::text(origin.clone(), settings.model.slug.as_str());
-                let provider = Value::optional(&origin, system.provider.as_deref());
+                let provider = Value::optional(&origin, system.surroundings.provider.as_deref());
                 Value::map(&origin, [("slug", slug), ("provider", provider), ("window", window.unwrap_or(Value::None))])
             }
             "policy" => {
@@ -333,7 +333,7 @@ fn cut_within(document: &Document, fragments: &[Fragment]) -> Option<Why> {
 /// # Errors
 /// What failed, with the column in the condition.
 pub fn usual_mode(pack: &Pack, facts: &Facts) -> Result<PromptMode, ScriptError> {
-    match &pack.layout.minimal_if {
+    match &pack.layout.instructions.minimal_if {
         Some(condition) if holds(condition, Looking { pack, facts })? => Ok(PromptMode::Minimal),
         _ => Ok(PromptMode::Full),
     }

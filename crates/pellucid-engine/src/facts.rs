@@ -54,7 +54,7 @@ pub struct Facts {
     pub system: System,
 }
 
-/// What is known of the machine, for layouts that look at it. What is not known is blank.
+/// What is known of the machine. What is not known is blank.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MachineFacts {
@@ -66,6 +66,18 @@ pub struct MachineFacts {
     pub arch: String,
     /// The time zone of the system, as an IANA name.
     pub time_zone: String,
+}
+
+/// What is around a session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Surroundings {
+    /// The machine that commands run on.
+    pub machine: MachineFacts,
+    /// The top folder of the repository around the working directory, if there is one.
+    pub repository: Option<String>,
+    /// The name of the model's provider, if it is known.
+    pub provider: Option<String>,
 }
 
 /// What was read from disk. An agent that a session starts reads all of it again.
@@ -178,12 +190,8 @@ pub struct System {
     pub prompt_mode: PromptMode,
     /// Values that the configuration or the caller gives, for layouts that look at them.
     pub given: Map<String, Value>,
-    /// The machine that commands run on.
-    pub machine: MachineFacts,
-    /// The top folder of the repository around the working directory, if there is one.
-    pub repository: Option<String>,
-    /// The name of the model's provider, if it is known.
-    pub provider: Option<String>,
+    /// What is around the session, for layouts that look at it.
+    pub surroundings: Surroundings,
     /// The files that the layout's `[bootstrap]` reads.
     pub files: LoadedFiles,
     /// The inputs of sources of injected items.
@@ -242,9 +250,7 @@ impl Default for System {
         Self {
             prompt_mode: PromptMode::Full,
             given: Map::new(),
-            machine: MachineFacts::default(),
-            repository: None,
-            provider: None,
+            surroundings: Surroundings::default(),
             files: LoadedFiles::default(),
             injection: InjectionFacts::default(),
             host: HostFacts::default(),

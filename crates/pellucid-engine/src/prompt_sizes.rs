@@ -256,7 +256,7 @@ impl PromptReport {
             _ => String::new(),
         };
         let nothing = ReportLayout::default();
-        let layout = pack.layout.report.as_ref().unwrap_or(&nothing);
+        let layout = pack.layout.instructions.report.as_ref().unwrap_or(&nothing);
         let skills = layout.skills.as_ref().map(|it| text(&it.list, &it.section)).unwrap_or_default();
         let tools_list = layout.tools.as_ref();
         let (section, list) =

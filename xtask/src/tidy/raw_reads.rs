@@ -13,7 +13,7 @@ const RAW: [&str; 4] = ["fs::read(", "fs::read_to_string(", "File::open(", "from
 /// Files that may do so: they read the system's files (`/proc`, `/dev`, `/etc`), a locked folder, a file of this
 /// repository, or check the file before they open it.
 const EXCEPTIONS: &[&str] = &[
-    "crates/pellucid-agent/src/prepare/given.rs",
+    "crates/pellucid-agent/src/prepare/machine.rs",
     "crates/pellucid-config/src/user_file.rs",
     "crates/pellucid-exec/src/cells.rs",
     "crates/pellucid-exec/src/census.rs",

@@ -16,15 +16,15 @@ use super::shown;
 
 pub(super) fn add(facts: &mut Facts, config: &Config, pack: &Pack) {
     let system = &mut facts.system;
-    system.provider = Some(config.model.provider_id.clone());
+    system.surroundings.provider = Some(config.model.provider_id.clone());
     if pack.looks(GIVEN) {
         system.given = config.prompt.facts.clone();
     }
     if pack.looks(MACHINE) {
-        system.machine = machine();
+        system.surroundings.machine = machine();
     }
     if pack.looks(REPOSITORY) {
-        system.repository = pellucid_git::work_tree_root(&config.folders.cwd).as_deref().map(shown);
+        system.surroundings.repository = pellucid_git::work_tree_root(&config.folders.cwd).as_deref().map(shown);
     }
 }
 

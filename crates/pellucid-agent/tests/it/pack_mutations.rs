@@ -315,7 +315,14 @@ fn windowed() -> Vec<Stage> {
     // Turns with calls of a tool leave the window more than once.
     let many = (0..12).map(|n| say(&format!("{n}\n{}", "x".repeat(4_000)))).collect();
     let called = Stage::new(&files, "model_context_window = 5200\n", |_| MockReply::made_from(calling), many);
-    vec![stage, other, called]
+    // The pack's source of items comes before those of the file.
+    let ordered = r#"{ "items": [{ "target": "system_section", "content": "Be kind.", "order": 300 }],
+        "sources": [{ "type": "text_store", "entries": [{ "key": "tone", "target": "system_section", "order": 300 }] }],
+        "store": { "tone": "Be short." } }"#;
+    let mut given =
+        Stage::new(&format!("//- work/notes.json\n{ordered}\n"), "inject = [\"notes.json\"]\n", answer, greetings(1));
+    given.config = given.config.replace("notes.json", &given.files.folder("work").join("notes.json").to_string_lossy());
+    vec![stage, other, called, given]
 }
 
 fn on_messages(n: usize) -> MockReply {
@@ -331,10 +338,14 @@ fn begun() -> Vec<Stage> {
     let numbered: String = (0..3_000).map(|n| format!("Rule {n}. ")).collect();
     let long = format!("//- work/AGENTS.md\n{numbered}\n");
     // 60 units are left when the second file comes.
+    let named = |name: &str| format!("//- work/{name}\n{name} says so.\n");
+    let all: String = ["AGENTS.md", "SOUL.md", "TOOLS.md", "MEMORY.md", "memory.md"].map(named).concat();
     let tight = format!("//- work/AGENTS.md\n{}\n//- work/SOUL.md\n{}\n", "x".repeat(940), "Kind. ".repeat(90));
     vec![
         Stage::new(&files, "", answer, greetings(1)),
         Stage::new(&long, "", answer, greetings(1)),
+        Stage::new(&all, "", answer, greetings(1)),
+        Stage::new(&all, "facts.session_key = \"subagent:1\"\n", answer, greetings(1)),
         Stage::new(&tight, "bootstrap.total_max_chars = 1000\n", answer, greetings(1)),
     ]
 }

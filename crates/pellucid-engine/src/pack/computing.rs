@@ -86,7 +86,7 @@ impl Programs {
                 }
             }
         }
-        if let Some(condition) = &layout.minimal_if {
+        if let Some(condition) = &layout.instructions.minimal_if {
             let source = condition.source();
             if let Err(error) = condition.check(names, |_| false) {
                 return refused(source, format!("`{source}`, column {}: {}", error.column, error.message));
@@ -173,7 +173,7 @@ const LATER: [&str; 3] = [computed::MODE, computed::FILES, computed::RECALLED];
 
 /// Every condition of a layout.
 pub(super) fn conditions(layout: &Layout) -> impl Iterator<Item = &Program> {
-    gates(layout).flat_map(|(gates, _)| gates).filter_map(Gate::condition).chain(&layout.minimal_if)
+    gates(layout).flat_map(|(gates, _)| gates).filter_map(Gate::condition).chain(&layout.instructions.minimal_if)
 }
 
 /// The names that a program looks at, by itself or through values of the layout.

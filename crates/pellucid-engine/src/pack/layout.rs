@@ -51,10 +51,8 @@ pub struct Layout {
     pub reinject: Option<ReinjectLayout>,
     /// How what does not fit the window is remembered.
     pub memory: Option<MemoryLayout>,
-    /// The text between two slots of the instructions.
-    pub join: String,
-    /// The condition under which a session uses less of the layout, and sees fewer of the files that it begins with.
-    pub minimal_if: Option<Program>,
+    /// The rules for the instructions.
+    pub instructions: InstructionRules,
     /// The files that an assistant begins with, if it does.
     pub bootstrap: Option<FileSetLayout>,
     /// Values by name that templates and conditions look at, if nothing else is given for them.
@@ -71,6 +69,15 @@ pub struct Layout {
     pub compaction: CompactionRules,
     /// How instruction files are used.
     pub project_docs: ProjectDocs,
+}
+
+/// `[instructions]`: the rules for the instructions.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct InstructionRules {
+    /// The text between two slots.
+    pub join: String,
+    /// The condition under which a session uses less of the layout, and sees fewer of the files that it begins with.
+    pub minimal_if: Option<Program>,
     /// Which parts of a prompt the report of sizes measures.
     pub report: Option<ReportLayout>,
 }

@@ -28,6 +28,7 @@ use super::layout::Depth;
 use super::layout::GivenToolForm;
 use super::layout::GivenToolRules;
 use super::layout::HistoryEnd;
+use super::layout::InstructionRules;
 use super::layout::Layout;
 use super::layout::ModelTexts;
 use super::layout::SameName;
@@ -90,7 +91,6 @@ impl<'a> LayoutFile<'a> {
 pub(super) struct RawLayout {
     pub name: String,
     pub from: Option<Spanned<String>>,
-    pub minimal_if: Option<Spanned<String>>,
     #[serde(default)]
     pub slot: Vec<RawSlot>,
     #[serde(default)]
@@ -134,6 +134,7 @@ impl RawLayout {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawInstructions {
     pub join: Option<Spanned<String>>,
+    pub minimal_if: Option<Spanned<String>>,
     pub report: Option<Spanned<ReportLayout>>,
 }
 
@@ -346,7 +347,6 @@ impl Reader<'_> {
             ([], Some(beneath)) => beneath.injections.clone(),
             (own, _) => own.iter().map(|injection| self.injection(injection)).collect::<Result<_, _>>()?,
         };
-        let join = raw.instructions.join.as_ref().map(|join| join.get_ref().clone());
         let same_name = raw.skills.same_name.or(beneath.map(|beneath| beneath.skills.same_name));
         let models = match beneath {
             Some(beneath) if raw.model.is_empty() => beneath.models.clone(),
@@ -363,8 +363,7 @@ impl Reader<'_> {
             models,
             reinject: raw.reinject.as_ref().map(|own| own.get_ref().clone()),
             memory: raw.memory.as_ref().map(|own| own.get_ref().clone()),
-            join: join.or_else(|| under_slots.map(|beneath| beneath.join.clone())).unwrap_or_default(),
-            minimal_if: self.minimal_if(raw, under_slots)?,
+            instructions: self.instructions(&raw.instructions, under_slots)?,
             bootstrap: self.bootstrap(raw, beneath)?,
             facts: self.facts(raw, beneath)?,
             values: self.values(raw, beneath)?,
@@ -373,10 +372,6 @@ impl Reader<'_> {
             sections: self.sections(raw, beneath)?,
             compaction: self.compaction(raw, under_slots)?,
             project_docs: raw.project_docs.over(beneath.map(|beneath| beneath.project_docs).unwrap_or_default()),
-            report: match &raw.instructions.report {
-                Some(own) => Some(own.get_ref().clone()),
-                None => under_slots.and_then(|beneath| beneath.report.clone()),
-            },
         };
         if let Some(base) = beneath.and_then(|beneath| beneath.reinject.as_ref()) {
             layout.reinject.get_or_insert_default().complete(base);
@@ -396,13 +391,20 @@ impl Reader<'_> {
         }
     }
 
-    /// The condition for a small prompt: the layout's own, or that of the slots beneath.
-    fn minimal_if(&self, raw: &RawLayout, beneath: Option<&Layout>) -> Result<Option<Program>, PackError> {
-        let Some(own) = &raw.minimal_if else {
-            return Ok(beneath.and_then(|beneath| beneath.minimal_if.clone()));
-        };
-        let program = Program::expression(LAYOUT, own.get_ref());
-        program.map(Some).map_err(|error| self.in_expression(own, &error))
+    /// The rules for the instructions: those of the slots beneath, with the layout's own over them.
+    fn instructions(&self, raw: &RawInstructions, beneath: Option<&Layout>) -> Result<InstructionRules, PackError> {
+        let mut rules = beneath.map(|beneath| beneath.instructions.clone()).unwrap_or_default();
+        if let Some(join) = &raw.join {
+            rules.join.clone_from(join.get_ref());
+        }
+        if let Some(own) = &raw.minimal_if {
+            let program = Program::expression(LAYOUT, own.get_ref());
+            rules.minimal_if = Some(program.map_err(|error| self.in_expression(own, &error))?);
+        }
+        if let Some(report) = &raw.report {
+            rules.report = Some(report.get_ref().clone());
+        }
+        Ok(rules)
     }
 
     /// The rules for a long history, over those of the layout beneath.

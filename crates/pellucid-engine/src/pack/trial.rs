@@ -104,14 +104,14 @@ fn samples() -> Vec<Facts> {
     let files = [file("AGENTS.md"), file("SOUL.md"), BootstrapFile::missing("USER.md", "/project/USER.md")];
     let placed = files.iter().map(|file| ContextFile::new(&file.path, file.content.as_deref().unwrap_or("missing")));
     rich.system.files = LoadedFiles { placed: placed.collect(), read: files.to_vec(), limits: None };
-    rich.system.machine = MachineFacts {
+    rich.system.surroundings.machine = MachineFacts {
         name: "depot".to_owned(),
         os: "Debian 12".to_owned(),
         arch: "x86_64".to_owned(),
         time_zone: "Europe/Berlin".to_owned(),
     };
-    rich.system.repository = Some("/project".to_owned());
-    rich.system.provider = Some("openai".to_owned());
+    rich.system.surroundings.repository = Some("/project".to_owned());
+    rich.system.surroundings.provider = Some("openai".to_owned());
     let in_mode = |facts: &Facts, mode: PromptMode| {
         let mut facts = facts.clone();
         facts.system.prompt_mode = mode;

@@ -253,7 +253,7 @@ proptest! {
 fn a_layout_says_which_sessions_get_a_small_prompt() {
     let names = "[bootstrap]\nnames = [\"A.md\", \"B.md\"]\nminimal = [\"B.md\"]\nmax_chars = 9\nunit = \"bytes\"\nhead_ratio = 1\ntail_ratio = 0\nmarker = \"\"\nmissing = \"\"\n";
     let layout = format!(
-        "minimal_if = 'given.size > 2 and is_small'\n[values]\nis_small = 'model.window is defined'\n{names}{SLOT}"
+        "[instructions]\nminimal_if = 'given.size > 2 and is_small'\n[values]\nis_small = 'model.window is defined'\n{names}{SLOT}"
     );
     let pack = load(&layout, &[("only.jinja", "{{ mode }}{{ files | length }}")]).unwrap();
     let mode_of = |size: serde_json::Value| {
@@ -264,11 +264,13 @@ fn a_layout_says_which_sessions_get_a_small_prompt() {
     assert_eq!((mode_of(json!(3)), mode_of(json!(2))), (Ok(PromptMode::Minimal), Ok(PromptMode::Full)));
     assert_eq!(mode_of(json!([])), Err("pack.toml:1:1: a list and a number have no order".to_owned()));
     for (condition, error) in [
-        ("mode == \"none\"", "/packs/mine/pack.toml:3:1: `minimal_if` cannot look at `mode`, which is made later"),
-        ("later", "/packs/mine/pack.toml:3:1: `minimal_if` cannot look at `files`, which is made later"),
-        ("nothing", "/packs/mine/pack.toml:3:1: `nothing`, column 1: unknown name `nothing`"),
+        ("mode == \"none\"", "/packs/mine/pack.toml:4:1: `minimal_if` cannot look at `mode`, which is made later"),
+        ("later", "/packs/mine/pack.toml:4:1: `minimal_if` cannot look at `files`, which is made later"),
+        ("nothing", "/packs/mine/pack.toml:4:1: `nothing`, column 1: unknown name `nothing`"),
     ] {
-        let layout = format!("minimal_if = '{condition}'\n[values]\nlater = 'files | length > 0'\n{names}{SLOT}");
+        let layout = format!(
+            "[instructions]\nminimal_if = '{condition}'\n[values]\nlater = 'files | length > 0'\n{names}{SLOT}"
+        );
         let refused = load(&layout, &[("only.jinja", "{{ later }}")]).unwrap_err();
         assert!(refused.starts_with(error), "{refused}");
     }

@@ -175,7 +175,7 @@ fn build(case: BuildCase) -> Result<(), String> {
         input.injected.iter().map(|file| ContextFile::new(&file.path, &made(&file.parts))).collect();
     let skills = made(&input.skills);
     let between = list_between.as_ref().map_or(NO_LIST, |(before, after)| (before.as_str(), after.as_str()));
-    let layout = sections::pack().layout.report.as_ref().ok_or("the pack says what is measured")?;
+    let layout = sections::pack().layout.instructions.report.as_ref().ok_or("the pack says what is measured")?;
     let mut report = PromptReport::measure(Measured {
         prompt: &prompt,
         files: &files,

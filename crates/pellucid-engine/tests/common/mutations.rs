@@ -131,6 +131,13 @@ pub fn of_texts(files: &Files, home: Home) -> Vec<Mutant> {
     altered.collect()
 }
 
+/// Keys for which other words mean the same, and why.
+const EQUAL_WORDS: [(&str, &str); 3] = [
+    ("facts.session_key", "only keys of sub-agents and jobs differ; sessions with such keys are played"),
+    ("facts.memory_citations", "only `off` differs, which is played"),
+    ("instructions.report.skills.section", "any section that the layout has will do"),
+];
+
 struct Maker<'a> {
     file: &'a str,
     whole: Value,
@@ -173,9 +180,12 @@ impl Maker<'_> {
     }
 
     fn table(&mut self, table: &Table, path: &mut Vec<Step>) {
-        path.push(Step::Key("zz_unknown".to_owned()));
-        self.replace(path, "added", &Value::Boolean(true), Demand::Refused);
-        path.pop();
+        // A value of a layout may have any name.
+        if !matches!(path.first(), Some(Step::Key(key)) if key == "facts") {
+            path.push(Step::Key("zz_unknown".to_owned()));
+            self.replace(path, "added", &Value::Boolean(true), Demand::Refused);
+            path.pop();
+        }
         for (key, value) in table {
             path.push(Step::Key(key.clone()));
             self.change(path, "removed", Demand::NoticedUnlessDefault, |whole, path| {
@@ -202,12 +212,14 @@ impl Maker<'_> {
         let is_for_mode =
             |part: &Value| part.get("gate").and_then(Value::as_array).is_some_and(|it| it.iter().any(for_mode));
         let is_ordered = is_ordered && !entries.iter().all(is_for_mode);
+        // A slot that says where it goes goes there wherever the file has it.
+        let is_placed = |entry: &Value| ["depth", "before", "after"].iter().any(|key| entry.get(key).is_some());
         for (n, entry) in entries.iter().enumerate() {
             path.push(Step::Index(n));
             self.change(path, "removed", Demand::Noticed, |whole, path| {
                 list(whole, &path[..path.len() - 1]).remove(n);
             });
-            if is_ordered && entries.len() > 1 && !is_alone(entry) {
+            if is_ordered && entries.len() > 1 && !is_alone(entry) && !is_placed(entry) {
                 for (how, to) in [("moved to the front", 0), ("moved to the end", entries.len() - 1)] {
                     if to != n {
                         self.change(path, how, Demand::OneNoticed, |whole, path| {
@@ -226,7 +238,9 @@ impl Maker<'_> {
     fn string(&mut self, text: &str, path: &[Step]) {
         // Names of the pack and of its slots are for reports.
         let key = shown(path);
-        let is_name = self.file == "pack.toml" && (key == "name" || (is_in(&key, "slot") && key.ends_with(".id")));
+        let is_equal = EQUAL_WORDS.iter().any(|(equal, _)| *equal == key);
+        let is_name =
+            is_equal || self.file == "pack.toml" && (key == "name" || (is_in(&key, "slot") && key.ends_with(".id")));
         if is_name {
             return;
         }

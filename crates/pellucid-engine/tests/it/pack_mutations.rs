@@ -19,6 +19,7 @@ use pellucid_engine::bootstrap::BootstrapFile;
 use pellucid_engine::bootstrap::LoadedFiles;
 use pellucid_engine::compaction;
 use pellucid_engine::compaction::Compaction;
+use pellucid_engine::computed::usual_mode;
 use pellucid_engine::documents::change;
 use pellucid_engine::documents::change::Changed;
 use pellucid_engine::documents::change::NewText;
@@ -295,7 +296,8 @@ fn request(pack: &Pack, facts: &Facts) -> String {
     let callable = callable(pack, facts, WireApi::Responses);
     let tools: Vec<String> =
         callable.tools.iter().map(|tool| format!("{} {}", tool.file.name, tool.slot.parallel)).collect();
-    format!("{body}\n{omissions}\n{tools:?} {:?} {:?}", callable.given, callable.only)
+    let mode = usual_mode(pack, facts);
+    format!("{body}\n{omissions}\n{tools:?} {:?} {:?} {mode:?}", callable.given, callable.only)
 }
 
 fn left_out(omissions: &[Omission]) -> String {
@@ -521,6 +523,9 @@ fn chatting() -> Vec<Situation> {
         json!({ "memory_citations": "off" }),
         json!({ "reactions": { "is_minimal": true, "channel": "telegram" } }),
         json!({ "sandbox": {} }),
+        json!({ "sandbox": { "enabled": true, "workspace_access": "ro" } }),
+        json!({ "session_key": "subagent:1" }),
+        json!({ "session_key": "agent:main:cron:1" }),
         json!({ "sandbox": { "enabled": true, "container_dir": "/box" } }),
         json!({ "runtime": { "channel": "telegram", "capabilities": ["inlineButtons"] } }),
         json!({ "tools": ["mine", "other"], "tool_summaries": { "Mine": "does mine" } }),
@@ -639,6 +644,8 @@ fn situations(name: &str) -> Vec<Situation> {
         _ => coding(),
     };
     situations.push(with_servers());
+    // Without what the configuration gives, the values of the layout count.
+    situations.push(requested(with(&[], |facts| facts.system.given.clear())));
     situations
 }
 

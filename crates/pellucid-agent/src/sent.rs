@@ -508,19 +508,15 @@ impl SentLog {
     /// The digest of a frame. The frame is written if it is not the last one that was.
     fn frame(&mut self, frame: &Frame) -> String {
         if let Some((last, digest)) = &self.frame
-            && last.view() == frame.view()
-            && last.head_bytes() == frame.head_bytes()
-            && last.tail_bytes() == frame.tail_bytes()
-            && last.head_spans() == frame.head_spans()
-            && last.tail_spans() == frame.tail_spans()
+            && last.is_same_with_origins(frame)
         {
             return digest.clone();
         }
         let (head, tail) = (frame.head_bytes(), frame.tail_bytes());
         let spans = origins::write(&[frame.head_spans(), frame.tail_spans()]);
-        let digest = Digest::of([head.as_ref(), b"\n", tail.as_ref(), b"\n", spans.as_bytes()]).to_string();
+        let digest = Digest::of([head.as_ref(), b"\n", &tail[..], b"\n", spans.as_bytes()]).to_string();
         let head = self.pieces(head, frame.head_spans());
-        let tail = self.pieces(tail, frame.tail_spans());
+        let tail = self.pieces(&tail, frame.tail_spans());
         let view = serde_json::to_value(frame.view()).unwrap_or_default();
         let origins = Some(self.log.keep("", &spans));
         self.write(LogEntry::Frame(entry::FrameEntry { digest: digest.clone(), view, head, tail, origins }));

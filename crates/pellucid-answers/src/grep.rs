@@ -337,7 +337,7 @@ impl<'p> Grep<'p> {
         }
         let tail = match around {
             Some([_, tail]) => tail,
-            None => self.bytes(number, frame.tail_bytes(), &rows(frame.tail_spans(), None, None)),
+            None => self.bytes(number, &frame.tail_bytes(), &rows(frame.tail_spans(), None, None)),
         };
         self.again(number, &tail);
         self.frame = Some((frame.clone(), [head, tail]));

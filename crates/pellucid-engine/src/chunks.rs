@@ -11,8 +11,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-/// The least size of a chunk: as much as there is already, but within these bounds.
-const CHUNK_BYTES_MIN: RangeInclusive<usize> = 16 * 1024..=64 * 1024;
+/// The least size of a chunk: as much as there is already, but within these bounds. Most sessions of a server are short, so
+/// their first chunk has no room to spare.
+const CHUNK_BYTES_MIN: RangeInclusive<usize> = 1024..=64 * 1024;
+
+/// Up to this size, a chunk that no view holds grows in its place.
+const GROWN_IN_PLACE_MAX: usize = 64 * 1024;
 
 /// How many chunks there may be before some are copied into one.
 ///
@@ -56,7 +60,11 @@ impl Chunks {
         if let Some(tail) = self.chunks.last_mut()
             && let Some(tail) = Arc::get_mut(tail)
         {
-            if tail.capacity() - tail.len() >= bytes.len() {
+            let has_room = tail.capacity() - tail.len() >= bytes.len();
+            if has_room || tail.len() + bytes.len() <= GROWN_IN_PLACE_MAX {
+                if !has_room {
+                    tail.reserve_exact(bytes.len().max(tail.len() / 4));
+                }
                 tail.extend_from_slice(bytes);
                 return;
             }
@@ -95,6 +103,11 @@ impl Chunks {
             self.len -= last.len();
             self.chunks.pop();
         }
+    }
+
+    /// Whether both have the same bytes, in whatever chunks.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.len == other.len && self.common_prefix(other) == self.len
     }
 
     /// How many bytes from the start are the same in both.

@@ -236,6 +236,12 @@ impl SentRequest {
         Self { frame: frame.clone(), items_len, n_items }
     }
 
+    /// The same request around another frame of equal bytes.
+    #[must_use]
+    pub fn with_frame(self, frame: &Frame) -> Self {
+        Self { frame: frame.clone(), ..self }
+    }
+
     /// The number of bytes of the items.
     pub(crate) fn items_len(&self) -> usize {
         self.items_len
@@ -362,7 +368,7 @@ impl Comparison<'_> {
 
     fn broken(&self, found: Found, previous_bytes: usize) -> Break {
         let NextRequest { frame, request, items, .. } = self.next;
-        let tail_len = frame.tail_bytes().len();
+        let tail_len = frame.tail_len();
         let tokens_rebilled = tokens_of_bytes(previous_bytes - found.kept_bytes);
         let cause = found.cause;
         let (first_byte, part_bytes, part, source) = match found.difference {

@@ -80,9 +80,9 @@ impl Reading {
     pub fn of(frame: &Frame) -> Option<Self> {
         // Without items, head and tail together are a whole request.
         let (head, tail) = (frame.head_bytes(), frame.tail_bytes());
-        let whole = [head.as_ref(), tail.as_ref()].concat();
+        let whole = [head.as_ref(), &tail[..]].concat();
         let members: Members<'_> = serde_json::from_slice(&whole).ok()?;
-        let taker = Taker { head, tail, whole: &whole };
+        let taker = Taker { head, frame, whole: &whole };
         let mut parts = Vec::new();
         let mut model = None;
         for (key, value) in &members {
@@ -124,7 +124,7 @@ type Members<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
 /// Takes parts out of a frame.
 struct Taker<'a> {
     head: &'a Bytes,
-    tail: &'a Bytes,
+    frame: &'a Frame,
     /// Head and tail, one after the other.
     whole: &'a [u8],
 }
@@ -135,7 +135,7 @@ impl Taker<'_> {
         let at = (text.as_ptr() as usize).checked_sub(self.whole.as_ptr() as usize)?;
         let (place, text) = match at.checked_sub(self.head.len()) {
             None => (Place::Head(at), self.head.slice(at..at + text.len())),
-            Some(at) => (Place::Tail(at), self.tail.slice(at..at + text.len())),
+            Some(at) => (Place::Tail(at), self.frame.tail_slice(at..at + text.len())),
         };
         Some(ReadPart { section, name: name.into(), text, place })
     }

@@ -82,20 +82,69 @@ pub struct Frame {
 }
 
 /// Encoded bytes that are cheap to hand out.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 struct Shared {
-    bytes: Bytes,
+    /// All bytes, or the first ones, which may be in the memory of another value.
+    first: Bytes,
+    rest: Bytes,
     spans: Arc<[crate::encode::Span]>,
 }
 
+/// From how many bytes on a common beginning is held once. Less is not worth two segments.
+const SHARED_BYTES_MIN: usize = 1024;
+
 impl Shared {
+    fn len(&self) -> usize {
+        self.first.len() + self.rest.len()
+    }
+
     /// Holds the memory of another value if both are equal.
     fn share(&mut self, other: &Self) -> bool {
-        let is_equal = self == other;
+        let is_equal = self.spans == other.spans && self.has_bytes_of(other);
         if is_equal {
             *self = other.clone();
         }
         is_equal
+    }
+
+    /// The same. If both are not equal, their common beginning and equal origins are held once.
+    fn share_beginning(&mut self, other: &Self) -> bool {
+        if self.share(other) {
+            return true;
+        }
+        let n_common = common_prefix(&self.whole(), &other.first);
+        if n_common >= SHARED_BYTES_MIN {
+            let whole = self.whole();
+            self.rest = Bytes::copy_from_slice(&whole[n_common..]);
+            self.first = other.first.slice(..n_common);
+        }
+        if self.spans == other.spans {
+            self.spans = other.spans.clone();
+        }
+        false
+    }
+
+    fn has_bytes_of(&self, other: &Self) -> bool {
+        let is_held = std::ptr::eq(self.first.as_ptr(), other.first.as_ptr()) && self.first.len() == other.first.len();
+        if is_held { self.rest == other.rest } else { self.len() == other.len() && self.whole() == other.whole() }
+    }
+
+    /// All bytes; they are copied only if they are held in two places.
+    fn whole(&self) -> Bytes {
+        if self.rest.is_empty() { self.first.clone() } else { [&self.first[..], &self.rest].concat().into() }
+    }
+
+    /// Some of the bytes. They are copied only if they are in two places.
+    fn slice(&self, range: Range<usize>) -> Bytes {
+        let n_first = self.first.len();
+        if range.end <= n_first {
+            self.first.slice(range)
+        } else if range.start >= n_first {
+            self.rest.slice(range.start - n_first..range.end - n_first)
+        } else {
+            // A slice of a copy would keep all of the copy.
+            Bytes::copy_from_slice(&self.whole()[range])
+        }
     }
 }
 
@@ -106,8 +155,17 @@ impl From<Encoded> for Shared {
         if bytes.capacity() - bytes.len() > bytes.len() / 8 {
             bytes.shrink_to_fit();
         }
-        Self { bytes: bytes.into(), spans: encoded.spans.into() }
+        Self { first: bytes.into(), rest: Bytes::new(), spans: encoded.spans.into() }
     }
+}
+
+/// How many bytes from the start are the same.
+fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    /// So many bytes are compared at once.
+    const STEP: usize = 256;
+    let n_steps = a.chunks(STEP).zip(b.chunks(STEP)).take_while(|(a, b)| a == b).count();
+    let start = (n_steps * STEP).min(a.len()).min(b.len());
+    start + a[start..].iter().zip(&b[start..]).take_while(|(a, b)| a == b).count()
 }
 
 /// A request's body in shared pieces.
@@ -235,11 +293,16 @@ impl Frame {
     #[must_use]
     pub fn sharing(mut self, other: &Self) -> Self {
         let shares_head = self.head.share(&other.head);
-        let shares_tail = self.tail.share(&other.tail);
+        let shares_tail = self.tail.share_beginning(&other.tail);
         if shares_head && shares_tail && self.view == other.view {
             self.reading = other.reading.clone();
         }
         self
+    }
+
+    /// Forgets the parts in the order of reading. They are read again when they are compared.
+    pub fn forget_reading(&mut self) {
+        self.reading = Arc::default();
     }
 
     /// The request with everything that is recorded so far.
@@ -250,13 +313,16 @@ impl Frame {
 
     /// The request with these bytes of items and the notation that closes their list.
     pub fn around(&self, items: Vec<Bytes>, closing: &'static str) -> Request {
-        let mut segments = Vec::with_capacity(items.len() + 3);
-        segments.push(self.head.bytes.clone());
+        let mut segments = Vec::with_capacity(items.len() + 4);
+        segments.push(self.head.first.clone());
         segments.extend(items);
         if !closing.is_empty() {
             segments.push(Bytes::from_static(closing.as_bytes()));
         }
-        segments.push(self.tail.bytes.clone());
+        segments.push(self.tail.first.clone());
+        if !self.tail.rest.is_empty() {
+            segments.push(self.tail.rest.clone());
+        }
         Request { segments }
     }
 
@@ -287,22 +353,38 @@ impl Frame {
 
     /// How many bytes surround the items.
     pub fn n_bytes(&self) -> usize {
-        self.head.bytes.len() + self.tail.bytes.len()
+        self.head.len() + self.tail.len()
     }
 
     /// The bytes before the items.
     pub fn head_bytes(&self) -> &Bytes {
-        &self.head.bytes
+        // Only what follows the items is ever held in two places.
+        &self.head.first
     }
 
-    /// The bytes after the items.
-    pub fn tail_bytes(&self) -> &Bytes {
-        &self.tail.bytes
+    /// The bytes after the items. They are copied if another frame has the first of them.
+    pub fn tail_bytes(&self) -> Bytes {
+        self.tail.whole()
+    }
+
+    /// How many bytes follow the items.
+    pub fn tail_len(&self) -> usize {
+        self.tail.len()
+    }
+
+    /// Some of the bytes that follow the items.
+    pub(crate) fn tail_slice(&self, range: Range<usize>) -> Bytes {
+        self.tail.slice(range)
     }
 
     /// Whether both frames have the same bytes.
     pub fn is_same(&self, other: &Self) -> bool {
-        self.view == other.view && self.head.bytes == other.head.bytes && self.tail.bytes == other.tail.bytes
+        self.view == other.view && self.head.has_bytes_of(&other.head) && self.tail.has_bytes_of(&other.tail)
+    }
+
+    /// Whether both frames have the same bytes from the same origins.
+    pub fn is_same_with_origins(&self, other: &Self) -> bool {
+        self.is_same(other) && self.head.spans == other.head.spans && self.tail.spans == other.tail.spans
     }
 
     /// The model that the request asks, if its bytes can be read.

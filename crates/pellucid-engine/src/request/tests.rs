@@ -75,7 +75,7 @@ fn a_frame_holds_the_memory_of_an_equal_one() {
     let is_held = |one: &Bytes, other: &Bytes| std::ptr::eq(one.as_ptr(), other.as_ptr());
     let known = frame(WireApi::Responses);
     let shared = frame(WireApi::Responses).sharing(&known);
-    assert!(is_held(shared.head_bytes(), known.head_bytes()) && is_held(shared.tail_bytes(), known.tail_bytes()));
+    assert!(is_held(shared.head_bytes(), known.head_bytes()) && is_held(&shared.tail_bytes(), &known.tail_bytes()));
     assert!(Arc::ptr_eq(&shared.reading, &known.reading));
     assert!(!Arc::ptr_eq(&frame(WireApi::Chat).sharing(&known).reading, &known.reading), "another API format");
     let tail = encoded(&[("],\"b\":", Origin::Wire), ("null", Origin::fact("f")), ("}", Origin::Wire)]);
@@ -85,6 +85,35 @@ fn a_frame_holds_the_memory_of_an_equal_one() {
     let head = encoded(&[("{\"a\":\"", Origin::Wire), ("text", Origin::Model), ("\",\"input\":[", Origin::Wire)]);
     let other = Frame { head: head.into(), ..frame(WireApi::Responses) }.sharing(&known);
     assert!(other.is_same(&known) && other.origin_at(Place::Head(6)) == Some(&Origin::Model), "origins count too");
+}
+
+#[test]
+fn frames_of_two_sessions_hold_the_same_tools_once() {
+    let tail = |session: &str| {
+        let tools = "x".repeat(2 * SHARED_BYTES_MIN);
+        encoded(&[
+            ("],\"tools\":\"", Origin::Wire),
+            (&tools, Origin::Layout),
+            (session, Origin::Wire),
+            ("}", Origin::Wire),
+        ])
+    };
+    let of = |session: &str| Frame { tail: tail(session).into(), ..frame(WireApi::Responses) };
+    let (one, alone) = (of("one"), of("two"));
+    let two = alone.clone().sharing(&one);
+    assert!(std::ptr::eq(two.tail.first.as_ptr(), one.tail.first.as_ptr()) && two.tail.rest.len() < 8);
+    assert!(Arc::ptr_eq(&two.tail.spans, &one.tail.spans));
+    assert!(two.is_same(&alone) && alone.is_same_with_origins(&two) && !two.is_same(&one));
+    assert_eq!(
+        (two.tail_bytes(), two.tail_len(), two.n_bytes()),
+        (alone.tail_bytes(), alone.tail_len(), alone.n_bytes())
+    );
+    for range in [0..5, 5..two.tail_len(), two.tail_len() - 2..two.tail_len()] {
+        assert_eq!(two.tail_slice(range.clone()), alone.tail_slice(range));
+    }
+    assert_eq!(two.request(&mut transcript()).body(), alone.request(&mut transcript()).body());
+    // A third session holds the same memory, not a copy of the second one's.
+    assert!(std::ptr::eq(of("six").sharing(&two).tail.first.as_ptr(), one.tail.first.as_ptr()));
 }
 
 #[test]

@@ -153,7 +153,7 @@ fn written_down(frame: &Frame) -> Frame {
     Frame::recorded(
         frame.view(),
         encoded(frame.head_bytes(), frame.head_spans()),
-        encoded(frame.tail_bytes(), frame.tail_spans()),
+        encoded(&frame.tail_bytes(), frame.tail_spans()),
     )
 }
 

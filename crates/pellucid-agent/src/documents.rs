@@ -39,6 +39,7 @@ use crate::habits::Habit;
 use crate::habits::Happened;
 use crate::habits::Moment;
 use crate::session::Setup;
+use crate::shared_facts::SharedFacts;
 
 /// The name under which the state is kept beside the session's file.
 const SIDE: &str = "documents";
@@ -111,7 +112,7 @@ impl Documents {
     }
 
     /// Reads all files again, if changes are to be sent to the model.
-    fn refresh(&mut self, sources: &FactSources, facts: &mut Facts) {
+    fn refresh(&mut self, sources: &FactSources, facts: &mut SharedFacts) {
         if !self.rules.tells_changes() {
             return;
         }
@@ -129,20 +130,25 @@ impl Documents {
             return;
         }
         candidates.extend(project.candidates);
-        facts.world.links = project.links;
+        let mut world = facts.world.clone();
+        world.links = project.links;
         let own = home.iter().filter_map(|it| Some((it.path.clone(), documents::link_target(&it.path)?)));
-        facts.world.links.extend(own);
-        facts.world.home_document = home;
-        facts.world.project_documents = project.documents;
-        facts.world.candidates = candidates;
-        facts.world.imports = self.surroundings.imports(
-            facts.world.home_document.as_ref(),
-            &facts.world.project_documents,
+        world.links.extend(own);
+        world.home_document = home;
+        world.project_documents = project.documents;
+        world.candidates = candidates;
+        world.imports = self.surroundings.imports(
+            world.home_document.as_ref(),
+            &world.project_documents,
             self.rules.imports(),
             &user_home(sources),
         );
         let joined = self.known.joined.keys();
-        facts.world.nested_documents = joined.filter_map(|path| self.surroundings.again(Path::new(path))).collect();
+        world.nested_documents = joined.filter_map(|path| self.surroundings.again(Path::new(path))).collect();
+        // Facts that stay as they are stay shared.
+        if world != facts.world {
+            facts.world = world;
+        }
     }
 
     /// What differs from what the model has seen, and the hashes as they are now.
@@ -187,7 +193,7 @@ impl Documents {
             return effects;
         }
         for (n, (document, sha256)) in documents.into_iter().enumerate() {
-            let facts = &mut setup.gathered.facts;
+            let facts = &mut *setup.gathered.facts;
             let draft = change::joined(&setup.pack, facts, &document, &sha256);
             self.known.join(&document.path, &sha256, n_items + n);
             let (part, path) = (draft.part.clone(), document.path.clone());

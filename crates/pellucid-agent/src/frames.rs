@@ -1,4 +1,4 @@
-//! Frames of requests and instructions that sessions of one process hold together.
+//! Frames of requests, instructions, facts and states of files that sessions of one process hold together.
 //!
 //! Sessions of a server mostly have equal instructions. Each session makes and encodes them for itself, and then holds those of
 //! another session if they are the same, so a thousand sessions have them in memory once.
@@ -9,8 +9,11 @@ use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
+use pellucid_engine::file_states::FileStates;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::request::Frame;
+
+use crate::shared_facts::SharedFacts;
 
 /// How many different ones are remembered. Sessions differ by folder, model and pack.
 const N_KNOWN_MAX: usize = 8;
@@ -24,6 +27,8 @@ struct Known {
     /// No two have the same bytes before the items.
     frames: VecDeque<Frame>,
     instructions: VecDeque<Arc<[Fragment]>>,
+    facts: VecDeque<SharedFacts>,
+    files: VecDeque<Arc<FileStates>>,
 }
 
 impl SharedFrames {
@@ -46,6 +51,27 @@ impl SharedFrames {
             return known.clone();
         }
         let new: Arc<[Fragment]> = instructions.into();
+        remember(known, new.clone());
+        new
+    }
+
+    /// The same facts in the memory of known ones.
+    pub(crate) fn facts(&self, facts: &SharedFacts) -> SharedFacts {
+        let known = &mut self.known().facts;
+        if let Some(known) = used(known, |it| it == facts) {
+            return known.clone();
+        }
+        remember(known, facts.clone());
+        facts.clone()
+    }
+
+    /// The same states of files in the memory of known ones.
+    pub(crate) fn files(&self, files: FileStates) -> Arc<FileStates> {
+        let known = &mut self.known().files;
+        if let Some(known) = used(known, |it| **it == files) {
+            return known.clone();
+        }
+        let new = Arc::new(files);
         remember(known, new.clone());
         new
     }
@@ -74,8 +100,10 @@ fn remember<T>(known: &mut VecDeque<T>, new: T) {
 mod tests {
     use pellucid_engine::encode::Encoded;
     use pellucid_engine::encode::Span;
+    use pellucid_engine::facts::Facts;
     use pellucid_engine::fragment::Origin;
     use pellucid_engine::transcript::View;
+    use pellucid_protocol::model::ModelInfo;
 
     use super::*;
 
@@ -114,6 +142,18 @@ mod tests {
         assert!(is_held(&first, &shared.share(frame("first", ""))));
         assert!(!is_held(&second, &shared.share(frame("second", ""))));
         assert_eq!(shared.known().frames.len(), N_KNOWN_MAX);
+    }
+
+    #[test]
+    fn equal_facts_are_held_once_and_a_change_is_of_one_session_alone() {
+        let shared = SharedFrames::default();
+        let facts = |cwd: &str| SharedFacts::from(Facts::plain(cwd, ModelInfo::builtin().remove(0)));
+        let one = shared.facts(&facts("/a"));
+        let mut other = shared.facts(&facts("/a"));
+        assert!(one.is_held_with(&other) && !one.is_held_with(&shared.facts(&facts("/b"))));
+        other.settings.cwd = "/c".to_owned();
+        assert_eq!((one.settings.cwd.as_str(), other.settings.cwd.as_str()), ("/a", "/c"));
+        assert!(!one.is_held_with(&other));
     }
 
     #[test]

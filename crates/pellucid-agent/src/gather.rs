@@ -56,6 +56,7 @@ use crate::identity::VERSION;
 use crate::memories;
 use crate::own_git;
 use crate::revision::ProjectAt;
+use crate::shared_facts::SharedFacts;
 use crate::skills;
 
 /// The slot that would hold the summary of past sessions.
@@ -67,7 +68,7 @@ const SUMMARY: &str = "memory_summary.md";
 /// Facts about a session, with warnings about how they were gathered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gathered {
-    pub facts: Facts,
+    pub facts: SharedFacts,
     /// Inputs that could not be used, with their reasons.
     pub omissions: Vec<Omission>,
     /// Whether the model is in the catalogue.
@@ -156,7 +157,8 @@ impl FactSources {
 
     /// Changes settings as a person asked for it.
     pub fn change(&self, gathered: &mut Gathered, change: SettingsChange) {
-        let Gathered { facts: Facts { settings, .. }, model_match, .. } = gathered;
+        let Gathered { facts, model_match, .. } = gathered;
+        let settings = &mut facts.settings;
         let mode = change.collaboration_mode;
         let slug = mode.as_ref().map(|mode| mode.settings.model.clone()).or(change.model);
         if let Some(slug) = slug {
@@ -328,7 +330,7 @@ pub fn gather(sources: &FactSources) -> Gathered {
         agent_roles: agent_roles(config),
         dynamic_tools: Vec::new(),
     };
-    let facts = Facts { world, settings, tools, system: System::default() };
+    let facts = Facts { world, settings, tools, system: System::default() }.into();
     Gathered { facts, omissions, model_match, skill_search, shell: shell.path, warnings: Vec::new() }
 }
 

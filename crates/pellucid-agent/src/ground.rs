@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use pellucid_config::Config;
 use pellucid_config::ConfigError;
@@ -78,7 +77,7 @@ impl Ground {
         };
         let identity = shared.identity.cloned().unwrap_or_else(|| ClientIdentity::new(client, &env));
         Ok(SessionPlan {
-            config: Arc::new(config),
+            config: shared.shelf.config(config),
             env,
             policy,
             pack,

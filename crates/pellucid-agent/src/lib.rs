@@ -65,6 +65,7 @@ pub mod rules;
 pub mod sandbox;
 pub mod sent;
 pub mod session;
+pub mod shared_facts;
 pub mod shelf;
 mod situation;
 pub mod skills;

@@ -42,6 +42,7 @@ mod shown;
 mod turns;
 
 use std::path::Path;
+use std::sync::Mutex;
 use std::time::SystemTime;
 
 use pellucid_config::Config;
@@ -80,6 +81,7 @@ pub(crate) use self::rerun::rerun;
 pub(crate) use self::running_summary::RunningSummary;
 pub(crate) use self::sending::AskKind;
 pub(crate) use self::sending::Attempt;
+use self::sending::Framed;
 pub(crate) use self::sending::failure_word;
 pub(crate) use self::server_input::AskingServers;
 pub use self::setup::Setup;
@@ -112,6 +114,7 @@ pub struct Session {
     pub(crate) servers: Option<Attached>,
     server_switch: ServerSwitch,
     requests: Requests,
+    framed: Mutex<Option<Framed>>,
     notices: Notices,
     shortening: Shortening,
     last_turn: LastTurn,

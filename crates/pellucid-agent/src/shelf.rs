@@ -1,8 +1,9 @@
-//! Data that is the same for all sessions: packs, the model catalogue, and frames of requests.
+//! Data that is the same for all sessions: packs, the model catalogue, configurations, and frames of requests.
 //!
 //! A user may change files while the server runs. A user's pack is therefore read for every session, and the catalogue
 //! when its file has changed.
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -10,6 +11,7 @@ use std::sync::MutexGuard;
 use std::sync::PoisonError;
 use std::time::SystemTime;
 
+use pellucid_config::Config;
 use pellucid_engine::pack::Pack;
 use pellucid_model::Catalogue;
 use pellucid_workspace::pack_files;
@@ -19,12 +21,17 @@ use pellucid_workspace::pack_files::PackPlace;
 use crate::frames::SharedFrames;
 use crate::gather;
 
+/// How many configurations are remembered.
+const N_CONFIGS_MAX: usize = 8;
+
 /// Caches of packs, of the model catalogue and of frames, shared by all sessions.
 #[derive(Debug, Default)]
 pub struct Shelf {
     packs: Mutex<Vec<Arc<Pack>>>,
     catalogue: Mutex<Option<(Stamp, Arc<Catalogue>)>>,
     frames: SharedFrames,
+    /// The configurations that sessions were opened with last, all different.
+    configs: Mutex<VecDeque<Arc<Config>>>,
 }
 
 /// The modification time and size of a file, by which a change of the file is noticed.
@@ -46,6 +53,20 @@ impl Shelf {
         let pack = Arc::new(pack_files::load(name, home)?);
         held(&self.packs).push(pack.clone());
         Ok(pack)
+    }
+
+    /// The same configuration in the memory of a known one. Sessions mostly differ by nothing, or by their folder.
+    pub(crate) fn config(&self, config: Config) -> Arc<Config> {
+        let mut known = held(&self.configs);
+        if let Some(known) = known.iter().find(|known| ***known == config) {
+            return known.clone();
+        }
+        if known.len() == N_CONFIGS_MAX {
+            known.pop_front();
+        }
+        let config = Arc::new(config);
+        known.push_back(config.clone());
+        config
     }
 
     /// The frames that sessions hold together.

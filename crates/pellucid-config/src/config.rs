@@ -56,7 +56,7 @@ use crate::value::dotted;
 use crate::value::segments;
 
 /// Everything a session needs to know from files and flags.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// The folders that the session works with.
     pub folders: Folders,
@@ -100,7 +100,7 @@ pub struct Config {
 }
 
 /// Warnings and notices from loading a configuration, for people.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Noticed {
     /// Keys and values of files that have no effect.
     pub warnings: Vec<Warning>,
@@ -113,7 +113,7 @@ pub struct Noticed {
 }
 
 /// The folders and files that a session works with.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Folders {
     /// The working directory of the session.
     pub cwd: PathBuf,
@@ -131,7 +131,7 @@ pub struct Folders {
 }
 
 /// The model and its provider.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ModelSettings {
     /// The model's name in requests, if one is configured.
     pub slug: Option<String>,
@@ -202,7 +202,7 @@ impl std::fmt::Display for ValueOrigin {
 }
 
 /// The texts that the configuration gives for the prompt.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PromptSettings {
     /// The prompt pack: the name of a built-in one, or a folder.
     pub pack: String,
@@ -285,7 +285,7 @@ pub struct CompactionSettings {
 }
 
 /// The files that a layout begins with. The pack decides about absent values.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct BootstrapSettings {
     /// How much of one file is used, in the unit of the pack.
     pub max_chars: Option<f64>,
@@ -302,7 +302,7 @@ pub struct BootstrapSettings {
 }
 
 /// How instruction files of projects are read.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct DocumentSettings {
     /// How many bytes of instruction files are used in all.
     pub max_bytes: usize,
@@ -330,7 +330,7 @@ pub struct Permissions {
 }
 
 /// The tools that the model may call.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ToolSettings {
     /// Whether the provider's web search is offered, outside of full access.
     pub web_search: WebSearchMode,
@@ -431,7 +431,7 @@ impl LimitSettings {
 }
 
 /// What is recorded, and what is sent elsewhere.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RecordSettings {
     /// The program that is run after each turn, with its arguments.
     pub notify: Option<Vec<String>>,
@@ -444,7 +444,7 @@ pub struct RecordSettings {
 }
 
 /// How a login is stored and which are allowed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LoginSettings {
     /// The only kind of login that is allowed.
     pub forced_method: Option<LoginMethod>,
@@ -455,7 +455,7 @@ pub struct LoginSettings {
 }
 
 /// What clients show of the model's reasoning.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct DisplaySettings {
     /// Whether reasoning summaries are hidden.
     pub hide_reasoning: bool,

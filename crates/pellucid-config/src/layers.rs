@@ -58,7 +58,7 @@ pub enum LayerSource {
 }
 
 /// One layer of the configuration.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Layer {
     /// Where the layer comes from.
     pub source: LayerSource,
@@ -154,7 +154,7 @@ impl Layer {
 }
 
 /// All layers, and their merged values.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Layers {
     layers: Vec<Layer>,
     merged: Table,

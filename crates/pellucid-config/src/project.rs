@@ -80,7 +80,7 @@ fn main_repository(cwd: &Path) -> Option<PathBuf> {
 }
 
 /// A project, with its folders and the user's decisions about them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Project {
     root: PathBuf,
     cwd: PathBuf,

@@ -97,7 +97,7 @@ fn take_over(setup: &mut Setup, parent: &Parent) -> Result<(), AgentError> {
     let mut settings = turn.facts.settings.clone();
     settings.collaboration_mode = facts::default_mode(&settings.model.slug, settings.effort);
     setup.gathered = Gathered {
-        facts: Facts { settings, tools: turn.facts.tools.clone(), ..now.facts },
+        facts: Facts { settings, tools: turn.facts.tools.clone(), ..now.facts.clone().into_facts() }.into(),
         model_match: turn.model_match,
         ..now
     };

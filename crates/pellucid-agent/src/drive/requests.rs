@@ -102,7 +102,7 @@ impl Driver<'_> {
 
     /// Writes down under which settings the model is asked.
     pub(super) fn log_context(&mut self) {
-        let facts = self.summary.as_ref().map_or(&self.session.setup.gathered.facts, |summary| summary.facts());
+        let facts = self.summary.as_ref().map_or(&*self.session.setup.gathered.facts, |summary| summary.facts());
         self.session.log.turn_context(facts, &self.input.id, self.input.output_schema.as_ref());
     }
 

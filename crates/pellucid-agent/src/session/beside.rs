@@ -3,6 +3,8 @@
 //! The copy has everything that decides a request. It writes no files, starts no servers and runs no calls; the bytes of a
 //! long history are shared with the session.
 
+use std::sync::Mutex;
+
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::SettingsChange;
@@ -68,6 +70,7 @@ impl Session {
             servers: self.servers.as_ref().map(Attached::lent),
             server_switch: ServerSwitch::default(),
             requests: self.requests.clone(),
+            framed: Mutex::default(),
             notices: self.notices.clone(),
             shortening: self.shortening.clone(),
             last_turn: self.last_turn.clone(),

@@ -66,6 +66,11 @@ impl Conversation {
         &self.instructions
     }
 
+    /// The base instructions, to be held.
+    pub(super) fn shared_instructions(&self) -> &Arc<[Fragment]> {
+        &self.instructions
+    }
+
     /// Puts other base instructions in place of those so far.
     pub(super) fn instruct(&mut self, instructions: Arc<[Fragment]>) {
         self.instructions = instructions;

@@ -1,5 +1,7 @@
 //! How a session begins: with nothing, with items that a client gives, or with the history of a session file.
 
+use std::sync::Mutex;
+
 use pellucid_engine::assemble;
 use pellucid_engine::assemble::Context;
 use pellucid_engine::compaction;
@@ -86,6 +88,7 @@ impl Session {
             // The instructions of the file are known now.
             context = assemble::assemble(&setup.pack, &setup.gathered.facts);
         }
+        setup.gathered.facts = setup.frames.facts(&setup.gathered.facts);
         let sent = sent_log(&setup, &recorder).observed(Telemetry::begin(&mut setup));
         let mut log = Log::new(recorder, sent, user_instructions).keeping_raw(setup.raw_items);
         begin_log(&mut log, &setup, &context, beginning, file.zip(past.as_mut()))?;
@@ -145,6 +148,7 @@ impl Session {
             jobs: Jobs::new(toolbox(&setup, &log)),
             conversation,
             requests: Requests::default(),
+            framed: Mutex::default(),
             notices: Notices::new(omissions),
             shortening: Shortening::default(),
             last_turn,

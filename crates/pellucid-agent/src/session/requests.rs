@@ -50,6 +50,7 @@ use self::files::FilesSeen;
 use self::size::Size;
 use super::setup::Setup;
 use crate::context_events::ContextEvents;
+use crate::frames::SharedFrames;
 use crate::least::Least;
 use crate::memory::PART as MEMORY;
 use crate::replay::Before;
@@ -60,7 +61,7 @@ use crate::replay::Reader;
 pub(super) struct Requests {
     last: Option<LastRequest>,
     /// The request before it, which is the last again if that one is not sent.
-    previous: Option<LastRequest>,
+    previous: Option<Box<LastRequest>>,
     size: Size,
     n: u64,
     /// The file that the history is from, until its record was read.
@@ -158,7 +159,7 @@ impl Requests {
         self.n += 1;
         let changed_files = self.files.take_changed();
         let n_items = transcript.rendered().len();
-        self.previous = self.last.replace(LastRequest {
+        let before = self.last.replace(LastRequest {
             frame: frame.clone(),
             n_items,
             sent: SentRequest::new(frame, transcript.shown_len(), n_items),
@@ -167,6 +168,7 @@ impl Requests {
             account,
             known,
         });
+        self.previous = before.map(Box::new);
         request
     }
 
@@ -283,9 +285,18 @@ impl Requests {
 
     /// Forgets the last request, because it was not sent.
     pub(super) fn take_back(&mut self) {
-        self.last = self.previous.take();
+        self.last = self.previous.take().map(|previous| *previous);
         self.files.take_back();
         self.n = self.n.saturating_sub(1);
+    }
+
+    /// Forgets what can be made again, and the request before the last one, which counts only until the last one is sent.
+    pub(super) fn unload(&mut self) {
+        self.previous = None;
+        self.last = self.last.take().map(|mut last| {
+            last.frame.forget_reading();
+            LastRequest { sent: last.sent.with_frame(&last.frame), ..last }
+        });
     }
 
     /// Whether a request was made for an answer.
@@ -394,8 +405,8 @@ impl Requests {
     }
 
     /// Takes over the files that the next request is made from.
-    pub(super) fn read_files(&mut self, now: FileStates) -> &Arc<FileStates> {
-        self.files.read(now)
+    pub(super) fn read_files(&mut self, now: FileStates, shared: &SharedFrames) -> &Arc<FileStates> {
+        self.files.read(now, shared)
     }
 
     /// Where attempts to send the request are counted.

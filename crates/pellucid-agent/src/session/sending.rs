@@ -1,6 +1,10 @@
 //! Sending a request: what surrounds its items, whether it may go out, and what the record gets of it.
 
+use std::sync::Arc;
+use std::sync::PoisonError;
+
 use pellucid_engine::digest::RequestDigest;
+use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
@@ -28,6 +32,7 @@ use super::Session;
 use super::setup::Setup;
 use crate::least::Least;
 use crate::sent::Extent;
+use crate::shared_facts::SharedFacts;
 
 /// Whether a request is sent for the first time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,15 +52,36 @@ pub(crate) enum AskKind {
     Summary,
 }
 
+/// The last frame without a schema, and what it was made from.
+#[derive(Debug)]
+pub(super) struct Framed {
+    facts: SharedFacts,
+    instructions: Arc<[Fragment]>,
+    frame: Frame,
+}
+
 impl Session {
     /// What surrounds the items in the requests of a turn.
     pub fn frame(&self, output_schema: Option<Value>) -> Frame {
+        let (facts, instructions) = (&self.setup.gathered.facts, self.conversation.shared_instructions());
+        let mut framed = self.framed.lock().unwrap_or_else(PoisonError::into_inner);
+        // What a frame is made from does not change in place, so the same memory makes the same frame.
+        let is_known = |it: &&Framed| it.facts.is_held_with(facts) && Arc::ptr_eq(&it.instructions, instructions);
+        if let (None, Some(known)) = (&output_schema, framed.as_ref().filter(is_known)) {
+            return known.frame.clone();
+        }
+        let is_plain = output_schema.is_none();
         let wire = self.setup.wire(output_schema);
-        let frame = Frame::new(&self.setup.pack, &self.setup.gathered.facts, self.conversation.instructions(), &wire);
-        match self.requests.last_frame().filter(|last| last.is_same(&frame)) {
+        let frame = Frame::new(&self.setup.pack, facts, instructions, &wire);
+        let frame = match self.requests.last_frame().filter(|last| last.is_same(&frame)) {
             Some(last) => frame.sharing(last),
             None => self.setup.frames.share(frame),
+        };
+        if is_plain {
+            let (facts, instructions) = (facts.clone(), instructions.clone());
+            *framed = Some(Framed { facts, instructions, frame: frame.clone() });
         }
+        frame
     }
 
     /// The request with everything recorded so far.

@@ -181,7 +181,7 @@ impl Setup {
 
     /// The facts of this turn with another model, and an effort that the model supports.
     pub(super) fn facts_of_model(&self, slug: Option<&str>) -> Facts {
-        let mut facts = self.gathered.facts.clone();
+        let mut facts = Facts::clone(&self.gathered.facts);
         if let Some(slug) = slug {
             facts.settings.model = self.sources.model(slug).0;
             facts.settings.effort = supported_effort(&facts);
@@ -192,19 +192,25 @@ impl Setup {
     /// Restores the history of a file up to an offset. The instructions of the file become a fact, because a session keeps
     /// those that it began with.
     pub(super) fn restore(&mut self, file: &SessionFile, upto: u64, context: &Context) -> Result<Past, ReadError> {
-        let recalled = Recalled::read(&self.sources.config.folders.home, file);
         self.recall_dynamic_tools(file);
         self.recall_found_apps(file);
+        let mut past = self.past(file, upto, context)?;
+        let place = format!("the session file {}", file.path.display());
+        let instructions = past.restored.instructions.take();
+        self.gathered.facts.world.recorded_fragments =
+            instructions.as_deref().map_or_else(Vec::new, |text| past.recalled.instructions(text));
+        self.gathered.facts.world.recorded_instructions = instructions.map(|text| Provided { place, text });
+        Ok(past)
+    }
+
+    /// The history of a file up to an offset.
+    pub(super) fn past(&self, file: &SessionFile, upto: u64, context: &Context) -> Result<Past, ReadError> {
+        let recalled = Recalled::read(&self.sources.config.folders.home, file);
         let items: Vec<Item> = context.messages.iter().map(LayoutMessage::item).collect();
         let prefix = compaction::summary_prefix(&self.pack);
         let rules =
             RestoreOptions { context_messages: &context.messages, ..self.rules(&prefix, &items, &recalled.origins) };
-        let mut restored = restore::restore(file, upto, &rules)?;
-        let place = format!("the session file {}", file.path.display());
-        let instructions = restored.instructions.take();
-        self.gathered.facts.world.recorded_fragments =
-            instructions.as_deref().map_or_else(Vec::new, |text| recalled.instructions(text));
-        self.gathered.facts.world.recorded_instructions = instructions.map(|text| Provided { place, text });
+        let restored = restore::restore(file, upto, &rules)?;
         Ok(Past { restored, recalled, context: items })
     }
 

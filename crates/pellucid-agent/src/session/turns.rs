@@ -4,7 +4,6 @@ use pellucid_engine::assemble;
 use pellucid_engine::assemble::Context;
 use pellucid_engine::continuity::Cause;
 use pellucid_engine::documents::change::NewText;
-use pellucid_engine::facts::Facts;
 use pellucid_engine::file_states::FileStates;
 use pellucid_engine::presets;
 use pellucid_engine::reinject::again::Again;
@@ -30,12 +29,13 @@ use crate::habits::Moment;
 use crate::habits::Prepared;
 use crate::notify;
 use crate::notify::TurnOver;
+use crate::shared_facts::SharedFacts;
 
 /// What held in the last turn, so that the next one can record what changed.
 #[derive(Debug, Clone)]
 pub(super) struct LastTurn {
     /// The facts of the last turn that began, or of the start.
-    facts: Facts,
+    facts: SharedFacts,
     /// The model of the last task that ended.
     model: Option<String>,
     /// Whether the layout's messages have to be recorded before the next turn.
@@ -44,13 +44,18 @@ pub(super) struct LastTurn {
 
 impl LastTurn {
     /// Before the first turn of this process, with the model that an earlier one used.
-    pub(super) fn new(facts: Facts, model: Option<String>, context_is_due: bool) -> Self {
+    pub(super) fn new(facts: SharedFacts, model: Option<String>, context_is_due: bool) -> Self {
         Self { facts, model, context_is_due }
     }
 
     /// The model of the last task that ended.
     pub(super) fn model(&self) -> Option<&str> {
         self.model.as_deref()
+    }
+
+    /// The facts of the last turn that began, or of the start.
+    pub(super) fn facts(&self) -> &SharedFacts {
+        &self.facts
     }
 
     fn end(&mut self, model: &str) {
@@ -168,7 +173,7 @@ impl Session {
     pub(super) fn look_at_files(&mut self) {
         let mut now = FileStates::of(&self.setup.gathered.facts, &self.setup.pack);
         self.habits.add_files(&mut now, &self.requests.known_files());
-        let now = self.requests.read_files(now);
+        let now = self.requests.read_files(now, &self.setup.frames);
         self.log.sent_from_start().files_are(now);
     }
 

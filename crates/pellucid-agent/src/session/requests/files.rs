@@ -5,6 +5,8 @@ use std::sync::Arc;
 use pellucid_engine::file_states::ChangedFile;
 use pellucid_engine::file_states::FileStates;
 
+use crate::frames::SharedFrames;
+
 /// The files of a session, by hash.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FilesSeen {
@@ -48,9 +50,9 @@ impl FilesSeen {
     }
 
     /// Takes over the files as they were read just now.
-    pub(super) fn read(&mut self, now: FileStates) -> &Arc<FileStates> {
+    pub(super) fn read(&mut self, now: FileStates, shared: &SharedFrames) -> &Arc<FileStates> {
         if *self.now != now {
-            self.now = Arc::new(now);
+            self.now = shared.files(now);
         }
         &self.now
     }

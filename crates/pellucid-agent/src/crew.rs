@@ -173,6 +173,15 @@ impl Crew {
         }
     }
 
+    /// Whether no agent is open or still ends.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shared().is_none_or(|shared| {
+            let mut state = shared.state();
+            while state.tasks.try_join_next().is_some() {}
+            state.members.is_empty() && state.tasks.is_empty()
+        })
+    }
+
     fn shared(&self) -> Option<Arc<Shared>> {
         match &self.share {
             Share::None => None,

@@ -2,6 +2,9 @@
 //!
 //! Both queues are bounded. If the client does not read events, the session waits; if the client drops its end, the
 //! session ends.
+//!
+//! A session that idles can be unloaded ([`open_unloadable`]): its task ends, its items are dropped, and its queues stay, so
+//! that the next submission loads it again.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,6 +28,7 @@ use pellucid_tools::desk::FromTool;
 use pellucid_tools::queue;
 pub use pellucid_tools::queue::Receiver;
 pub use pellucid_tools::queue::Sender;
+use tokio::sync::Notify;
 use tokio::sync::oneshot;
 use tokio::sync::watch;
 
@@ -38,6 +42,8 @@ use crate::reshape::ReshapeWish;
 use crate::review;
 use crate::session::Session;
 use crate::session::SessionCopy;
+use crate::session::StaysLoaded;
+use crate::session::UnloadedItems;
 
 /// How many submissions may wait.
 const SUBMISSIONS_MAX: usize = 64;
@@ -94,6 +100,76 @@ pub struct Inside {
     pub(crate) events: EventSender,
     /// Submissions that arrived during a turn and wait for its end.
     pub(crate) waiting: VecDeque<Submission>,
+    /// Rings when the session is to be unloaded; absent if the client keeps it loaded.
+    bell: Option<UnloadBell>,
+}
+
+/// Asks a session to be unloaded as soon as it idles. A session that would lose something stays loaded.
+#[derive(Debug, Clone, Default)]
+pub struct UnloadBell(Arc<Notify>);
+
+impl UnloadBell {
+    /// Asks once.
+    pub fn ring(&self) {
+        self.0.notify_one();
+    }
+}
+
+/// Waits for a bell; forever, if there is none.
+async fn rung(bell: Option<&UnloadBell>) {
+    match bell {
+        Some(bell) => bell.0.notified().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A session that does not run any more.
+#[derive(Debug)]
+pub enum Left {
+    /// The session was shut down, failed, or lost its client.
+    Ended(Box<Session>),
+    /// The session is unloaded, and runs again with its next submission.
+    Unloaded(Unloaded),
+}
+
+/// A session without its items and without a task, with its end of the door.
+#[derive(Debug)]
+pub struct Unloaded {
+    session: Box<Session>,
+    inside: Inside,
+    items: UnloadedItems,
+}
+
+impl Unloaded {
+    /// Whether a submission waits, so that the session has to run.
+    pub fn has_submission(&self) -> bool {
+        !self.inside.submissions.is_empty()
+    }
+
+    /// Loads the session for the submission that waits, and runs it.
+    pub fn run(self) -> impl Future<Output = Left> + Send {
+        let Self { session, inside, items } = self;
+        live(session, inside, Some(items))
+    }
+}
+
+/// Why a session stopped serving its client.
+#[derive(Debug)]
+enum Served {
+    /// The session was shut down.
+    Over,
+    /// The session is unloaded.
+    Unloaded(UnloadedItems),
+}
+
+/// What a session does next.
+#[derive(Debug)]
+enum Next {
+    Submission(Submission),
+    /// The client takes no more submissions.
+    Over,
+    /// The session is to be unloaded.
+    Unload,
 }
 
 /// Sends events, each followed by its echoes.
@@ -174,40 +250,77 @@ pub fn open(session: &Session) -> (Door, Inside) {
 
 /// Opens a door whose session reports its status through `status`.
 pub(crate) fn open_watched(session: &Session, status: watch::Sender<AgentStatus>) -> (Door, Inside) {
-    let (submissions, receiver) = queue::channel(SUBMISSIONS_MAX);
-    let (sender, events) = queue::channel(EVENTS_MAX);
+    let (submissions, events, inside) = open_plain(session, status);
     let (looks, asked) = queue::channel(LOOKS_MAX);
     let (reshapes, wished) = queue::channel(RESHAPES_MAX);
+    (Door { submissions, events, looks, reshapes }, Inside { looks: asked, reshapes: wished, ..inside })
+}
+
+/// Opens a door for submissions and events alone.
+fn open_plain(session: &Session, status: watch::Sender<AgentStatus>) -> (Sender<Submission>, Receiver<Event>, Inside) {
+    let (submissions, receiver) = queue::channel(SUBMISSIONS_MAX);
+    let (sender, events) = queue::channel(EVENTS_MAX);
     let raw = session.setup.raw_reasoning;
     let inside = Inside {
         submissions: receiver,
-        looks: asked,
-        reshapes: wished,
+        looks: queue::closed(),
+        reshapes: queue::closed(),
         events: EventSender { sender, raw, status, open_turn: Arc::default() },
         waiting: VecDeque::new(),
+        bell: None,
     };
-    (Door { submissions, events, looks, reshapes }, inside)
+    (submissions, events, inside)
+}
+
+/// The client's end of a door to a session that can be unloaded while it idles.
+#[derive(Debug)]
+pub struct UnloadableDoor {
+    /// Takes submissions from the client.
+    pub submissions: Sender<Submission>,
+    /// Yields events to the client.
+    pub events: Receiver<Event>,
+    /// Asks the session to be unloaded.
+    pub bell: UnloadBell,
+}
+
+/// Opens a door to a session that can be unloaded while it idles.
+pub fn open_unloadable(session: &Session) -> (UnloadableDoor, Inside) {
+    let (submissions, events, inside) = open_plain(session, watch::Sender::default());
+    let bell = UnloadBell::default();
+    let inside = Inside { bell: Some(bell.clone()), ..inside };
+    (UnloadableDoor { submissions, events, bell }, inside)
 }
 
 /// Runs a session until it is shut down or its client is gone, and returns it.
-///
-/// Session and turn are boxed, so the future of an idle session stays small.
-pub fn run(session: Session, mut inside: Inside) -> impl Future<Output = Session> + Send {
-    let mut session = Box::new(session);
+pub fn run(session: Session, inside: Inside) -> impl Future<Output = Session> + Send {
+    let running = live(Box::new(session), inside, None);
     async move {
-        match contained("session", serve(&mut session, &mut inside)).await {
-            Ok(Ok(())) => {}
-            Ok(Err(ClientGone)) => tracing::debug!("the session ended because its client is gone"),
-            Err(_is_logged) => {
-                tracing::error!(session = %session.id(), "a session failed inside Pellucid and was closed");
-                // What made the session fail may make this fail too; then the end of the events is all that clients get.
-                let _is_logged = contained("end of a session", report_failure(&mut session, &inside)).await;
-            }
+        match running.await {
+            Left::Ended(session) | Left::Unloaded(Unloaded { session, .. }) => *session,
         }
-        session.setup.crew.end().await;
-        session.end_memories().await;
-        *session
     }
+}
+
+/// Runs a session until it is shut down, unloaded, or its client is gone.
+pub fn run_unloadable(session: Session, inside: Inside) -> impl Future<Output = Left> + Send {
+    live(Box::new(session), inside, None)
+}
+
+/// Session and turn are boxed, so the future of an idle session stays small.
+async fn live(mut session: Box<Session>, mut inside: Inside, items: Option<UnloadedItems>) -> Left {
+    match contained("session", serve(&mut session, &mut inside, items)).await {
+        Ok(Ok(Served::Unloaded(items))) => return Left::Unloaded(Unloaded { session, inside, items }),
+        Ok(Ok(Served::Over)) => {}
+        Ok(Err(ClientGone)) => tracing::debug!("the session ended because its client is gone"),
+        Err(_is_logged) => {
+            tracing::error!(session = %session.id(), "a session failed inside Pellucid and was closed");
+            // What made the session fail may make this fail too; then the end of the events is all that clients get.
+            let _is_logged = contained("end of a session", report_failure(&mut session, &inside)).await;
+        }
+    }
+    session.setup.crew.end().await;
+    session.end_memories().await;
+    Left::Ended(session)
 }
 
 /// Reports that an error of ours ended a session, and its turn if one was running. The state in memory may be half
@@ -228,7 +341,59 @@ async fn report_failure(session: &mut Session, inside: &Inside) -> Result<(), Cl
     inside.events.send(&mut session.log, &id, EventMessage::ShutdownComplete).await
 }
 
-async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), ClientGone> {
+async fn serve(
+    session: &mut Session,
+    inside: &mut Inside,
+    unloaded: Option<UnloadedItems>,
+) -> Result<Served, ClientGone> {
+    match unloaded {
+        Some(items) => {
+            let Some(submission) = inside.submissions.recv().await else { return Ok(Served::Over) };
+            if !load_for(session, inside, &submission, items).await? {
+                return Ok(Served::Over);
+            }
+            inside.waiting.push_front(submission);
+        }
+        None => introduce(session, inside).await?,
+    }
+    Box::pin(serve_submissions(session, inside)).await
+}
+
+/// Loads an unloaded session for a submission. Gives whether the session can serve it; if not, clients know why.
+async fn load_for(
+    session: &mut Session,
+    inside: &mut Inside,
+    submission: &Submission,
+    items: UnloadedItems,
+) -> Result<bool, ClientGone> {
+    // What ends needs no items.
+    if submission.operation == Operation::Shutdown {
+        return Ok(true);
+    }
+    let id = submission.id.as_str();
+    match session.load_again(items) {
+        Ok(None) => Ok(true),
+        Ok(Some(changed)) => {
+            inside.events.send(&mut session.log, id, changed).await?;
+            Ok(true)
+        }
+        Err(error) => {
+            let error = EventMessage::Error {
+                message: format!("the session could not be loaded again: {error}; resume it to continue"),
+                codex_error_info: Some(ErrorInfo::Other),
+                failure: Failure::default(),
+            };
+            inside.events.send(&mut session.log, id, error).await?;
+            let over = EventMessage::TaskComplete { turn_id: submission.id.clone(), last_agent_message: None };
+            inside.events.send(&mut session.log, id, over).await?;
+            inside.events.send(&mut session.log, id, EventMessage::ShutdownComplete).await?;
+            Ok(false)
+        }
+    }
+}
+
+/// Sends what clients learn of a session before its first turn, and begins what runs beside it.
+async fn introduce(session: &mut Session, inside: &mut Inside) -> Result<(), ClientGone> {
     inside.events.send_items(&mut session.log, BEFORE_TURNS).await?;
     let configured = session.configured();
     inside.events.send(&mut session.log, "", configured).await?;
@@ -242,13 +407,25 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), ClientG
         let started = EventMessage::McpStartupComplete { ready: Vec::new(), failed: Vec::new(), cancelled: Vec::new() };
         inside.events.send(&mut session.log, "", started).await?;
     }
+    Ok(())
+}
+
+async fn serve_submissions(session: &mut Session, inside: &mut Inside) -> Result<Served, ClientGone> {
     loop {
-        let submission = match inside.waiting.pop_front() {
-            Some(submission) => Some(submission),
-            None => next_submission(session, inside).await?,
+        let next = match inside.waiting.pop_front() {
+            Some(submission) => Next::Submission(submission),
+            None => next(session, inside).await?,
         };
-        let Some(Submission { id, operation }) = submission else {
-            return Ok(());
+        let Submission { id, operation } = match next {
+            Next::Submission(submission) => submission,
+            Next::Over => return Ok(Served::Over),
+            Next::Unload => match session.unload() {
+                Ok(items) => return Ok(Served::Unloaded(items)),
+                Err(StaysLoaded(why)) => {
+                    tracing::debug!(session = %session.id(), why, "the session stays loaded");
+                    continue;
+                }
+            },
         };
         match operation {
             Operation::UserInput { items, final_output_json_schema } => {
@@ -322,26 +499,28 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), ClientG
                 session.clean_login_snapshots();
                 session.setup.crew.end().await;
                 session.end_memories().await;
-                return inside.events.send(&mut session.log, id.as_str(), EventMessage::ShutdownComplete).await;
+                inside.events.send(&mut session.log, id.as_str(), EventMessage::ShutdownComplete).await?;
+                return Ok(Served::Over);
             }
         }
     }
 }
 
-/// Waits for the next submission. Meanwhile, sends the events of commands that outlived their turn.
-async fn next_submission(session: &mut Session, inside: &mut Inside) -> Result<Option<Submission>, ClientGone> {
+/// Waits for the next submission, or for the bell. Meanwhile, sends the events of commands that outlived their turn.
+async fn next(session: &mut Session, inside: &mut Inside) -> Result<Next, ClientGone> {
     loop {
         tokio::select! {
             biased;
-            submission = inside.submissions.recv() => return Ok(submission),
+            submission = inside.submissions.recv() => return Ok(submission.map_or(Next::Over, Next::Submission)),
             Some(question) = inside.looks.recv() => question.between_turns(session),
             Some(wish) = inside.reshapes.recv() => {
                 Box::pin(reshape::fulfil(session, wish, inside)).await?;
                 if let Some(submission) = inside.waiting.pop_front() {
-                    return Ok(Some(submission));
+                    return Ok(Next::Submission(submission));
                 }
             }
             message = session.jobs.hear() => outside_of_turns(session, inside, message).await?,
+            () = rung(inside.bell.as_ref()) => return Ok(Next::Unload),
         }
     }
 }

@@ -96,6 +96,23 @@ impl Jobs {
         }
     }
 
+    /// Whether nothing runs, and nothing waits to be heard.
+    pub(crate) fn is_at_rest(&mut self) -> bool {
+        while self.tasks.try_join_next().is_some() {}
+        while self.user_commands.try_join_next().is_some() {}
+        self.tasks.is_empty()
+            && self.user_commands.is_empty()
+            && self.began.is_empty()
+            && *self.gate.borrow()
+            && self.heard.is_empty()
+            && self.toolbox.is_at_rest()
+    }
+
+    /// Forgets what held for the calls of the last turn. The next turn begins with its own.
+    pub(crate) fn forget_turn(&mut self) {
+        self.situation = None;
+    }
+
     /// A line to the session.
     pub(crate) fn desk(&self) -> Desk {
         self.desk.clone()

@@ -15,6 +15,7 @@ use pellucid_protocol::event::RequestSent;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::item::Item;
 use pellucid_store::copy;
+use pellucid_store::detail::Detail;
 use pellucid_store::record::BaseInstructions;
 use pellucid_store::record::Compacted;
 use pellucid_store::record::Record;
@@ -106,6 +107,45 @@ impl Log {
         }
     }
 
+    /// Whether the files have everything that was recorded.
+    pub(crate) fn is_written(&self) -> bool {
+        self.recorder.is_written() && self.raw.as_ref().is_none_or(Vec::is_empty) && self.client_tools.is_none()
+    }
+
+    /// How many records wait for the first message of a person; absent if the file is there, or clients wait for records.
+    pub(crate) fn n_waiting(&self) -> Option<usize> {
+        self.recorder.n_waiting().filter(|_| self.raw.as_ref().is_none_or(Vec::is_empty))
+    }
+
+    /// Drops what the file would begin with, but for its first line.
+    pub(crate) fn take_head(&mut self) -> Option<Box<SessionMeta>> {
+        let head = self.recorder.take_head();
+        self.client_tools = None;
+        self.user_instructions = None;
+        self.sent = SentLog::none();
+        head
+    }
+
+    /// Has the first line of the file say what [`Log::take_head`] gave.
+    pub(crate) fn put_head(&mut self, head: Box<SessionMeta>) {
+        self.recorder.put_head(head);
+    }
+
+    /// Closes the files of a session that is unloaded.
+    pub(crate) fn unload(&mut self) {
+        self.seal();
+        self.recorder.unload();
+        self.sent.unload();
+    }
+
+    /// Opens the session file again. Gives whether it is as long as it was.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, or another process writes it.
+    pub(crate) fn load_again(&mut self) -> io::Result<bool> {
+        self.recorder.load_again()
+    }
+
     /// Takes the recorded items that clients have not received yet.
     pub fn take_raw(&mut self) -> Vec<Item> {
         self.raw.as_mut().map(std::mem::take).unwrap_or_default()
@@ -192,6 +232,11 @@ impl Log {
     /// The disk that the session's files are on.
     pub fn disk(&self) -> &Arc<dyn Disk> {
         self.recorder.disk()
+    }
+
+    /// How much of what happens the session file keeps.
+    pub(crate) fn detail(&self) -> Detail {
+        self.recorder.detail()
     }
 
     /// Whether the file stays as it is, whatever happens.

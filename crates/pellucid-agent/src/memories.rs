@@ -81,6 +81,11 @@ impl Background {
         is_new.then(|| self.worker.clone())
     }
 
+    /// Whether the work is done, and the record of the session names its worker.
+    pub(crate) fn is_over(&self) -> bool {
+        self.task.is_finished() && (self.is_named || !self.has_worker.load(Ordering::Relaxed))
+    }
+
     /// Breaks it off, and waits until its files are complete.
     pub(crate) async fn break_off(&mut self) {
         self.task.stop().await;

@@ -177,6 +177,31 @@ impl SentLog {
         self.telemetry.as_ref()?.traceparent()
     }
 
+    /// Whether the record has everything of this that a session needs which is loaded again.
+    pub(crate) fn is_kept_in(&self, recalled: &Recalled) -> bool {
+        let kept: BTreeMap<ItemKey, Arc<[Span]>> =
+            recalled.origins.lists().map(|(key, spans)| (key, spans.clone())).collect();
+        let digest = |frame: &Option<(Frame, String)>| frame.as_ref().map(|(_, digest)| digest.clone());
+        self.failure().is_none()
+            && self.request.is_none()
+            && self.notes.as_ref().is_none_or(|notes| notes.waiting.is_empty())
+            && digest(&self.frame) == digest(&recalled.frame)
+            && kept == self.kept
+    }
+
+    /// Drops what the record has, and closes the record.
+    pub(crate) fn unload(&mut self) {
+        self.kept = BTreeMap::new();
+        self.frame = None;
+        self.log.unload();
+    }
+
+    /// Takes over again what [`SentLog::unload`] dropped.
+    pub(crate) fn load_again(&mut self, recalled: &mut Recalled) {
+        self.kept = recalled.origins.lists().map(|(key, spans)| (key, spans.clone())).collect();
+        self.frame = recalled.frame.take();
+    }
+
     /// Takes over what the record has already, so that it is not written a second time.
     pub fn recall(&mut self, recalled: &mut Recalled) {
         self.kept = recalled.origins.lists().map(|(key, spans)| (key, spans.clone())).collect();

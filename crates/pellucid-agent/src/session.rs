@@ -14,7 +14,7 @@
 //! - `placing`: texts of the layout within the conversation
 //! - `crate::habits`: what the pack does around turns; `recall`: the memory among them
 //!
-//! `next` runs a turn up to its first request without sending it, `beside` copies a session to be looked at, `rerun` has a recorded conversation again, `apart` asks questions beside the conversation, `mcp`
+//! `unloading` drops of an idle session what its files have. `next` runs a turn up to its first request without sending it, `beside` copies a session to be looked at, `rerun` has a recorded conversation again, `apart` asks questions beside the conversation, `mcp`
 //! starts the MCP servers, `calls` records tool calls, `headers` are those of a request.
 
 mod apart;
@@ -40,6 +40,7 @@ mod setup;
 mod shortening;
 mod shown;
 mod turns;
+mod unloading;
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -88,6 +89,8 @@ pub use self::setup::Setup;
 use self::shortening::Shortening;
 pub(crate) use self::shortening::SummaryRequest;
 use self::turns::LastTurn;
+pub(crate) use self::unloading::StaysLoaded;
+pub(crate) use self::unloading::UnloadedItems;
 use crate::crew;
 use crate::crew::Crew;
 use crate::habits::Habits;

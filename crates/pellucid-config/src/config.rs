@@ -8,6 +8,7 @@ mod words;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use pellucid_protocol::elicitation::ElicitationPolicy;
 use pellucid_protocol::environment::ShellEnvironmentPolicy;
@@ -90,6 +91,8 @@ pub struct Config {
     pub display: DisplaySettings,
     /// How the terminal client behaves.
     pub terminal: TerminalSettings,
+    /// Which threads of the app-server stay loaded.
+    pub threads: ThreadSettings,
     /// Whether `mcp-server` answers everything that the protocol has, instead of answering as Codex CLI.
     pub is_standard_mcp_server: bool,
     /// What an administrator allows.
@@ -428,6 +431,20 @@ impl LimitSettings {
     pub fn are_set(&self) -> bool {
         *self != Self::default()
     }
+}
+
+/// Which threads of the app-server stay loaded while they idle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadSettings {
+    /// How many threads stay loaded, those that were used last.
+    pub loaded_max: usize,
+    /// For how long a thread idles before it is unloaded; absent if it is not unloaded for that.
+    pub unload_after: Option<Duration>,
+}
+
+impl ThreadSettings {
+    /// The settings of a configuration that says nothing about threads.
+    pub const DEFAULT: Self = Self { loaded_max: 500, unload_after: Some(Duration::from_secs(1800)) };
 }
 
 /// What is recorded, and what is sent elsewhere.

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use pellucid_protocol::elicitation::ElicitationPolicy;
 use pellucid_protocol::environment::Inherit;
@@ -58,6 +59,7 @@ use crate::config::SnapshotSettings;
 use crate::config::Sourced;
 use crate::config::StandingSettings;
 use crate::config::TerminalSettings;
+use crate::config::ThreadSettings;
 use crate::config::ToolSettings;
 use crate::config::ValueOrigin;
 use crate::config::Warning;
@@ -255,6 +257,7 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
         login: login(&reader),
         display: display(&reader, &harness),
         terminal: TerminalSettings::read(&reader),
+        threads: threads(&reader),
         is_standard_mcp_server: flag_or_default!(reader, "mcp_server.standard"),
         profile,
         model,
@@ -550,6 +553,19 @@ fn documents(reader: &Reader<'_>) -> DocumentSettings {
             imports: reader.count("project_docs.imports"),
             nested: reader.flag("project_docs.nested"),
             on_change: reader.word("project_docs.on_change", OnChange::from_word),
+        },
+    }
+}
+
+/// Which threads of the app-server stay loaded.
+fn threads(reader: &Reader<'_>) -> ThreadSettings {
+    let ThreadSettings { loaded_max, unload_after } = ThreadSettings::DEFAULT;
+    ThreadSettings {
+        loaded_max: reader.count("app_server.loaded_threads_max").unwrap_or(loaded_max),
+        unload_after: match reader.count("app_server.unload_after_seconds") {
+            Some(0) => None,
+            Some(seconds) => Some(Duration::from_secs(seconds)),
+            None => unload_after,
         },
     }
 }

@@ -11,6 +11,7 @@
 //! - `origin`: the origins of items that come back
 //! - `placed`: texts with a place between items
 //! - `resumed`: items that another process continues with
+//! - `unloaded`: items that are dropped for a while
 //! - `watched`: items that another program sent
 
 mod draft;
@@ -20,6 +21,7 @@ mod placed;
 mod ready;
 mod rendering;
 mod resumed;
+mod unloaded;
 mod watched;
 
 use std::collections::BTreeSet;
@@ -43,6 +45,7 @@ pub use rendering::ShownImages;
 pub use rendering::View;
 use serde::Deserialize;
 use serde::Serialize;
+pub use unloaded::Outline;
 
 use crate::boundary;
 use crate::chunks::Chunks;

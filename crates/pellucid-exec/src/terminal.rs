@@ -248,6 +248,11 @@ impl Terminals {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether no terminal is open.
+    pub fn is_empty(&self) -> bool {
+        self.lock().len() == 0
+    }
+
     /// Reserves a number for a command that is about to start.
     pub fn reserve(self: &Arc<Self>) -> Reservation {
         let n_numbers = u64::from(NUMBERS.end - NUMBERS.start);

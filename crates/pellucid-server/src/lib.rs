@@ -3,7 +3,7 @@
 //! [`rpc`] is the frame, [`types`] are the types of the protocol, [`methods`] the methods that clients can call,
 //! [`view`] turns events of a session into notifications, [`turns`] rebuilds finished turns from a session file,
 //! [`schema`] generates JSON schemas and TypeScript. [`server`] holds the loaded sessions; `connection` and the
-//! transports carry messages. [`surface`] decides which protocol a client speaks, and [`newest`] has what clients of today
+//! transports carry messages. `unload` decides which threads are unloaded while they idle. [`surface`] decides which protocol a client speaks, and [`newest`] has what clients of today
 //! receive beyond that of 0.104.0.
 //!
 //! Not here: what a session does. The server is a client of sessions like any other, and talks to them through their
@@ -24,6 +24,7 @@ pub mod surface;
 pub mod transport;
 pub mod turns;
 pub mod types;
+mod unload;
 pub mod view;
 
 #[cfg(test)]

@@ -4,12 +4,18 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::Weak;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use pellucid_agent::context_events::ContextEvents;
 use pellucid_agent::crew::NewChild;
 use pellucid_agent::door;
-use pellucid_agent::door::Door;
+use pellucid_agent::door::Left;
+use pellucid_agent::door::UnloadBell;
+use pellucid_agent::door::UnloadableDoor;
+use pellucid_agent::door::Unloaded;
 use pellucid_agent::identity;
 use pellucid_agent::identity::new_turn_id;
 use pellucid_agent::phases::Phases;
@@ -84,6 +90,20 @@ pub struct LoadedSession {
     is_opened: watch::Sender<bool>,
     /// Turns `true` when the session has ended.
     end: watch::Receiver<bool>,
+    seat: Seat,
+}
+
+/// Where a session is: its task runs, or what is left of the unloaded session waits here.
+#[derive(Debug, Default)]
+struct Seat {
+    /// Asks the session to be unloaded; absent for a session that stays loaded.
+    bell: Option<UnloadBell>,
+    unloaded: Mutex<Option<Box<Unloaded>>>,
+    /// The number of the last use among those of all threads.
+    use_number: AtomicU64,
+    server: Weak<Server>,
+    /// The session that sits here.
+    session: Weak<LoadedSession>,
 }
 
 /// The settings with which a session was opened.
@@ -172,7 +192,7 @@ pub struct Busy;
 
 impl LoadedSession {
     /// Runs a session for its clients.
-    pub fn run(server: &Server, session: Session, about: Thread, raw: RawItems) -> (Arc<Self>, Following) {
+    pub fn run(server: &Arc<Server>, session: Session, about: Thread, raw: RawItems) -> (Arc<Self>, Following) {
         let facts = session.facts();
         let settings = StartSettings {
             model: facts.settings.model.slug.clone(),
@@ -192,24 +212,90 @@ impl LoadedSession {
         let path = session.path().map(ToOwned::to_owned);
         let context_events = session.context_events_switch().clone();
         let (phases, servers) = (session.phases().clone(), session.server_switch().clone());
-        let (Door { submissions, events, .. }, inside) = door::open(&session);
-        // Outside of the block, which would keep a second place for the session.
-        let running = door::run(session, inside);
-        server.tasks.spawn("session", async move { drop(running.await) });
+        let (UnloadableDoor { submissions, events, bell }, inside) = door::open_unloadable(&session);
+        let limits = session.config().threads;
         let described =
             LoadedDescription { about, settings, path, context_events, phases, servers, ways, instruction_sources };
-        let (loaded, following) = Self::behind(server, submissions, events, described, raw);
+        let (loaded, following) = Self::seated(server, submissions, events, described, raw, Some(bell));
         loaded.is_opened.send_replace(false);
+        loaded.stay(server, door::run_unloadable(session, inside));
+        server.unloading.opened(server, &loaded, limits);
         (loaded, following)
+    }
+
+    /// Runs the session until it ends or is unloaded.
+    fn stay(self: &Arc<Self>, server: &Arc<Server>, running: impl Future<Output = Left> + Send + 'static) {
+        let (seat, host) = (Arc::downgrade(self), Arc::downgrade(server));
+        server.tasks.spawn("session", async move {
+            match (running.await, seat.upgrade(), host.upgrade()) {
+                (Left::Unloaded(unloaded), Some(loaded), Some(server)) => {
+                    server.unloading.left(&loaded);
+                    *held(&loaded.seat.unloaded) = Some(Box::new(unloaded));
+                    // A submission that came meanwhile did not find the unloaded session.
+                    if held(&loaded.seat.unloaded).as_ref().is_some_and(|unloaded| unloaded.has_submission()) {
+                        loaded.load_again();
+                    }
+                }
+                (left, ..) => drop(left),
+            }
+        });
+    }
+
+    /// Runs the session again, if it is unloaded.
+    fn load_again(&self) {
+        let Some(unloaded) = held(&self.seat.unloaded).take() else { return };
+        if let (Some(server), Some(loaded)) = (self.seat.server.upgrade(), self.seat.session.upgrade()) {
+            loaded.stay(&server, unloaded.run());
+            server.unloading.used(&loaded);
+        }
+    }
+
+    /// Whether the session can be unloaded at all: agents of other sessions stay.
+    pub(crate) fn can_be_unloaded(&self) -> bool {
+        self.seat.bell.is_some()
+    }
+
+    /// Asks the session to be unloaded, unless a turn runs or is about to begin.
+    pub(crate) fn ask_to_unload(&self) {
+        if let Some(bell) = self.seat.bell.as_ref().filter(|_| self.active_turn().is_none()) {
+            bell.ring();
+        }
+    }
+
+    /// The number of the last use among those of all threads.
+    pub(crate) fn use_number(&self) -> u64 {
+        self.seat.use_number.load(Ordering::Relaxed)
+    }
+
+    /// Sets the number of the last use.
+    pub(crate) fn set_use_number(&self, number: u64) {
+        self.seat.use_number.store(number, Ordering::Relaxed);
+    }
+
+    /// Whether the session is unloaded.
+    #[cfg(test)]
+    pub(crate) fn is_unloaded(&self) -> bool {
+        held(&self.seat.unloaded).is_some()
     }
 
     /// Follows a session that runs already.
     pub fn behind(
-        server: &Server,
+        server: &Arc<Server>,
         submissions: Sender<Submission>,
         events: Receiver<Event>,
         described: LoadedDescription,
         raw: RawItems,
+    ) -> (Arc<Self>, Following) {
+        Self::seated(server, submissions, events, described, raw, None)
+    }
+
+    fn seated(
+        server: &Arc<Server>,
+        submissions: Sender<Submission>,
+        events: Receiver<Event>,
+        described: LoadedDescription,
+        raw: RawItems,
+        bell: Option<UnloadBell>,
     ) -> (Arc<Self>, Following) {
         let LoadedDescription { about, settings, path, context_events, phases, servers, ways, instruction_sources } =
             described;
@@ -225,7 +311,7 @@ impl LoadedSession {
         };
         let (state, n_subscribers) = (Mutex::new(state), watch::Sender::new(0));
         let is_opened = watch::Sender::new(true);
-        let loaded = Arc::new(Self {
+        let loaded = Arc::new_cyclic(|session| Self {
             about,
             settings,
             path,
@@ -238,6 +324,7 @@ impl LoadedSession {
             n_subscribers,
             is_opened,
             end,
+            seat: Seat { bell, server: Arc::downgrade(server), session: session.clone(), ..Seat::default() },
         });
         server.add(loaded.clone());
         (loaded, Following { events, ended })
@@ -357,6 +444,7 @@ impl LoadedSession {
     pub async fn submit(&self, id: TurnId, operation: Operation) {
         // A session that has ended ignores operations; its clients have been notified of the end.
         let _ended = self.submissions.send(Submission { id, operation }).await;
+        self.load_again();
     }
 
     /// Gives the session these MCP servers from its next turn on.
@@ -527,6 +615,7 @@ async fn follow(
     // A session whose events no client can receive is ended. It can be resumed from its file.
     drop(events);
     server.forget(&session);
+    server.unloading.left(&session);
     let _is_logged = contained("end of a session", close(&server, &session, is_broken)).await;
     ended.send_replace(true);
 }
@@ -600,6 +689,7 @@ async fn forward(server: &Arc<Server>, session: &Arc<LoadedSession>, event: &Eve
     }
     if matches!(event.msg, EventMessage::TaskComplete { .. } | EventMessage::TurnAborted { .. }) {
         server.forget_questions(session).await;
+        server.unloading.used(session);
     }
 }
 

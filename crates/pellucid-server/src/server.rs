@@ -44,6 +44,7 @@ use crate::rpc::Incoming;
 use crate::rpc::RequestId;
 use crate::rpc::RpcError;
 use crate::types::notification::ServerNotification;
+use crate::unload::Unloading;
 use crate::view::ServerQuestion;
 use pellucid_agent::ground::Ground;
 use pellucid_agent::shelf::Shelf;
@@ -62,6 +63,8 @@ pub struct Server {
     pub(crate) transport: Transport,
     /// Sessions, the tasks that follow them, and requests that run concurrently.
     pub(crate) tasks: Tasks,
+    /// Which threads are loaded, in the order of their last use.
+    pub(crate) unloading: Unloading,
     /// The running searches for files.
     pub(crate) searches: Searches,
     /// The sandbox for `command/exec`, made for the first command.
@@ -94,6 +97,7 @@ impl Server {
             shelf: Shelf::default(),
             transport: Transport::default(),
             tasks: Tasks::default(),
+            unloading: Unloading::new(),
             searches: Searches::default(),
             sandbox: OnceLock::new(),
             identity: OnceLock::new(),

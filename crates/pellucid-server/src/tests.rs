@@ -352,4 +352,6 @@ fn the_server_can_be_shared() {
     is_shared::<Arc<Server>>();
 }
 
+mod bytes;
 mod newest;
+mod unload;

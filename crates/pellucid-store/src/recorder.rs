@@ -24,6 +24,7 @@ use serde::Serialize;
 use crate::detail::Detail;
 use crate::detail::kept;
 use crate::record::Record;
+use crate::record::SessionMeta;
 use crate::requests::seal::Tally;
 use crate::requests::seal::UnsealedPiece;
 use crate::sink::FileSink;
@@ -48,6 +49,8 @@ enum State {
     Open(FileSink),
     /// The file is locked by this process and does not change.
     Held(FileSink),
+    /// The file is closed until the session is loaded again; it had so many bytes.
+    Unloaded(u64),
     /// Writing failed, or the session keeps no file.
     Closed,
 }
@@ -133,6 +136,7 @@ impl Recorder {
         match &self.state {
             State::Open(sink) => Some(sink.len()),
             State::Held(file) => Some(file.len()),
+            State::Unloaded(len) => Some(*len),
             State::Waiting(_) | State::Closed => None,
         }
     }
@@ -167,8 +171,65 @@ impl Recorder {
                 Ok(line) => self.append(&line, part),
                 Err(error) => self.check(Err(error)),
             },
-            State::Held(_) | State::Closed => {}
+            State::Held(_) | State::Unloaded(_) | State::Closed => {}
         }
+    }
+
+    /// Whether every record is in the file.
+    pub fn is_written(&self) -> bool {
+        matches!(self.state, State::Open(_))
+    }
+
+    /// What the first line of a file will say that does not exist yet, without the instructions; what else the file would begin
+    /// with is dropped. Absent if there is a file, or none is kept.
+    pub fn take_head(&mut self) -> Option<Box<SessionMeta>> {
+        let State::Waiting(records) = &mut self.state else { return None };
+        match std::mem::take(records).into_iter().next() {
+            Some((Record::SessionMeta(mut meta), _)) => {
+                meta.base_instructions = None;
+                Some(meta)
+            }
+            _ => None,
+        }
+    }
+
+    /// Has the first line of a file that does not exist yet say again what [`Recorder::take_head`] gave, with the
+    /// instructions that it has now.
+    pub fn put_head(&mut self, head: Box<SessionMeta>) {
+        if let State::Waiting(records) = &mut self.state
+            && let Some((Record::SessionMeta(meta), _)) = records.first_mut()
+        {
+            let base_instructions = meta.base_instructions.take();
+            **meta = SessionMeta { base_instructions, ..*head };
+        }
+    }
+
+    /// How many records wait for the file to appear; absent if it is there, or none is kept.
+    pub fn n_waiting(&self) -> Option<usize> {
+        match &self.state {
+            State::Waiting(records) => Some(records.len()),
+            _ => None,
+        }
+    }
+
+    /// Closes the file of a session that is unloaded. Nothing may be recorded until [`Recorder::load_again`].
+    pub fn unload(&mut self) {
+        if let State::Open(sink) = &self.state {
+            self.state = State::Unloaded(sink.len());
+        }
+    }
+
+    /// Opens the file of a session again that was unloaded. Gives whether the file is as long as it was.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, or another process writes it.
+    pub fn load_again(&mut self) -> io::Result<bool> {
+        let State::Unloaded(len) = self.state else { return Ok(true) };
+        let sink = FileSink::open(self.disk.clone(), &self.path, Existing::Needed)?;
+        let is_same = sink.len() == len;
+        self.tally = Tally::new(sink.len());
+        self.state = State::Open(sink);
+        Ok(is_same)
     }
 
     fn append(&mut self, line: &[u8], part: &str) {
@@ -280,6 +341,30 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap();
         let has = |word: &str| text.contains(word);
         assert_eq!((recorder.is_held(), has("one"), has("two"), has("three")), (false, true, false, true));
+    }
+
+    #[test]
+    fn an_unloaded_file_is_free_for_others_and_says_whether_they_wrote() {
+        let files = Workspace::new("//- session.jsonl\n{}\n");
+        let path = files.path("session.jsonl");
+        let mut recorder = Recorder::resume(RealDisk::shared(), path.clone()).unwrap();
+        recorder.unload();
+        assert_eq!((recorder.len(), recorder.is_written()), (Some(3), false));
+        assert!(recorder.load_again().unwrap());
+        recorder.record(item("one"));
+        drop(recorder.take_unsealed());
+        recorder.unload();
+        let mut other = Recorder::resume(RealDisk::shared(), path.clone()).unwrap();
+        other.record(item("two"));
+        assert!(recorder.load_again().is_err(), "another writer has the file");
+        drop(other);
+        assert!(!recorder.load_again().unwrap());
+        recorder.record(item("three"));
+        let text = files.read("session.jsonl");
+        assert_eq!(["one", "two", "three"].map(|it| text.matches(it).count()), [1, 1, 1]);
+        let sealed = recorder.take_unsealed().unwrap();
+        assert_eq!(text[usize::try_from(sealed.from).unwrap()..].matches("three").count(), 1);
+        assert!(!text[usize::try_from(sealed.from).unwrap()..].contains("two"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub struct Sender<T>(mpsc::Sender<Box<T>>);
 
 /// Takes messages out of a queue.
 #[derive(Debug)]
-pub struct Receiver<T>(mpsc::Receiver<Box<T>>);
+pub struct Receiver<T>(Option<mpsc::Receiver<Box<T>>>);
 
 /// The receiver is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -25,7 +25,12 @@ pub struct Closed;
 /// A queue in which so many messages may wait.
 pub fn channel<T>(waiting_max: usize) -> (Sender<T>, Receiver<T>) {
     let (sender, receiver) = mpsc::channel(waiting_max);
-    (Sender(sender), Receiver(receiver))
+    (Sender(sender), Receiver(Some(receiver)))
+}
+
+/// The end of a queue that no one puts anything into. It takes no memory.
+pub fn closed<T>() -> Receiver<T> {
+    Receiver(None)
 }
 
 impl<T> Clone for Sender<T> {
@@ -58,12 +63,20 @@ impl<T> Sender<T> {
 impl<T> Receiver<T> {
     /// The next message; absent when there will be none.
     pub async fn recv(&mut self) -> Option<T> {
-        self.0.recv().await.map(|message| *message)
+        self.0.as_mut()?.recv().await.map(|message| *message)
+    }
+
+    /// Whether no message waits.
+    pub fn is_empty(&self) -> bool {
+        self.0.as_ref().is_none_or(mpsc::Receiver::is_empty)
     }
 
     /// The next message, for futures that are written by hand.
     pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
-        self.0.poll_recv(context).map(|message| message.map(|message| *message))
+        match &mut self.0 {
+            Some(receiver) => receiver.poll_recv(context).map(|message| message.map(|message| *message)),
+            None => Poll::Ready(None),
+        }
     }
 
     /// The next message, if one waits.
@@ -71,6 +84,7 @@ impl<T> Receiver<T> {
     /// # Errors
     /// If none waits, or none will come.
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-        self.0.try_recv().map(|message| *message)
+        let receiver = self.0.as_mut().ok_or(TryRecvError::Disconnected)?;
+        receiver.try_recv().map(|message| *message)
     }
 }

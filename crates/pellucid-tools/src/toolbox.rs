@@ -321,6 +321,13 @@ impl Toolbox {
         if is_gone { sandboxes.remove(&number) } else { sandboxes.get(&number).cloned() }
     }
 
+    /// Whether nothing continues between calls: no terminal, no report of one, no kernel.
+    pub fn is_at_rest(&self) -> bool {
+        let mut telling = locked(&self.telling);
+        telling.retain(|telling| !telling.is_over());
+        telling.is_empty() && self.terminals.is_empty() && self.kernel.is_empty()
+    }
+
     /// Ends all terminals, and waits until all their events are emitted. The events have to be received meanwhile.
     pub async fn end_terminals(&self) {
         self.terminals.terminate_all().await;

@@ -102,6 +102,10 @@ impl Notices {
         self.events.push(event);
     }
 
+    pub(super) fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     pub(super) fn take_events(&mut self) -> Vec<EventMessage> {
         std::mem::take(&mut self.events)
     }

@@ -81,6 +81,11 @@ impl Shortening {
         Self { n_context, ..Self::default() }
     }
 
+    /// Whether a summary is not recorded yet.
+    pub(super) fn is_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
     /// Puts a provider's items in place of the history.
     fn replace(&mut self, compaction: Compaction, items: Vec<Item>, conversation: &mut Conversation, context: Context) {
         compaction.rebuild_from(conversation.transcript_mut(), items, context);

@@ -7,6 +7,7 @@ use super::TERMINAL;
 use super::ValueKind;
 use super::table::ACCEPTED;
 use super::table::FREE;
+use super::table::NEVER;
 use super::table::both;
 use super::table::top;
 use super::table::unless;
@@ -336,6 +337,20 @@ pub(super) const MCP_SERVERS: KeySection = KeySection {
             ValueKind::PORT,
             "a free one",
             "The local port to which the browser returns after a login.",
+        ),
+        top(
+            NEVER,
+            "app_server.loaded_threads_max",
+            ValueKind::COUNT,
+            "500",
+            "How many threads of the app-server stay loaded while they idle, those that were used last. See `docs/app-server.md`.",
+        ),
+        top(
+            NEVER,
+            "app_server.unload_after_seconds",
+            ValueKind::COUNT,
+            "1800",
+            "After how many seconds without a turn a thread of the app-server is unloaded; 0 for never.",
         ),
         top(
             FREE,

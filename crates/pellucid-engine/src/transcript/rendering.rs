@@ -129,7 +129,7 @@ pub(super) struct Rendering {
 }
 
 /// The state of a translation.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Notation {
     /// The notation in which items are recorded.
     Responses,
@@ -199,6 +199,18 @@ impl Rendering {
     /// How many texts with a place between entries are rendered.
     pub fn n_placed(&self) -> usize {
         self.n_placed
+    }
+
+    /// Whether both show the same items, and will show the next ones in the same way.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.view == other.view
+            && (self.n_entries, self.n_placed) == (other.n_entries, other.n_placed)
+            && self.awaiting_text == other.awaiting_text
+            && (&self.repaired, &self.left_out) == (&other.repaired, &other.left_out)
+            && self.notation == other.notation
+            && self.omissions == other.omissions
+            && self.rows == other.rows
+            && self.chunks.is_same(&other.chunks)
     }
 
     /// Renders what is new: entries, and between them the texts that have a place there.

@@ -90,7 +90,7 @@ fn response_format(encoder: &mut Encoder, schema: &Value) {
 }
 
 /// Translates items as they come, one after the other.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Translator {
     developer: DeveloperRole,
     /// Reasoning that waits for its answer or calls.

@@ -158,7 +158,7 @@ enum Role {
 }
 
 /// Translates items as they come, one after the other.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Translator {
     /// The message that is still open, and whether its last block may carry the mark.
     open: Option<(Role, Mark)>,

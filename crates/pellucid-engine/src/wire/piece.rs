@@ -19,7 +19,7 @@ use crate::transcript::CallId;
 const NAME_CHARS_MAX: usize = 64;
 
 /// An item on its way to a wire.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Piece {
     /// The type: `message`, `function_call` ...
     pub kind: &'static str,

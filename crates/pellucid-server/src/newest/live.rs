@@ -243,7 +243,8 @@ impl Live {
 
     fn turn_over(&mut self, value: &mut Value, turn: Option<RunningTurn>, now: i64) {
         let open: BTreeSet<&String> = self.terminals.keys().collect();
-        self.items.retain(|id, _| open.contains(id));
+        // A map that is emptied keeps its memory, a new one has none.
+        self.items = std::mem::take(&mut self.items).into_iter().filter(|(id, _)| open.contains(id)).collect();
         self.user_commands.clear();
         let began = turn.as_ref().map(|turn| turn.began);
         let last = turn.and_then(|turn| turn.last);

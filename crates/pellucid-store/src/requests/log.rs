@@ -118,6 +118,13 @@ impl RequestLog {
         }
     }
 
+    /// Closes the file of a session that is unloaded. The next line opens it again behind its last line, whoever wrote that.
+    pub fn unload(&mut self) {
+        if matches!(self.state, State::Open(_)) {
+            self.state = State::Waiting;
+        }
+    }
+
     /// Whether lines are written.
     pub fn is_open(&self) -> bool {
         !matches!(self.state, State::Closed)

@@ -21,6 +21,11 @@ pub(crate) struct KernelSeat {
 }
 
 impl KernelSeat {
+    /// Whether no kernel runs, and none is in use.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.kernel.try_lock().is_ok_and(|kernel| kernel.is_none())
+    }
+
     /// Runs a piece, in the existing kernel or a new one. Returns its output, or the text for the model instead.
     pub(super) async fn execute(&self, job: &CallContext, piece: &Piece) -> Result<String, String> {
         let mut seat = self.kernel.lock().await;

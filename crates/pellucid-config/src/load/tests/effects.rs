@@ -28,6 +28,7 @@ fn meaning(config: &Config) -> String {
         login,
         display,
         terminal,
+        threads,
         is_standard_mcp_server,
         requirements: _,
         noticed: Noticed { warnings: _, disallowed, deprecations, unstable_features },
@@ -55,7 +56,7 @@ fn meaning(config: &Config) -> String {
         tools,
         shell_environment,
         records,
-        (login, otel, is_standard_mcp_server),
+        (login, otel, threads, is_standard_mcp_server),
     );
     format!(
         "{settings:?} {limits:?} {folders:?} {profile:?} {features:?} {display:?} {terminal:?} {disallowed:?} \

@@ -53,10 +53,11 @@ pub fn ensure(is_so: bool, what: &str) -> Result<(), String> {
 }
 
 /// All situations, in the order of the table.
-pub static SITUATIONS: [Situation; 16] = [
+pub static SITUATIONS: [Situation; 17] = [
     plain::FIRST_TURN,
     plain::TOOL_CALLS,
     plain::RESUME,
+    plain::UNLOADED,
     others::FORK,
     shortened::BY_HAND,
     shortened::BY_ITSELF,

@@ -4,15 +4,20 @@
 use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
+use std::thread;
 
+use pellucid_files::RealDisk;
+use pellucid_store::recorder::Recorder;
 use pellucid_testkit::McpScript;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
 use serde_json::Value;
+use serde_json::json;
 
 use super::cell::Cell;
 use crate::Ran;
 use crate::World;
+use crate::context_events::Client;
 
 /// The session that a play begins with.
 pub const SESSION: &str = "019a0000-0000-7000-8000-000000000001";
@@ -42,6 +47,8 @@ const PRICES: &str =
 pub enum Step {
     /// A turn of the current session, which the first turn begins.
     Turn(Turn),
+    /// Turns of the current session in one process of the app-server, which unloads the session after each of them.
+    Served(Vec<Turn>),
     /// The current session is summarised by hand, with these options; the model answers so.
     Compact(&'static [&'static str], MockReply),
     /// The current session is copied, and the copy is the current one.
@@ -192,6 +199,7 @@ impl Stage {
     fn play_step(&mut self, step: Step) {
         match step {
             Step::Turn(turn) => self.turn(turn),
+            Step::Served(turns) => self.serve(turns),
             Step::Compact(options, reply) => {
                 self.script(vec![reply]);
                 let session = self.current();
@@ -249,6 +257,36 @@ impl Stage {
             Some(session) => args.extend(["resume", session, &prompt]),
         }
         self.drive(&args);
+    }
+
+    /// Runs turns in one process of the app-server. Each turn waits until the session of the turn before is unloaded.
+    fn serve(&mut self, turns: Vec<Turn>) {
+        let mut client = Client::of(&self.world, &[]);
+        client.introduce(&json!({ "experimentalApi": true, "contextEvents": true }));
+        let permissions = json!({ "approvalPolicy": "never", "sandbox": "read-only" });
+        let opened = match &self.session {
+            None => client.ask("thread/start", &permissions),
+            Some(session) => client.ask("thread/resume", &json!({ "threadId": session })),
+        };
+        let thread = &opened["result"]["thread"];
+        let session = thread["id"].as_str().unwrap_or_default().to_owned();
+        let path = PathBuf::from(thread["path"].as_str().unwrap_or_default());
+        for Turn { prompt, replies, .. } in turns {
+            self.script(replies);
+            let input = json!([{ "type": "text", "text": prompt }]);
+            let began = client.ask("turn/start", &json!({ "threadId": session, "input": input }));
+            let turn = began["result"]["turn"]["id"].clone();
+            client.until(|it| it["method"] == "turn/completed" && it["params"]["turn"]["id"] == turn);
+            // The server holds the lock of a session's file as long as the session is loaded.
+            while Recorder::hold(RealDisk::shared(), path.clone()).is_err() {
+                thread::yield_now();
+            }
+        }
+        let told = client.notified.iter().filter(|it| it["method"] == "context/event");
+        let events = told.map(|it| it["params"]["event"].clone()).collect();
+        client.leave();
+        self.told.push(Told { session: session.clone(), events });
+        self.session = Some(session);
     }
 
     /// Asks what the next turn would send.

@@ -2,13 +2,16 @@
 
 use serde_json::json;
 
+use super::Config;
 use super::Situation;
 use super::ensure;
 use super::plain;
 use super::possible;
+use crate::truth::cell::Pack;
 use crate::truth::cell::call;
 use crate::truth::cell::message;
 use crate::truth::cell::plan;
+use crate::truth::stage::Step;
 use crate::truth::stage::Turn;
 
 pub const FIRST_TURN: Situation = Situation {
@@ -58,7 +61,7 @@ pub const RESUME: Situation = Situation {
         vec![
             Turn::new("One.", [cell.wire.say("First.")]).step(),
             Turn::new("Two.", [cell.wire.reply([plan("c1")]), cell.wire.say("Second.")]).step(),
-            super::Step::Write("work/AGENTS.md", "Use spaces.\n".to_owned()),
+            Step::Write("work/AGENTS.md", "Use spaces.\n".to_owned()),
             Turn::new("Three.", [cell.wire.say("Third.")]).step(),
         ]
     },
@@ -68,5 +71,30 @@ pub const RESUME: Situation = Situation {
         let has_all =
             ["One.", "First.", "Two.", "Plan updated", "Second.", "Three."].iter().all(|it| last.contains(it));
         ensure(has_all, "the last request lacks what was said before")
+    },
+};
+
+pub const UNLOADED: Situation = Situation {
+    name: "unloaded and back",
+    about: "three turns in the app-server, a call in the second; the session is unloaded after each; then another process",
+    impossible: |pack| {
+        (pack == Pack::Risuai).then_some("a session whose memory decides what requests show stays loaded")
+    },
+    config: |_| Config { tables: "[app_server]\nloaded_threads_max = 0\n".to_owned(), ..Config::default() },
+    steps: |cell| {
+        let turns = [
+            Turn::new("One.", [cell.wire.say("First.")]),
+            Turn::new("Two.", [cell.wire.reply([plan("c1")]), cell.wire.say("Second.")]),
+            Turn::new("Three.", [cell.wire.say("Third.")]),
+        ];
+        vec![Step::Served(turns.into()), Turn::new("Four.", [cell.wire.say("Fourth.")]).step()]
+    },
+    n_requests: |_| 5,
+    happened: |stage| {
+        let last = stage.bodies().remove(3);
+        let has_all =
+            ["One.", "First.", "Two.", "Plan updated", "Second.", "Three."].iter().all(|it| last.contains(it));
+        ensure(has_all, "the last request of the server lacks what was said before")?;
+        ensure(stage.n_events("context.cache_break") == 0, "a request did not extend the one before")
     },
 };

@@ -109,7 +109,7 @@ pub struct Inside {
 pub struct UnloadBell(Arc<Notify>);
 
 impl UnloadBell {
-    /// Asks once.
+    /// Asks the session once to be unloaded.
     pub fn ring(&self) {
         self.0.notify_one();
     }

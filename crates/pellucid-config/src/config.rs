@@ -91,10 +91,8 @@ pub struct Config {
     pub display: DisplaySettings,
     /// How the terminal client behaves.
     pub terminal: TerminalSettings,
-    /// Which threads of the app-server stay loaded.
-    pub threads: ThreadSettings,
-    /// Whether `mcp-server` answers everything that the protocol has, instead of answering as Codex CLI.
-    pub is_standard_mcp_server: bool,
+    /// How the app-server and `mcp-server` behave.
+    pub servers: ServerSettings,
     /// What an administrator allows.
     pub requirements: Requirements,
     /// Warnings and notices from loading, for people.
@@ -431,6 +429,15 @@ impl LimitSettings {
     pub fn are_set(&self) -> bool {
         *self != Self::default()
     }
+}
+
+/// How the servers of the program behave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerSettings {
+    /// Which threads of the app-server stay loaded.
+    pub threads: ThreadSettings,
+    /// Whether `mcp-server` answers everything that the protocol has, instead of answering as Codex CLI.
+    pub is_standard_mcp: bool,
 }
 
 /// Which threads of the app-server stay loaded while they idle.

@@ -54,6 +54,7 @@ use crate::config::Noticed;
 use crate::config::PromptSettings;
 use crate::config::RecordSettings;
 use crate::config::ResumeSettings;
+use crate::config::ServerSettings;
 use crate::config::SkillSwitch;
 use crate::config::SnapshotSettings;
 use crate::config::Sourced;
@@ -257,8 +258,10 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
         login: login(&reader),
         display: display(&reader, &harness),
         terminal: TerminalSettings::read(&reader),
-        threads: threads(&reader),
-        is_standard_mcp_server: flag_or_default!(reader, "mcp_server.standard"),
+        servers: ServerSettings {
+            threads: threads(&reader),
+            is_standard_mcp: flag_or_default!(reader, "mcp_server.standard"),
+        },
         profile,
         model,
         permissions,

@@ -457,11 +457,7 @@ fn places(path: &str, pack: &Pack, facts: &Facts) -> Vec<Value> {
 /// The names of the connected apps, in a row.
 fn app_names(facts: &Facts) -> Vec<Fragment> {
     let names = apps::names(&facts.tools.mcp_tools).join(", ");
-    if names.is_empty() {
-        Vec::new()
-    } else {
-        vec![Fragment::provided(&format!("{MCP_SERVERS}{}", APPS_SERVER), names)]
-    }
+    if names.is_empty() { Vec::new() } else { vec![Fragment::provided(&format!("{MCP_SERVERS}{APPS_SERVER}"), names)] }
 }
 
 /// The roles for other agents with their descriptions: the user's, then the pack's that the user did not redefine.

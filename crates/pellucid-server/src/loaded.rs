@@ -213,7 +213,7 @@ impl LoadedSession {
         let context_events = session.context_events_switch().clone();
         let (phases, servers) = (session.phases().clone(), session.server_switch().clone());
         let (UnloadableDoor { submissions, events, bell }, inside) = door::open_unloadable(&session);
-        let limits = session.config().threads;
+        let limits = session.config().servers.threads;
         let described =
             LoadedDescription { about, settings, path, context_events, phases, servers, ways, instruction_sources };
         let (loaded, following) = Self::seated(server, submissions, events, described, raw, Some(bell));

@@ -38,7 +38,7 @@ pub fn run(shared: &Shared, args: &McpServerArgs) -> Result<ExitCode, ProgramFai
     // A configuration that cannot be used ends the program at once, and not the first call.
     let config = ground.config(None, Vec::new(), HarnessOverrides::default());
     let (config, _) = config.map_err(|error| ProgramFailure::new(error.report()))?;
-    let is_standard = args.standard || config.is_standard_mcp_server;
+    let is_standard = args.standard || config.servers.is_standard_mcp;
     let failed = |error: std::io::Error| ProgramFailure::new(format!("{error}"));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
     let served = runtime.block_on(async {

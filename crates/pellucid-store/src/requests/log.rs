@@ -118,7 +118,8 @@ impl RequestLog {
         }
     }
 
-    /// Closes the file of a session that is unloaded. The next line opens it again behind its last line, whoever wrote that.
+    /// Closes the file of a session that is unloaded. The next line opens it again behind its last line,
+    /// which another process may have written.
     pub fn unload(&mut self) {
         if matches!(self.state, State::Open(_)) {
             self.state = State::Waiting;

@@ -114,8 +114,8 @@ fn offered(model: &MockServer) -> Vec<String> {
 /// The last output of a tool that the model received.
 fn output(model: &MockServer) -> String {
     let body: Value = serde_json::from_slice(&model.requests().last().unwrap().body).unwrap();
-    let outputs = body["input"].as_array().unwrap().iter().filter_map(|item| item["output"].as_str());
-    outputs.last().unwrap().to_owned()
+    let mut outputs = body["input"].as_array().unwrap().iter().filter_map(|item| item["output"].as_str());
+    outputs.next_back().unwrap().to_owned()
 }
 
 #[test]

@@ -28,8 +28,7 @@ fn meaning(config: &Config) -> String {
         login,
         display,
         terminal,
-        threads,
-        is_standard_mcp_server,
+        servers,
         requirements: _,
         noticed: Noticed { warnings: _, disallowed, deprecations, unstable_features },
         layers: _,
@@ -47,17 +46,8 @@ fn meaning(config: &Config) -> String {
         provider.chat_developer_role = Some(provider.chat_developer_role.unwrap_or_default());
         provider.cache_seconds = provider.cache_kept().map(|time| time.as_secs());
     }
-    let settings = (
-        model,
-        prompt,
-        compaction,
-        documents,
-        permissions,
-        tools,
-        shell_environment,
-        records,
-        (login, otel, threads, is_standard_mcp_server),
-    );
+    let settings =
+        (model, prompt, compaction, documents, permissions, tools, shell_environment, records, (login, otel, servers));
     format!(
         "{settings:?} {limits:?} {folders:?} {profile:?} {features:?} {display:?} {terminal:?} {disallowed:?} \
          {deprecations:?} {unstable_features:?}"

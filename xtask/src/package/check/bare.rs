@@ -23,16 +23,16 @@ const SECONDS_MAX: u64 = 60;
 
 /// What runs in the bare root.
 const STEPS: &str = r#"set -e
-export HOME=/home PATH=/home/.local/bin:/bin
+export HOME=/user PATH=/user/.local/bin:/bin
 sh /packages/install.sh --from /packages
-cd /home/project
-pellucid demo >/home/demo.txt
-test -s /home/demo.txt
-pellucid exec --skip-git-repo-check --sandbox danger-full-access 'what is here?' 2>/home/exec.txt || { cat /home/exec.txt; exit 1; }
+cd /user/project
+pellucid demo >/user/demo.txt
+test -s /user/demo.txt
+pellucid exec --skip-git-repo-check --sandbox danger-full-access 'what is here?' 2>/user/exec.txt || { cat /user/exec.txt; exit 1; }
 "#;
 
 /// The bare root as the root of a process that sees only its own processes.
-const ENTER: &str = r#"mount --bind /dev/null "$1/dev/null" && mount -t proc proc "$1/proc" && exec chroot "$1" /bin/sh /home/steps.sh"#;
+const ENTER: &str = r#"mount --bind /dev/null "$1/dev/null" && mount -t proc proc "$1/proc" && exec chroot "$1" /bin/sh /user/steps.sh"#;
 
 pub fn installed(made: &Made) -> Result<Found> {
     let Some(busybox) = ["/bin/busybox", "/usr/bin/busybox"].iter().map(Path::new).find(|it| is_static(it)) else {
@@ -50,7 +50,7 @@ pub fn installed(made: &Made) -> Result<Found> {
     // The thread ends with this program.
     thread::spawn(move || listener.incoming().flatten().try_for_each(answer));
     let root = made.scratch.folder("bare")?;
-    for folder in ["bin", "dev", "packages", "proc", "home/project", "home/.pellucid", "tmp"] {
+    for folder in ["bin", "dev", "packages", "proc", "user/project", "user/.pellucid", "tmp"] {
         fs::create_dir_all(root.join(folder))?;
     }
     fs::copy(busybox, root.join("bin/busybox"))?;
@@ -62,12 +62,12 @@ pub fn installed(made: &Made) -> Result<Found> {
         fs::copy(entry.path(), root.join("packages").join(entry.file_name()))?;
     }
     fs::write(root.join("dev/null"), "")?;
-    fs::write(root.join("home/project/notes.txt"), "found in the bare root\n")?;
+    fs::write(root.join("user/project/notes.txt"), "found in the bare root\n")?;
     let config = format!(
         "model = \"mine\"\nmodel_provider = \"here\"\n[model_providers.here]\nname = \"Here\"\nbase_url = \"http://{address}/v1\"\n"
     );
-    fs::write(root.join("home/.pellucid/config.toml"), config)?;
-    fs::write(root.join("home/steps.sh"), STEPS)?;
+    fs::write(root.join("user/.pellucid/config.toml"), config)?;
+    fs::write(root.join("user/steps.sh"), STEPS)?;
     let began = Instant::now();
     let mut steps = Command::new("unshare");
     steps

@@ -177,7 +177,7 @@ mod tests {
         let mut bench = Bench::new();
         bench.situation.tools.deferred = deferred();
         bench.situation.truncation.limit = 400;
-        let shown = bench.show(&function("find_tools", r#"{"query":"does","limit":9}"#));
+        let shown = bench.show(&function("find_tools", r#"{"query":"echo count open","limit":9}"#));
         let shown: serde_json::Value = serde_json::from_str(shown.trim_start_matches("=> ")).unwrap();
         assert_eq!(shown["tools"].as_array().unwrap().len(), 2, "{shown}");
         assert_eq!(shown["not_shown"], json!(["yard/open"]));

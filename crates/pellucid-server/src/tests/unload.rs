@@ -147,13 +147,25 @@ async fn four_turns(pack: &str, wire: &'static str, unloads: bool) -> (Vec<Strin
     (play.bodies(&thread), std::mem::take(&mut play.seen))
 }
 
+/// Whether a notification is about tokens. A reply's tokens are counted while its call runs, so these notifications have an
+/// order of their own.
+fn is_usage(seen: &str) -> bool {
+    ["token_count", "thread/tokenUsage", "account/rateLimits"].iter().any(|it| seen.contains(it))
+}
+
+fn about(seen: &[String], is_wanted: impl Fn(&str) -> bool) -> Vec<&String> {
+    seen.iter().filter(|it| is_wanted(it)).collect()
+}
+
 #[tokio::test]
 async fn requests_and_notifications_are_those_of_a_thread_that_stays_loaded() {
     for pack in ["codex", "pellucid", "openclaw", "ads", "agentcore"] {
         for wire in ["responses", "chat", "messages"] {
             let (loaded, unloaded) = (four_turns(pack, wire, false).await, four_turns(pack, wire, true).await);
             assert_eq!(unloaded.0.len(), 5, "{pack} {wire}");
-            assert_eq!(unloaded.1, loaded.1, "{pack} {wire}");
+            assert_eq!(about(&unloaded.1, is_usage), about(&loaded.1, is_usage), "{pack} {wire}");
+            let is_other = |seen: &str| !is_usage(seen);
+            assert_eq!(about(&unloaded.1, is_other), about(&loaded.1, is_other), "{pack} {wire}");
             for (n, (unloaded, loaded)) in unloaded.0.iter().zip(&loaded.0).enumerate() {
                 assert_eq!(unloaded, loaded, "{pack} {wire}: request {n}");
             }

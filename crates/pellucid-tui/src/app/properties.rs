@@ -92,6 +92,7 @@ pub(super) fn events(text: &str) -> Vec<Value> {
         json!({ "type": "context_injection", "account": { "a": text } }),
         json!({ "type": "context_injections", "account": { "a": text } }),
         json!({ "type": "context_memory_dropped", "account": { "count": 1 } }),
+        json!({ "type": "context_mcp_server", "name": text, "state": "failed", "error": text, "seconds": 0.5 }),
         json!({ "type": "context_document", "path": text, "sha256": text, "bytes": 1, "tokens": 1 }),
         json!({ "type": "context_compaction", "account": {} }),
         json!({ "type": "context_reinjection", "part": text, "reason": text, "sha256": text, "tokens": 1 }),

@@ -85,7 +85,9 @@ fn as_text(server: &str, listing: &Listing) -> String {
     let table = table(heads, &rows);
     let Listing::Tools(tools, _) = listing else { return table.trim_end().to_owned() };
     let tokens: usize = tools.iter().map(|(_, tokens)| tokens).sum();
-    format!("{}\n\n{} tools, about {tokens} tokens with their schemas", table.trim_end(), tools.len())
+    let n = tools.len();
+    let s = if n == 1 { "" } else { "s" };
+    format!("{}\n\n{n} tool{s}, about {tokens} tokens with their schemas", table.trim_end())
 }
 
 /// The first line of a text, shortened.

@@ -11,6 +11,7 @@ use expect_test::Expect;
 use expect_test::expect;
 
 use super::*;
+use crate::layers::Layer;
 
 mod effects;
 mod errors;

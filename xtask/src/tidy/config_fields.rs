@@ -6,10 +6,17 @@
 use crate::tidy::Problem;
 use crate::tree::Tree;
 
-/// The files with the fields.
-const FIELDS: &[&str] = &["crates/pellucid-config/src/config.rs", "crates/pellucid-config/src/mcp.rs"];
+/// The folder with the parts of the configuration: their fields, and how these are filled in.
+const PARTS: &str = "crates/pellucid-config/src/config/";
 
-/// The files that fill the fields in, which does not count as reading.
+/// Further files with fields.
+const FIELDS: &[&str] = &[
+    "crates/pellucid-config/src/apps.rs",
+    "crates/pellucid-config/src/config.rs",
+    "crates/pellucid-config/src/mcp.rs",
+];
+
+/// Further files that fill the fields in, which does not count as reading.
 const FILLED_IN: &[&str] = &[
     "crates/pellucid-config/src/load.rs",
     "crates/pellucid-config/src/mcp.rs",
@@ -19,8 +26,8 @@ const FILLED_IN: &[&str] = &[
 pub fn check(tree: &Tree) -> Vec<Problem> {
     let read: Vec<&str> = tree.texts(is_reader).map(|(_, text)| product(text)).collect();
     let mut problems = Vec::new();
-    for path in FIELDS {
-        let fields = product(tree.text(path).unwrap_or_default()).lines().enumerate();
+    for (path, text) in tree.texts(has_fields) {
+        let fields = product(text).lines().enumerate();
         for (at, name) in fields.filter_map(|(at, line)| Some((at, field(line)?))) {
             if !read.iter().any(|text| reads(text, name)) {
                 let what = format!("nothing reads `{name}`: read it, or drop it and mark its key as not used");
@@ -31,11 +38,15 @@ pub fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
+fn has_fields(path: &str) -> bool {
+    path.starts_with(PARTS) || FIELDS.contains(&path)
+}
+
 /// Whether a file is part of the program and may read a field.
 fn is_reader(path: &str) -> bool {
     let is_source = path.starts_with("crates/") && path.contains("/src/") && path.ends_with(".rs");
     let is_test = path.ends_with("tests.rs") || path.contains("/tests/") || path.ends_with("fixture.rs");
-    is_source && !is_test && !FILLED_IN.contains(&path)
+    is_source && !is_test && !path.starts_with(PARTS) && !FILLED_IN.contains(&path)
 }
 
 fn product(text: &str) -> &str {
@@ -84,6 +95,12 @@ pub struct Settings {
     pub never: String,
     pub(crate) layers: u8,
 }
+== crates/pellucid-config/src/config/model.rs
+pub struct ModelSettings {
+    pub slug: String,
+    pub unused: String,
+}
+let a = settings.unused;
 == crates/pellucid-config/src/load.rs
 let a = settings.never;
 == crates/a/src/b.rs
@@ -91,11 +108,13 @@ let a = config.model;
 let Settings { taken, .. } = config;
 let b = config.never_more;
 let c = never();
+let d = model.slug;
 == crates/a/src/tests.rs
 config.never
 ",
             "
 crates/pellucid-config/src/config.rs:5: nothing reads `never`: read it, or drop it and mark its key as not used
+crates/pellucid-config/src/config/model.rs:3: nothing reads `unused`: read it, or drop it and mark its key as not used
 ",
         );
     }
